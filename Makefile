@@ -1,0 +1,51 @@
+# Two commands do everything: `make demo` and `make test`. Both need python3 (>= 3.11, with venv), pip and make only.
+PYTHON ?= python3
+DEV := .venv
+DEMO := .venv-demo
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check soak clean
+
+help:
+	@echo "make demo   see lastseen work in a minute (installs into $(DEMO))"
+	@echo "make test   everything that decides whether a change is good (installs into $(DEV))"
+	@echo "make check  the fast part of it, under a minute"
+	@echo "make soak   the long counts: ten times what make test runs"
+
+demo: $(DEMO)/.ready
+	@$(DEMO)/bin/python examples/demo.py
+
+test: $(DEV)/.ready
+	$(DEV)/bin/ruff check .
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/mypy
+	$(DEV)/bin/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --skip-budget tests/skip_budget.txt
+
+check: $(DEV)/.ready
+	$(DEV)/bin/ruff check .
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/mypy
+	$(DEV)/bin/python -m pytest -n 2 -q -m "not slow"
+
+soak: $(DEV)/.ready
+	$(DEV)/bin/python -m pytest -n 2 --soak --timeout 3600
+
+$(DEV)/.ready: pyproject.toml constraints.txt
+	$(call install,$(DEV),dev,sim)
+
+$(DEMO)/.ready: pyproject.toml constraints.txt
+	$(call install,$(DEMO),sim)
+
+# install(venv, extras...): constraints.txt pins every version, so the same commit gives the same environment
+define install
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "lastseen needs Python >= 3.11; call: make PYTHON=python3.11"; exit 1; }
+	@echo "installing into $(1) (once; a minute or two)"
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[$(2)$(if $(3),$(comma)$(3))]'
+	@touch $(1)/.ready
+endef
+comma := ,
+
+clean:
+	rm -rf $(DEV) $(DEMO) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,51 @@
+"""The ``lastseen`` command: puts the groups together and turns errors into one clear line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lastseen import __version__
+from lastseen.cli import config
+from lastseen.errors import LastseenError
+
+app = typer.Typer(
+    name="lastseen",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="A robot's memory of what it saw, where and when, and the search that uses it.",
+    epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
+)
+app.command("config")(config.show)
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    context.obj = {"debug": debug}
+
+
+@app.command()
+def version() -> None:
+    """Print the version and nothing else."""
+    typer.echo(__version__)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: exit code 0 for success, 1 for a lastseen error, 2 for wrong usage, 130 for Ctrl-C."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        app(words, prog_name="lastseen")
+    except LastseenError as error:
+        if "--debug" in words:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        sys.exit(130)

@@ -1,0 +1,96 @@
+"""Reading settings from TOML and the environment, refusing what is not known.
+
+A misspelt key that is silently ignored costs an afternoon on a robot, so every unknown name is an error that
+suggests the nearest valid one. Later sources win: defaults, then the file, then the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lastseen.config.section import Section, describe
+from lastseen.config.settings import Settings
+from lastseen.errors import SettingsError
+
+ENVIRONMENT_PREFIX = "LASTSEEN__"
+
+
+def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read settings from a TOML file and ``LASTSEEN__SECTION__NAME`` variables over the defaults.
+
+    >>> load(environment={"LASTSEEN__ASSOCIATION__RADIUS": "0.4"}).association.radius
+    0.4
+    """
+    tree: dict[str, Any] = {} if path is None else _read_toml(Path(path))
+    for name, text in sorted((os.environ if environment is None else environment).items()):
+        if name.startswith(ENVIRONMENT_PREFIX):
+            _put(tree, name, text)
+    return settings_from_mapping(tree)
+
+
+def settings_from_mapping(tree: Mapping[str, Any]) -> Settings:
+    """Build settings from nested mappings, as TOML and JSON give them."""
+    settings = _build(Settings, tree, prefix="")
+    assert isinstance(settings, Settings)
+    return settings
+
+
+def _build(section: type[Section], tree: Mapping[str, Any], *, prefix: str) -> Section:
+    fields = {field.name: field for field in dataclasses.fields(section)}
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if key not in fields:
+            raise SettingsError(name, value, "is not a setting", remedy=_suggest(name))
+        factory: object = fields[key].default_factory
+        if isinstance(factory, type) and issubclass(factory, Section):
+            if not isinstance(value, Mapping):
+                raise SettingsError(name, value, "is a section", remedy=f"write it as [{name}] with keys below")
+            values[key] = _build(factory, value, prefix=f"{name}.")
+        else:
+            values[key] = value
+    return section(**values)
+
+
+def _suggest(name: str) -> str:
+    known = [described.name for described in describe(Settings())]
+    known += sorted({leaf.rpartition(".")[0] for leaf in known})
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if not near:
+        last = name.rpartition(".")[2]
+        near = [leaf for leaf in known if leaf.endswith(f".{last}")][:1]
+    return f"did you mean {near[0]}?" if near else "see `lastseen config` for all of them"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            "settings file", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(
+            "settings file", str(path), f"is not TOML ({error})", remedy="see docs/settings.md"
+        ) from error
+
+
+def _put(tree: dict[str, Any], variable: str, text: str) -> None:
+    """Place one environment variable in the tree, its text read as a TOML value where it is one."""
+    keys = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+    node = tree
+    for key in keys[:-1]:
+        node = node.setdefault(key, {})
+        if not isinstance(node, dict):
+            raise SettingsError(variable, text, "goes below a single value", remedy=_suggest(".".join(keys)))
+    try:
+        value: Any = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    node[keys[-1]] = value

@@ -1,0 +1,101 @@
+"""How one setting is declared and checked: a dataclass field that carries unit, reason and range."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lastseen.errors import SettingsError
+
+T = TypeVar("T")
+
+
+def setting(
+    default: T,
+    *,
+    why: str,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> T:
+    """Declare a setting: its default, the reason for it, its unit and the values allowed (bounds included)."""
+    field: Any = dataclasses.field(
+        default=default,
+        metadata={"why": why, "unit": unit, "low": low, "high": high, "choices": choices},
+    )
+    declared: T = field
+    return declared
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A group of settings; building one checks every value against its declaration."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.metadata:
+                object.__setattr__(self, field.name, _checked(type(self), field, value))
+
+
+@dataclass(frozen=True)
+class Described:
+    """One setting as ``lastseen config`` shows it."""
+
+    name: str
+    value: object
+    default: object
+    unit: str
+    why: str
+
+
+def describe(section: Section, *, prefix: str = "") -> Iterator[Described]:
+    """Walk a settings tree and yield every leaf with its dotted name, in declaration order."""
+    for field in dataclasses.fields(section):
+        value = getattr(section, field.name)
+        name = f"{prefix}{field.name}"
+        if isinstance(value, Section):
+            yield from describe(value, prefix=f"{name}.")
+        else:
+            yield Described(name, value, field.default, field.metadata["unit"], field.metadata["why"])
+
+
+def _checked(section: type[Section], field: dataclasses.Field[Any], value: object) -> object:
+    """Return the value in the type of its default, or raise an error that names what would fit."""
+    name = f"{section.__name__.lower()}.{field.name}"
+    default = field.default
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(default, tuple) and isinstance(value, list):
+        value = tuple(value)
+    if type(value) is not type(default):
+        raise SettingsError(name, value, f"must be {_kind(default)}", remedy=f"leave it out to get {default!r}")
+    if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
+        raise SettingsError(name, value, "must be a list of text", remedy=f"for example {list(value)!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(name, value, "must be finite", remedy=f"the default is {default!r}")
+    low, high = field.metadata["low"], field.metadata["high"]
+    if isinstance(value, int | float) and (
+        (low is not None and value < low) or (high is not None and value > high)
+    ):
+        bounds = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
+        raise SettingsError(name, value, f"is outside {bounds}", remedy=f"the default is {default!r}")
+    choices: tuple[str, ...] = field.metadata["choices"]
+    if choices and value not in choices:
+        raise SettingsError(name, value, "is not a choice", remedy=f"choose one of {', '.join(choices)}")
+    return value
+
+
+def _kind(default: object) -> str:
+    names = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        tuple: "a list of text",
+    }
+    return names.get(type(default), type(default).__name__)

@@ -1,0 +1,68 @@
+"""Settings of the seeking path: retrieval, planning and the search loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastseen.config.section import Section, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrieval(Section):
+    """Semantic nodes and how a goal is matched against them."""
+
+    k: int = setting(5, unit="nodes", low=1, why="the document: the candidates kept in belief and log")
+    embedding_weight: float = setting(0.8, low=0.0, high=1.0, why="the document's blend")
+    keyword_weight: float = setting(0.2, low=0.0, high=1.0, why="the document's blend")
+    score_threshold: float = setting(
+        0.3,
+        low=0.0,
+        high=1.0,
+        why="the document's MEMORY_SCORE_THRESH; weak (an unrelated node scores about 0.4), so a pass means "
+        "'something to try', never 'known'",
+    )
+    embedder_dim: int = setting(64, unit="dimensions", low=1, why="the document's DeterministicEmbedder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoveredContext(Section):
+    """The queue of what the planner meant to do and why."""
+
+    max_records: int = setting(5, unit="records", low=1, why="section 15: N; oldest out first")
+    max_why: int = setting(200, unit="characters", low=1, why="one short sentence; a longer one is cut")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context(Section):
+    """The navigation context that the planner reads."""
+
+    recent_places: int = setting(6, unit="places", low=1, why="section 9.1: M; a home has about this many rooms")
+    recent_anchors: int = setting(8, unit="anchors", low=1, why="section 9.1: K; some four metres of path")
+    max_characters: int = setting(
+        6000,
+        unit="characters",
+        low=500,
+        why="about 1,500 tokens: cheap to send, and nothing useful is cut at home",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planner(Section):
+    """The vision-language model that proposes where to go."""
+
+    backend: str = setting("offline", why="rule-based: works without a key; see lastseen.vlm for the others")
+    model: str = setting("gemini-2.5-flash-lite", why="section 3: the planner model, on Vertex AI")
+    scene_endpoint: str = setting("", why="section 3: the Vertex endpoint id of the scene analyzer; empty: none")
+    retries: int = setting(1, unit="retries", low=0, high=5, why="section 11.3: one retry, then the fallback")
+    time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
+    max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")
+    recall_on_pattern: bool = setting(False, why="section 6: STUCK/ABABA as a re-call trigger is an extension")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Section):
+    """The loop that looks for one goal."""
+
+    max_steps: int = setting(500, unit="steps", low=1, why="the step budget of ObjectNav episodes")
+    visible_streak: int = setting(2, unit="sightings", low=1, why="one detection may be false; two in a row seldom")
+    success_distance: float = setting(1.0, unit="m", low=0.0, why="ObjectNav: done within one metre of the goal")

@@ -1,0 +1,37 @@
+"""The whole tree: one section per part of the system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lastseen.config.longterm import LongTerm
+from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
+from lastseen.config.section import Section
+from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Section):
+    """Every setting of lastseen; ``Settings()`` holds the documented defaults.
+
+    >>> Settings().association.radius
+    0.3
+    """
+
+    association: Association = field(default_factory=Association)
+    promotion: Promotion = field(default_factory=Promotion)
+    views: Views = field(default_factory=Views)
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    absence: Absence = field(default_factory=Absence)
+    labels: Labels = field(default_factory=Labels)
+    longterm: LongTerm = field(default_factory=LongTerm)
+    dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
+    places: Places = field(default_factory=Places)
+    localization: Localization = field(default_factory=Localization)
+    patterns: Patterns = field(default_factory=Patterns)
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
+    context: Context = field(default_factory=Context)
+    planner: Planner = field(default_factory=Planner)
+    search: Search = field(default_factory=Search)

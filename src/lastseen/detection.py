@@ -1,0 +1,57 @@
+"""What a detector says about one image: here is something, and this is what it may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import InvalidValue
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detection:
+    """A box in colour pixels (left, top, right, bottom), label scores in 0 to 1, and a mask when there is one.
+
+    ``labels`` is empty for class-agnostic segments; ``score`` is the detector's confidence that something is there.
+    """
+
+    box: tuple[float, float, float, float]
+    score: float
+    labels: Mapping[str, float] = field(default_factory=dict)
+    mask: NDArray[np.bool_] | None = None
+    embedding: NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        left, top, right, bottom = self.box
+        if not all(math.isfinite(value) for value in self.box) or right <= left or bottom <= top:
+            raise InvalidValue(
+                "detection.box", self.box, "is empty or not finite", remedy="give left, top, right, bottom"
+            )
+        if not 0.0 <= self.score <= 1.0:
+            raise InvalidValue("detection.score", self.score, "must lie in 0 to 1", remedy="apply the sigmoid")
+        check_labels("detection.labels", self.labels)
+        if self.mask is not None and (self.mask.ndim != 2 or self.mask.dtype != np.bool_):
+            raise InvalidValue("detection.mask", self.mask, "must be a 2-D bool array", remedy="use mask > 0")
+
+    @property
+    def label(self) -> str | None:
+        """The likeliest label; ties go to the alphabetically first."""
+        return best_label(self.labels)
+
+
+def check_labels(name: str, labels: Mapping[str, float]) -> None:
+    """Refuse label scores that are no probabilities, and labels without text."""
+    for label, score in labels.items():
+        if not isinstance(label, str) or not label.strip():
+            raise InvalidValue(name, label, "must be text that is not blank", remedy="drop unnamed classes")
+        if not 0.0 <= score <= 1.0:
+            raise InvalidValue(f"{name}[{label!r}]", score, "must lie in 0 to 1", remedy="normalize the scores")
+
+
+def best_label(labels: Mapping[str, float]) -> str | None:
+    """The label with the highest score; ties go to the alphabetically first; None without labels."""
+    return min(labels, key=lambda label: (-labels[label], label)) if labels else None

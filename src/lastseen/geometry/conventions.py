@@ -1,0 +1,74 @@
+"""Camera axes and world axes of other systems, and the way from each to ours.
+
+Inside lastseen a camera is OpenCV's (x right, y down, z forward) and the world is right-handed with z up. A source
+that speaks otherwise converts once, at the door; docs/conventions.md has the one-liners.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+
+from lastseen.geometry.pose3d import Pose3D
+
+
+class CameraAxes(StrEnum):
+    """How a system names the axes of its camera."""
+
+    OPENCV = "opencv"
+    """x right, y down, z forward: OpenCV, ROS optical frames, COLMAP, TUM RGB-D."""
+    OPENGL = "opengl"
+    """x right, y up, z backward: OpenGL, ARKit, Blender, NeRF, Habitat."""
+    ROS_BODY = "ros_body"
+    """x forward, y left, z up: ROS base_link and camera_link."""
+
+
+class WorldUp(StrEnum):
+    """Which axis of a right-handed world points away from the ground."""
+
+    Z = "z"
+    """Ours, ROS, Blender, most motion capture."""
+    Y = "y"
+    """ARKit, Habitat, glTF: y up; -z becomes our +y."""
+    MINUS_Y = "-y"
+    """The first OpenCV camera as world: y down, z forward; +z becomes our +y."""
+
+
+def _turn(rows: list[list[float]]) -> Pose3D:
+    matrix = np.eye(4)
+    matrix[:3, :3] = rows
+    return Pose3D.from_matrix(matrix)
+
+
+_T_AXES_OPENCV = {
+    CameraAxes.OPENCV: Pose3D.identity(),
+    CameraAxes.OPENGL: _turn([[1, 0, 0], [0, -1, 0], [0, 0, -1]]),
+    CameraAxes.ROS_BODY: _turn([[0, 0, 1], [-1, 0, 0], [0, -1, 0]]),
+}
+
+_T_ZUP_WORLD = {
+    WorldUp.Z: Pose3D.identity(),
+    WorldUp.Y: _turn([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
+    WorldUp.MINUS_Y: _turn([[1, 0, 0], [0, 0, 1], [0, -1, 0]]),
+}
+
+
+def camera_to_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
+    """The pose of the same camera with OpenCV axes."""
+    return T_world_camera @ _T_AXES_OPENCV[axes]
+
+
+def camera_from_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
+    """The pose of the same camera with another system's axes."""
+    return T_world_camera @ _T_AXES_OPENCV[axes].inverse()
+
+
+def world_to_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
+    """The same pose in a world whose z points up."""
+    return _T_ZUP_WORLD[up] @ T_world_camera
+
+
+def world_from_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
+    """The same pose in a world whose ``up`` axis points up."""
+    return _T_ZUP_WORLD[up].inverse() @ T_world_camera

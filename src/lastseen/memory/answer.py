@@ -1,0 +1,30 @@
+"""What memory says when it is asked: hits in order, and whether they deserve to be believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["found", "ambiguous", "not_found"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One remembered object that answers a query."""
+
+    id: str
+    label: str | None
+    xyz: tuple[float, float, float]
+    score: float
+    last_seen: float
+    stale: bool
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, best first (ties by id), with a verdict: weak evidence is ``not_found``, and ``reason`` says why."""
+
+    status: Status
+    reason: str
+    hits: tuple[Hit, ...] = ()

@@ -1,0 +1,94 @@
+"""One thing seen in one frame, placed in the world: what perception hands to memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.detection import best_label, check_labels
+from lastseen.errors import InvalidValue
+
+MAX_SURFACE_POINTS = 64
+"""Surface points kept per observation: enough to judge visibility, small enough to keep for every object."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """A thing with position, size and look, in world coordinates (metres, z up).
+
+    ``extent`` is the full axis-aligned size, ``points`` a small sample of the visible surface, ``view_direction``
+    the unit vector from the thing to the camera, ``sigma`` the standard deviation of the position, ``quality`` how
+    much of the thing was seen well (0 to 1), ``crop`` a JPEG. Embeddings are kept at unit length.
+    """
+
+    position: NDArray[np.float64]
+    extent: NDArray[np.float64]
+    view_direction: NDArray[np.float64]
+    stamp: float
+    labels: Mapping[str, float] = field(default_factory=dict)
+    embedding: NDArray[np.float32] | None = None
+    points: NDArray[np.float32] | None = None
+    sigma: float = 0.02
+    quality: float = 1.0
+    crop: bytes | None = None
+
+    def __post_init__(self) -> None:
+        self._set("position", _numbers("position", self.position, (3,), np.float64))
+        extent = _numbers("extent", self.extent, (3,), np.float64)
+        if (extent < 0).any():
+            raise InvalidValue("observation.extent", extent, "must not be negative", remedy="give the full size")
+        self._set("extent", extent)
+        self._set("view_direction", _unit("view_direction", self.view_direction, (3,), np.float64))
+        if not math.isfinite(self.stamp):
+            raise InvalidValue("observation.stamp", self.stamp, "must be finite", remedy="use the frame's stamp")
+        check_labels("observation.labels", self.labels)
+        if self.embedding is not None:
+            size = np.shape(self.embedding)[:1]
+            self._set("embedding", _unit("embedding", self.embedding, size, np.float32))
+        if self.points is not None:
+            points = _numbers("points", self.points, (len(self.points), 3), np.float32)
+            if not 0 < len(points) <= MAX_SURFACE_POINTS:
+                raise InvalidValue(
+                    "observation.points",
+                    points,
+                    f"must hold 1 to {MAX_SURFACE_POINTS} points",
+                    remedy="sample fewer",
+                )
+            self._set("points", points)
+        if not (math.isfinite(self.sigma) and self.sigma > 0):
+            raise InvalidValue("observation.sigma", self.sigma, "must be positive", remedy="0.02 m is usual")
+        if not 0.0 <= self.quality <= 1.0:
+            raise InvalidValue("observation.quality", self.quality, "must lie in 0 to 1", remedy="1 is best")
+
+    @property
+    def label(self) -> str | None:
+        """The likeliest label; ties go to the alphabetically first."""
+        return best_label(self.labels)
+
+    def _set(self, name: str, value: NDArray[Any]) -> None:
+        value.flags.writeable = False
+        object.__setattr__(self, name, value)
+
+
+def _numbers(name: str, value: object, shape: tuple[int, ...], dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    array = np.array(value, dtype=dtype)
+    if array.shape != shape:
+        raise InvalidValue(
+            f"observation.{name}", value, f"must have shape {shape}", remedy="world coordinates in metres"
+        )
+    if not np.isfinite(array).all():
+        raise InvalidValue(f"observation.{name}", array, "holds NaN or infinity", remedy="drop invalid depth first")
+    return array
+
+
+def _unit(name: str, value: object, shape: tuple[int, ...], dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    array = _numbers(name, value, shape, dtype)
+    length = float(np.linalg.norm(array))
+    if length < 1e-9:
+        raise InvalidValue(f"observation.{name}", value, "has no direction", remedy="leave it out when unknown")
+    return (array / length).astype(dtype)

@@ -1,0 +1,1 @@
+"""The search as it runs: belief, retrieval, decisions, actions and logs."""

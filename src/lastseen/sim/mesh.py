@@ -1,0 +1,72 @@
+"""Triangles with what is needed to draw them: a colour and a pattern each, or an image texture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import InvalidValue
+from lastseen.geometry import Pose3D
+
+
+class Pattern(IntEnum):
+    """How a surface varies over space; drawn from the hit point, so no texture image is stored."""
+
+    PLAIN = 0
+    WOOD = 1
+    TILES = 2
+    FABRIC = 3
+    PLASTER = 4
+    CARPET = 5
+    STRIPES = 6
+    LEAVES = 7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mesh:
+    """A triangle soup in its own frame, metres; ``colors`` and ``patterns`` are per face.
+
+    ``uv`` (per vertex, v up) and ``texture`` (per face, index into the home's textures, -1 for none) are there for
+    scenes that bring images.
+    """
+
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.int32]
+    colors: NDArray[np.uint8]
+    patterns: NDArray[np.uint8]
+    uv: NDArray[np.float32] | None = None
+    texture: NDArray[np.int16] | None = None
+
+    def __post_init__(self) -> None:
+        count = len(self.faces)
+        if len(self.colors) != count or len(self.patterns) != count:
+            raise InvalidValue("mesh.colors", self.colors, f"must have {count} rows", remedy="one per face")
+        if count and (self.faces.min() < 0 or self.faces.max() >= len(self.vertices)):
+            raise InvalidValue("mesh.faces", self.faces, "points outside the vertices", remedy="check the indices")
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Minimum and maximum corner, (2, 3)."""
+        return np.stack([self.vertices.min(axis=0), self.vertices.max(axis=0)]).astype(np.float64)
+
+    def moved(self, pose: Pose3D) -> Mesh:
+        """The same mesh with its vertices taken to the outer frame."""
+        vertices = pose.transform(self.vertices).astype(np.float32)
+        return Mesh(vertices, self.faces, self.colors, self.patterns, self.uv, self.texture)
+
+    @classmethod
+    def joined(cls, meshes: Sequence[Mesh]) -> Mesh:
+        """One mesh of several that carry no image textures."""
+        offsets = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+        return cls(
+            np.concatenate([mesh.vertices for mesh in meshes]),
+            np.concatenate([mesh.faces + offset for mesh, offset in zip(meshes, offsets, strict=False)]).astype(
+                np.int32
+            ),
+            np.concatenate([mesh.colors for mesh in meshes]),
+            np.concatenate([mesh.patterns for mesh in meshes]),
+        )

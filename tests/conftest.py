@@ -1,0 +1,54 @@
+"""What all tests share: the soak scale, the skip budget, and the property-test profile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+
+# derandomized: a red run is red for everyone, and stays red until it is mended
+settings.register_profile("test", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile(
+    "soak", max_examples=600, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the long counts: ten times those of make test")
+    parser.addoption("--skip-budget", metavar="FILE", help="fail when more tests skip than the number in FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("soak" if config.getoption("--soak") else "test")
+
+
+@pytest.fixture(scope="session")
+def soak(request: pytest.FixtureRequest) -> int:
+    """The factor for long counts: 10 under ``make soak``, else 1."""
+    return 10 if request.config.getoption("--soak") else 1
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real recordings; tests that need it skip with the reason where it is not."""
+    folder = Path(os.environ.get("LASTSEEN_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no recordings at {folder}; set LASTSEEN_DATA")
+    return folder
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which more tests skipped than the committed number: a silent skip is a lost test."""
+    budget_file = session.config.getoption("--skip-budget")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not budget_file or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    budget = int(Path(str(budget_file)).read_text().split()[0])
+    skipped = len(reporter.stats.get("skipped", []))
+    if skipped > budget:
+        reporter.write_line(f"{skipped} tests skipped, the budget in {budget_file} is {budget}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -49,3 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from lastseen.config.section import Section, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongTerm(Section):
+class Longterm(Section):
     """The journal and its vector index."""
 
     upsert_period: float = setting(

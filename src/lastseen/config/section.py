@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -66,7 +67,7 @@ def describe(section: Section, *, prefix: str = "") -> Iterator[Described]:
 
 def _checked(section: type[Section], field: dataclasses.Field[Any], value: object) -> object:
     """Return the value in the type of its default, or raise an error that names what would fit."""
-    name = f"{section.__name__.lower()}.{field.name}"
+    name = f"{section_key(section)}.{field.name}"
     default = field.default
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -88,6 +89,11 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
     if choices and value not in choices:
         raise SettingsError(name, value, "is not a choice", remedy=f"choose one of {', '.join(choices)}")
     return value
+
+
+def section_key(section: type[Section]) -> str:
+    """The key a section has in the tree: DeadReckoning is dead_reckoning."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", section.__name__).lower()
 
 
 def _kind(default: object) -> str:

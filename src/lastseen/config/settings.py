@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lastseen.config.longterm import LongTerm
+from lastseen.config.longterm import Longterm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.section import Section
@@ -25,7 +25,7 @@ class Settings(Section):
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
     labels: Labels = field(default_factory=Labels)
-    longterm: LongTerm = field(default_factory=LongTerm)
+    longterm: Longterm = field(default_factory=Longterm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from lastseen import Memory
+from lastseen.errors import StampError
+from lastseen.geometry import Pose3D
+from tests.test_frame import make_frame
+
+
+def test_memory_follows_the_pose_of_the_newest_frame() -> None:
+    with Memory.open() as memory:
+        assert memory.pose() is None
+        pose = Pose3D.from_quaternion([1, 2, 3], [0, 0, 0, 1])
+        memory.observe(make_frame(T_world_camera=pose), [])
+        assert memory.pose() == pose
+
+
+def test_memory_refuses_a_frame_from_the_past_and_stays_as_it_was() -> None:
+    memory = Memory.open()
+    memory.observe(make_frame(stamp=2.0), [])
+    with pytest.raises(StampError):
+        memory.observe(make_frame(stamp=1.0, T_world_camera=Pose3D.from_quaternion([1, 0, 0], [0, 0, 0, 1])), [])
+    assert memory.pose() == Pose3D.identity()

@@ -1,0 +1,21 @@
+"""Examples in docstrings are promises: they run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import lastseen
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(lastseen.__path__, "lastseen."))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+def test_the_examples_in_its_docstrings_hold(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} says nothing about why it exists"
+    assert doctest.testmod(module, extraglobs={"np": np}).failed == 0

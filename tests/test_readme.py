@@ -1,0 +1,53 @@
+"""The README's commands and Python blocks run as a newcomer would run them, top to bottom, in one empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(language: str) -> list[str]:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def newcomer(home: Path) -> dict[str, str]:
+    """An environment with an empty home and this interpreter's commands first in the path."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "HOME": str(home), "PATH": path}
+
+
+def run(command: list[str], *, home: Path, cwd: Path) -> None:
+    done = subprocess.run(
+        command, cwd=cwd, env=newcomer(home), capture_output=True, text=True, check=False, timeout=900
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_make_commands_run_in_the_checkout(tmp_path: Path) -> None:
+    lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("make ")]
+    assert "make test" in " ".join(lines)
+    for line in lines:
+        # `make test` would run this very test again
+        if not line.startswith("make test"):
+            run(["bash", "-euc", line], home=tmp_path, cwd=ROOT)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for language, block in re.findall(r"^```(bash|python)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        if language == "python":
+            run([sys.executable, "-c", block], home=tmp_path, cwd=tmp_path)
+        elif not block.startswith("make "):
+            run(["bash", "-euo", "pipefail", "-c", block], home=tmp_path, cwd=tmp_path)

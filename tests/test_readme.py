@@ -51,3 +51,9 @@ def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> Non
             run([sys.executable, "-c", block], home=tmp_path, cwd=tmp_path)
         elif not block.startswith("make "):
             run(["bash", "-euo", "pipefail", "-c", block], home=tmp_path, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_the_python_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.M | re.S):
+        run([sys.executable, "-c", block], home=tmp_path, cwd=tmp_path)

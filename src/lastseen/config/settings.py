@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
+from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
 
@@ -35,3 +36,5 @@ class Settings(Section):
     context: Context = field(default_factory=Context)
     planner: Planner = field(default_factory=Planner)
     search: Search = field(default_factory=Search)
+    policy: Policy = field(default_factory=Policy)
+    stop: Stop = field(default_factory=Stop)

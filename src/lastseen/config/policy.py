@@ -1,0 +1,48 @@
+"""Settings of the low-level policy: from a goal pixel to discrete actions, and the check of a stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastseen.config.section import Section, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(Section):
+    """The geometric pixel policy."""
+
+    cell: float = setting(0.1, unit="m", low=0.02, high=0.5, why="a doorway of 0.9 m is nine cells wide")
+    window: float = setting(
+        7.0,
+        unit="m",
+        low=2.0,
+        why="half width of the local map; a waypoint lies at most 4 m away, detours included",
+    )
+    robot_radius: float = setting(0.18, unit="m", low=0.0, why="the ObjectNav agent of Habitat")
+    obstacle_low: float = setting(
+        0.12, unit="m", low=0.0, why="above floor noise at 4 m; lower things are carpets and thresholds"
+    )
+    obstacle_high: float = setting(0.95, unit="m", low=0.1, why="just over the robot's height of 0.88 m")
+    max_range: float = setting(5.0, unit="m", low=0.5, why="beyond it depth noise blurs walls by more than a cell")
+    max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
+    waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
+    max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")
+    max_collisions: int = setting(
+        4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here"
+    )
+    roi_half_angle: float = setting(
+        20.0, unit="deg", low=1.0, high=90.0, why="a view is 30 degrees of the panorama, plus a margin on each side"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(Section):
+    """When a stop is believed."""
+
+    views: int = setting(2, unit="views", low=1, why="one detection may be false; two consecutive ones seldom are")
+    reach: float = setting(
+        0.9, unit="m", low=0.0, why="ObjectNav succeeds within 1 m; the rest is for depth and pose noise"
+    )
+    min_score: float = setting(
+        0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count"
+    )

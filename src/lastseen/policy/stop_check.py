@@ -1,0 +1,66 @@
+"""A stop ends a search, so it is checked: the goal seen in consecutive views, and within reach by depth.
+
+False stops are the most frequent failure of object search; the policy saying "here" is not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lastseen.config.policy import Stop
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.policy.body import body_points
+from lastseen.policy.goal_pixel import detection_mask, target_detection
+
+_NEAR_SHARE = 0.1
+"""Quantile of the target's ranges taken as its distance: its near side, without stray foreground pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a stop is believed, and why."""
+
+    accepted: bool
+    reason: str
+
+
+class StopCheck:
+    """Follows one target through the views of an episode."""
+
+    def __init__(self, target: str, settings: Stop | None = None) -> None:
+        self.target = target
+        self.settings = settings or Stop()
+        self.streak = 0
+        self.distance: float | None = None
+
+    def see(self, frame: Frame, detections: Sequence[Detection]) -> None:
+        """Take in the detections of one view; a view without the target ends the streak."""
+        found = target_detection(detections, self.target, min_score=self.settings.min_score)
+        self.distance = None if found is None else distance_to(found, frame)
+        self.streak = 0 if found is None else self.streak + 1
+
+    def verify(self) -> Verdict:
+        """Judge a stop made now."""
+        if self.streak < self.settings.views:
+            return Verdict(
+                False, f"{self.target} seen in {self.streak} consecutive views, not {self.settings.views}"
+            )
+        if self.distance is None:
+            return Verdict(False, f"{self.target} has no valid depth")
+        if self.distance > self.settings.reach:
+            return Verdict(
+                False, f"{self.target} is {self.distance:.2f} m away, not within {self.settings.reach} m"
+            )
+        return Verdict(True, f"{self.target} seen {self.streak} times running at {self.distance:.2f} m")
+
+
+def distance_to(detection: Detection, frame: Frame) -> float | None:
+    """Metres over the floor to the near side of a detected thing; None without valid depth on it."""
+    points = body_points(frame)[detection_mask(detection, frame)]
+    reach = np.hypot(points[:, 0], points[:, 1])
+    reach = reach[np.isfinite(reach)]
+    return float(np.quantile(reach, _NEAR_SHARE)) if len(reach) else None

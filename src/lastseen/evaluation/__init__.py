@@ -1,0 +1,1 @@
+"""Does memory help, and by how much: episodes, arms, metrics and an honest report."""

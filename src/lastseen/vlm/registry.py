@@ -18,6 +18,7 @@ Factory = Callable[[str, Planner, int], Backend]
 
 _BACKENDS: dict[str, str] = {
     "mock": "lastseen.vlm.mock:from_settings",
+    "openai": "lastseen.vlm.openai_compatible:from_settings",
 }
 
 

@@ -5,6 +5,7 @@
     │   ├── SettingsError       a settings file or environment variable
     │   └── StampError          a time stamp that goes backwards within one session
     ├── MissingExtra            an optional dependency is not installed
+    ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
 
 Messages are one line and say what to do next; a command prints them as they are.
@@ -61,6 +62,23 @@ class MissingExtra(LastseenError, ImportError):
         return _rebuild_missing, (self.feature, self.extra)
 
 
+class BackendError(LastseenError):
+    """A vision-language model gave no answer; whoever asked falls back, so it seldom reaches a user.
+
+    ``transient`` tells what may pass by itself (a timeout, a busy server) from what will not (a wrong key).
+    """
+
+    def __init__(self, backend: str, problem: str, *, remedy: str, transient: bool = False) -> None:
+        super().__init__(f"{backend} {problem}; {remedy}")
+        self.backend = backend
+        self.problem = problem
+        self.remedy = remedy
+        self.transient = transient
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_backend, (self.backend, self.problem, self.remedy, self.transient)
+
+
 class NotBuiltYet(LastseenError, NotImplementedError):
     """The facade promises it and this version cannot do it yet."""
 
@@ -82,3 +100,7 @@ def _rebuild(kind: type[InvalidValue], field: str, value: object, problem: str, 
 
 def _rebuild_missing(feature: str, extra: str) -> MissingExtra:
     return MissingExtra(feature, extra=extra)
+
+
+def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool) -> BackendError:
+    return BackendError(backend, problem, remedy=remedy, transient=transient)

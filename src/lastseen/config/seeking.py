@@ -53,6 +53,16 @@ class Planner(Section):
     backend: str = setting("offline", why="rule-based: works without a key; see lastseen.vlm for the others")
     model: str = setting("gemini-2.5-flash-lite", why="section 3: the planner model, on Vertex AI")
     scene_endpoint: str = setting("", why="section 3: the Vertex endpoint id of the scene analyzer; empty: none")
+    base_url: str = setting("", why="address of an OpenAI-compatible server (Ollama, vLLM); empty: OpenAI's own")
+    api_key_variable: str = setting(
+        "OPENAI_API_KEY", why="the environment variable that holds the key; the key itself is never a setting"
+    )
+    request_timeout: float = setting(
+        30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead"
+    )
+    http_retries: int = setting(
+        2, unit="retries", low=0, high=10, why="busy and failing servers (429, 5xx) often recover within seconds"
+    )
     retries: int = setting(1, unit="retries", low=0, high=5, why="section 11.3: one retry, then the fallback")
     time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
     max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")

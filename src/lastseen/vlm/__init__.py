@@ -1,0 +1,10 @@
+"""The one seam to vision-language models: ``complete(prompt, images, schema) -> text``, one file per backend.
+
+A model proposes and the system verifies: what ``complete`` returns is text from outside, and whoever asked parses
+it strictly. Backends load on first use, so that a search without a model pays for none.
+"""
+
+from lastseen.vlm.protocol import Backend, EncodedImage, check_answer
+from lastseen.vlm.registry import backend_names, open_backend, register_backend
+
+__all__ = ["Backend", "EncodedImage", "backend_names", "check_answer", "open_backend", "register_backend"]

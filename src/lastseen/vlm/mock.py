@@ -1,0 +1,135 @@
+"""A model that is not one: seeded answers, right, wrong or hopeless, so that a search can be tried and tested.
+
+It is part of the product: whoever builds on the loop tests against it. It writes hypotheses for a schema that has
+an ``action``, and planner output for one that has an ``angle``.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from lastseen.config.seeking import Planner
+from lastseen.errors import BackendError, InvalidValue
+from lastseen.vlm.protocol import Backend, EncodedImage
+
+Behaviour = Literal["valid", "invalid", "garbage", "mixed", "down"]
+
+
+class MockBackend:
+    """Answers by behaviour: valid, invalid (JSON that breaks the schema), garbage (no JSON), mixed, or down."""
+
+    def __init__(self, behaviour: Behaviour = "valid", *, seed: int = 0) -> None:
+        if behaviour not in get_args(Behaviour):
+            raise InvalidValue(
+                "mock", behaviour, "is not a behaviour", remedy=f"choose one of {', '.join(get_args(Behaviour))}"
+            )
+        self.behaviour = behaviour
+        self.calls = 0
+        self._random = random.Random(seed)
+
+    @property
+    def name(self) -> str:
+        """For example ``mock:garbage``."""
+        return f"mock:{self.behaviour}"
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        """An answer of the chosen behaviour; the prompt and the pictures are not read."""
+        del prompt, images
+        self.calls += 1
+        behaviour = self.behaviour
+        if behaviour == "mixed":
+            behaviour = self._random.choice(["valid", "invalid", "garbage", "down"])
+        if behaviour == "down":
+            raise BackendError(self.name, "is down", remedy="this is what it was asked to be", transient=True)
+        if behaviour == "garbage":
+            return self._random.choice(_GARBAGE)
+        make = _panorama if "angle" in (schema or {}).get("properties", {}) else _hypothesis
+        answer = make(self._random)
+        if behaviour == "invalid":
+            self._random.choice(_DAMAGES)(answer)
+        return json.dumps(answer)
+
+
+class ScriptedBackend:
+    """Says the given answers in turn, raising those that are errors; then it is down."""
+
+    def __init__(self, answers: Sequence[str | Exception]) -> None:
+        self.answers = list(answers)
+        self.prompts: list[str] = []
+        self.images: list[tuple[EncodedImage, ...]] = []
+
+    @property
+    def name(self) -> str:
+        """Always ``scripted``."""
+        return "scripted"
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        """The next answer; what was asked is kept in ``prompts`` and ``images``."""
+        del schema
+        self.prompts.append(prompt)
+        self.images.append(tuple(images))
+        if len(self.prompts) > len(self.answers):
+            raise BackendError(self.name, "has no answer left", remedy="give it more answers")
+        answer = self.answers[len(self.prompts) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
+    """Open ``mock`` or ``mock:BEHAVIOUR``."""
+    del settings
+    behaviour: Any = argument or "valid"
+    return MockBackend(behaviour, seed=seed)
+
+
+def _hypothesis(rng: random.Random) -> dict[str, Any]:
+    confidence = round(rng.uniform(0.2, 0.9), 2)
+    if rng.random() < 0.5:
+        return {
+            "target_status": "searching",
+            "action": "explore",
+            "confidence": confidence,
+            "navigation_goal": {"heading_deg": float(rng.randrange(-150, 181, 30))},
+            "rationale": "nothing here yet: look in another direction",
+        }
+    return {
+        "target_status": "searching",
+        "action": "rotate",
+        "confidence": confidence,
+        "rationale": "look around before moving on",
+    }
+
+
+def _panorama(rng: random.Random) -> dict[str, Any]:
+    return {
+        "goal_flag": False,
+        "angle": float(rng.randrange(-150, 181, 30)),
+        "discovered_context": {
+            "goal_scene_type": rng.choice(["kitchen", "corridor", "living room"]),
+            "why": "not seen from here",
+        },
+    }
+
+
+def _drop_a_key(answer: dict[str, Any]) -> None:
+    del answer[min(answer)]
+
+
+def _put_text_for_a_number(answer: dict[str, Any]) -> None:
+    answer["confidence"] = answer["angle"] = "very"
+
+
+def _leave_the_range(answer: dict[str, Any]) -> None:
+    answer["confidence"] = answer["angle"] = 1e9
+
+
+_GARBAGE = ("I think it is in the kitchen.", "{", "```json\n{}\n```", "[]", "null", '{"action": "explore"', "�\x00")
+_DAMAGES: tuple[Callable[[dict[str, Any]], None], ...] = (_drop_a_key, _put_text_for_a_number, _leave_the_range)

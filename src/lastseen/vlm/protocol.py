@@ -1,0 +1,81 @@
+"""What a vision-language model must offer to be plugged in, and the image it is shown.
+
+Images travel encoded: that is what every server takes, what a recording can hash, and what keeps this seam free
+of array types.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from lastseen.errors import BackendError, InvalidValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MediaType = Literal["image/jpeg", "image/png"]
+_SIGNATURES: dict[MediaType, bytes] = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedImage:
+    """One JPEG or PNG as bytes."""
+
+    data: bytes
+    media_type: MediaType
+
+    def __post_init__(self) -> None:
+        signature = _SIGNATURES.get(self.media_type)
+        if signature is None:
+            raise InvalidValue(
+                "image.media_type", self.media_type, "is not supported", remedy="use image/jpeg or image/png"
+            )
+        if not self.data.startswith(signature):
+            raise InvalidValue(
+                "image.data", self.data, f"is not {self.media_type}", remedy="use EncodedImage.from_rgb"
+            )
+
+    @classmethod
+    def from_rgb(cls, rgb: NDArray[np.uint8], *, media_type: MediaType = "image/jpeg") -> EncodedImage:
+        """Encode a picture (height, width, 3); equal pixels give equal bytes."""
+        from PIL import Image
+
+        if rgb.ndim != 3 or rgb.shape[2] != 3 or str(rgb.dtype) != "uint8":
+            raise InvalidValue("rgb", rgb, "must be a (height, width, 3) uint8 array", remedy="give frame.rgb")
+        if media_type not in _SIGNATURES:
+            raise InvalidValue(
+                "image.media_type", media_type, "is not supported", remedy="use image/jpeg or image/png"
+            )
+        buffer = io.BytesIO()
+        Image.fromarray(rgb).save(buffer, format=media_type.removeprefix("image/").upper())
+        return cls(buffer.getvalue(), media_type)
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A vision-language model behind one call."""
+
+    @property
+    def name(self) -> str:
+        """Kind and model, as logs show it; never a key, never an address with a password."""
+        ...
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        """The model's answer as text; ``schema`` asks for JSON of that shape, which the caller still checks.
+
+        Raises ``BackendError`` when there is no answer: no connection, too slow, refused, or empty.
+        """
+        ...
+
+
+def check_answer(backend: str, text: object) -> str:
+    """Give back an answer that is text with something in it; raise ``BackendError`` for anything else."""
+    if not isinstance(text, str) or not text.strip():
+        raise BackendError(backend, "gave an empty answer", remedy="check that the model can do what it was asked")
+    return text

@@ -1,0 +1,219 @@
+"""The real SDK against a server of our own on the loopback: what it sends, and what it makes of bad answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lastseen import schemas
+from lastseen.config.seeking import Planner
+from lastseen.errors import BackendError, InvalidValue, MissingExtra
+from lastseen.vlm import EncodedImage, open_backend
+from lastseen.vlm.openai_compatible import OpenAICompatibleBackend, portable_schema
+
+pytest.importorskip("openai")
+SECRET = "sk-very-secret-1234"
+
+
+def completion(content: object, **message: object) -> dict[str, Any]:
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "tiny",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": content, **message},
+            }
+        ],
+    }
+
+
+class ChatServer:
+    """Speaks just enough of the chat API; ``answers`` are (status, body) in turn, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, object]] = [(200, completion("hello"))]
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.delay = 0.0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.requests.append(json.loads(body))
+                outer.keys.append(self.headers["Authorization"])
+                time.sleep(outer.delay)
+                status, answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
+                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(data)))
+                    self.send_header("retry-after-ms", "1")
+                    self.end_headers()
+                    self.wfile.write(data)
+                except OSError:
+                    pass  # the client hung up first: what the test of slowness is about
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    running = ChatServer()
+    yield running
+    running.close()
+
+
+def backend(server: ChatServer, **options: Any) -> OpenAICompatibleBackend:
+    return OpenAICompatibleBackend("tiny", base_url=server.url, api_key=SECRET, **({"timeout": 5.0} | options))
+
+
+def test_prompt_picture_and_schema_reach_the_server(server: ChatServer) -> None:
+    image = EncodedImage.from_rgb(np.zeros((2, 3, 3), dtype=np.uint8), media_type="image/png")
+    assert backend(server).complete("where?", [image], schemas.schema("hypothesis")) == "hello"
+    (request,) = server.requests
+    text, picture = request["messages"][0]["content"]
+    assert text == {"type": "text", "text": "where?"}
+    assert picture["image_url"]["url"] == f"data:image/png;base64,{base64.b64encode(image.data).decode()}"
+    sent = request["response_format"]["json_schema"]["schema"]
+    assert sent["required"] == ["target_status", "action", "confidence", "rationale"]
+    assert "allOf" not in sent
+    assert (request["model"], request["temperature"], request["seed"]) == ("tiny", 0.0, 0)
+
+
+def test_without_a_schema_none_is_asked_for(server: ChatServer) -> None:
+    backend(server).complete("where?")
+    assert "response_format" not in server.requests[0]
+
+
+def test_a_busy_server_is_asked_again(server: ChatServer) -> None:
+    server.answers = [(429, {"error": {"message": "busy"}}), (503, b"down"), (200, completion("at last"))]
+    assert backend(server).complete("where?") == "at last"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "transient"), [(400, False), (401, False), (404, False), (429, True), (500, True)]
+)
+def test_a_refusal_says_its_status_and_whether_it_may_pass(
+    server: ChatServer, status: int, transient: bool
+) -> None:
+    server.answers = [(status, {"error": {"message": f"bad key {SECRET}\nsecond line"}})]
+    with pytest.raises(BackendError, match=f"status {status}") as caught:
+        backend(server, http_retries=0).complete("where?")
+    assert caught.value.transient is transient
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_slow_server_is_given_up(server: ChatServer) -> None:
+    server.delay = 0.5
+    with pytest.raises(BackendError, match="did not answer in time") as caught:
+        backend(server, timeout=0.1, http_retries=0).complete("where?")
+    assert caught.value.transient
+
+
+def test_no_server_is_told_as_such() -> None:
+    server = ChatServer()
+    address = server.url
+    server.close()
+    with pytest.raises(BackendError, match="cannot be reached"):
+        OpenAICompatibleBackend("tiny", base_url=address, timeout=1.0, http_retries=0).complete("where?")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>hello</html>",
+        b"{",
+        b"",
+        b"\xff\xfe",
+        [],
+        {},
+        "text",
+        None,
+        {"choices": []},
+        {"choices": None},
+        {"choices": "x"},
+        {"choices": [None]},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        completion(None),
+        completion(""),
+        completion([1]),
+        completion("no", refusal="I would rather not"),
+    ],
+    ids=repr,
+)
+def test_garbage_from_the_server_is_one_clear_error(server: ChatServer, body: object) -> None:
+    server.answers = [(200, body)]
+    with pytest.raises(BackendError, match="openai:tiny"):
+        backend(server, http_retries=0).complete("where?")
+
+
+def test_no_secret_reaches_name_repr_or_log(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    asked = backend(server)
+    asked.complete("where?")
+    assert server.keys == [f"Bearer {SECRET}"]
+    assert SECRET not in asked.name + repr(asked) + caplog.text
+
+
+def test_settings_name_server_model_and_key(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    settings = Planner(base_url=server.url, model="from-settings", api_key_variable="MY_KEY")
+    assert open_backend("openai", settings).complete("where?") == "hello"
+    assert open_backend("openai:other", settings, seed=4).name == "openai:other"
+    assert (server.requests[0]["model"], server.keys[0]) == ("from-settings", f"Bearer {SECRET}")
+
+
+def test_a_local_server_needs_no_key(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert open_backend("openai", Planner(base_url=server.url)).complete("where?") == "hello"
+
+
+def test_neither_server_nor_key_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InvalidValue, match=r"planner\.base_url.*OPENAI_API_KEY is not set"):
+        open_backend("openai")
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtra, match=r"lastseen\[openai\]"):
+        OpenAICompatibleBackend("tiny")
+
+
+def test_a_portable_schema_keeps_the_shape() -> None:
+    schema = {"$id": "x", "properties": {"title": {"type": "string", "title": "A"}}, "allOf": []}
+    assert portable_schema(schema) == {"properties": {"title": {"type": "string"}}}

@@ -39,14 +39,14 @@ def test_wrong_usage_exits_with_two() -> None:
 
 
 def test_an_error_is_one_line_and_exits_with_one() -> None:
-    done = run("config", "--file", "no-such-file.toml")
+    done = run("--settings", "no-such-file.toml", "config")
     assert done.returncode == 1
     assert done.stderr.startswith("error: settings file = 'no-such-file.toml': cannot be read")
     assert done.stderr.count("\n") == 1
 
 
 def test_debug_shows_the_traceback() -> None:
-    done = run("--debug", "config", "--file", "no-such-file.toml")
+    done = run("--debug", "--settings", "no-such-file.toml", "config")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
 
@@ -74,4 +74,4 @@ def test_each_command_explains_itself(words: list[str]) -> None:
 def test_config_reads_a_file(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text("[localization]\nradius = 2.0\n")
-    assert "radius = 2.0" in run("config", "--file", str(file), "--section", "localization").stdout
+    assert "radius = 2.0" in run("--settings", str(file), "config", "--section", "localization").stdout

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def show(
-    file: Annotated[Path | None, typer.Option("--file", help="A TOML file to read over the defaults.")] = None,
     section: Annotated[str | None, typer.Option("--section", help="Show this section only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print values only, as JSON.")] = False,
 ) -> None:
@@ -18,10 +16,11 @@ def show(
 
     Examples: [bold]lastseen config > lastseen.toml[/bold], [bold]lastseen config --section association[/bold]
     """
-    from lastseen.config import describe, load
+    from lastseen.cli.options import current_settings
+    from lastseen.config import describe
     from lastseen.errors import SettingsError
 
-    rows = [row for row in describe(load(file)) if section is None or row.name.startswith(f"{section}.")]
+    rows = [row for row in describe(current_settings()) if section is None or row.name.startswith(f"{section}.")]
     if not rows:
         raise SettingsError("--section", section, "is not a section", remedy="run `lastseen config` for all")
     if as_json:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lastseen import __version__
 from lastseen.cli import config
+from lastseen.cli.options import Options
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -26,8 +28,14 @@ app.command("config")(config.show)
 def _options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            "--settings", envvar="LASTSEEN_SETTINGS", help="A TOML file of settings; see `lastseen config`."
+        ),
+    ] = None,
 ) -> None:
-    context.obj = {"debug": debug}
+    context.obj = Options(debug=debug, settings_file=settings)
 
 
 @app.command()

@@ -10,7 +10,7 @@ import typer
 
 from lastseen import __version__
 from lastseen.cli import config
-from lastseen.cli.options import Options
+from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -26,7 +26,6 @@ app.command("config")(config.show)
 
 @app.callback()
 def _options(
-    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     settings: Annotated[
         Path | None,
@@ -35,7 +34,7 @@ def _options(
         ),
     ] = None,
 ) -> None:
-    context.obj = Options(debug=debug, settings_file=settings)
+    remember(Options(debug=debug, settings_file=settings))
 
 
 @app.command()

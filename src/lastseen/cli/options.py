@@ -19,7 +19,7 @@ class Options:
     settings_file: Path | None = None
 
 
-_given: ContextVar[Options] = ContextVar("options", default=Options())
+_given: ContextVar[Options] = ContextVar("options", default=Options())  # noqa: B039 - frozen
 
 
 def remember(options: Options) -> None:

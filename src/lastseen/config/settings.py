@@ -9,6 +9,7 @@ from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,3 +36,7 @@ class Settings(Section):
     context: Context = field(default_factory=Context)
     planner: Planner = field(default_factory=Planner)
     search: Search = field(default_factory=Search)
+    robot: Robot = field(default_factory=Robot)
+    camera: Camera = field(default_factory=Camera)
+    light: Light = field(default_factory=Light)
+    navigation: Navigation = field(default_factory=Navigation)

@@ -10,6 +10,7 @@ from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Pro
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +40,7 @@ class Settings(Section):
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
     stop: Stop = field(default_factory=Stop)
+    robot: Robot = field(default_factory=Robot)
+    camera: Camera = field(default_factory=Camera)
+    light: Light = field(default_factory=Light)
+    navigation: Navigation = field(default_factory=Navigation)

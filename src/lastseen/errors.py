@@ -4,6 +4,7 @@
     ├── InvalidValue            a value from outside is wrong: field, value, problem, remedy
     │   ├── SettingsError       a settings file or environment variable
     │   └── StampError          a time stamp that goes backwards within one session
+    ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     └── NotBuiltYet             the facade names it, this version does not do it
 
@@ -47,6 +48,10 @@ class SettingsError(InvalidValue):
 
 class StampError(InvalidValue):
     """A frame is older than the one before it in the same session."""
+
+
+class HomeRefused(LastseenError):
+    """No house met its constraints within the attempts allowed; the message gives the last reason."""
 
 
 class MissingExtra(LastseenError, ImportError):

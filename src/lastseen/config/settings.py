@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lastseen.config.homes import Homes
 from lastseen.config.longterm import LongTerm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
@@ -35,3 +36,4 @@ class Settings(Section):
     context: Context = field(default_factory=Context)
     planner: Planner = field(default_factory=Planner)
     search: Search = field(default_factory=Search)
+    homes: Homes = field(default_factory=Homes)

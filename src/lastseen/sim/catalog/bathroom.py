@@ -45,11 +45,11 @@ def sink(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     s.box((depth, width, 0.14), (0, 0, height - 0.14), CERAMIC)
     reach = min(width - 0.30, 0.40)
     basin = (depth / 2 - 0.08, reach / 2)
-    y = -width / 2 + 0.05 + reach / 2
-    s.turned([(1, 0), (1, 0.004)], (0.03, y, height), (196, 200, 204), stretch=basin)
-    s.turned([(0.5, 0), (0.5, 0.006)], (0.03, y, height), (160, 166, 172), stretch=basin)
-    s.cylinder(0.016, 0.16, (-depth / 2 + 0.06, y, height), METAL, sections=8)
-    s.cylinder(0.012, 0.12, (-depth / 2 + 0.06, y, height + 0.14), METAL, axis="x", sections=8)
+    middle = -width / 2 + 0.05 + reach / 2
+    s.turned([(1, 0), (1, 0.004)], (0.03, middle, height), (196, 200, 204), stretch=basin)
+    s.turned([(0.5, 0), (0.5, 0.006)], (0.03, middle, height), (160, 166, 172), stretch=basin)
+    s.cylinder(0.016, 0.16, (-depth / 2 + 0.06, middle, height), METAL, sections=8)
+    s.cylinder(0.012, 0.12, (-depth / 2 + 0.06, middle, height + 0.14), METAL, axis="x", sections=8)
     left = width - 0.08 - reach
     s.surface(height, (depth - 0.08, left), middle=(0, width / 2 - 0.01 - left / 2))
 
@@ -157,19 +157,19 @@ def scale(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     "hair dryer",
     Group.SMALL,
     depth=(0.16, 0.20),
-    width=(0.08, 0.09),
+    width=(0.16, 0.19),
     height=(0.08, 0.09),
     colors=("black", "pink", "white", "red", "purple"),
 )
 def hair_dryer(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """Lying on its side: barrel, nozzle, handle."""
-    depth, width, _ = size
-    radius = width / 2
+    depth, width, height = size
+    radius = height / 2
     s.cylinder(radius, depth * 0.6, (-depth / 2, 0, radius), ink, axis="x")
     s.cylinder(
         radius * 0.8, depth * 0.4, (depth * 0.1, 0, radius), shade(ink, 0.6), axis="x", top_radius=radius * 0.6
     )
-    s.box((0.035, 0.13, 0.03), (-depth / 4, 0.08, 0.02), shade(ink, 0.85))
+    s.box((0.035, width - radius, 0.03), (-depth / 4, (width - radius) / 2, 0.02), shade(ink, 0.85))
 
 
 @kind(

@@ -23,9 +23,9 @@ Vector = tuple[float, float, float]
 SECTIONS = 12
 """Sides of a turned part: round enough at a metre, and cheap."""
 
-_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
+BOX_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
 _QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-_BOX_FACES = np.array([t for a, b, c, d in _QUADS for t in ((a, b, c), (a, c, d))], dtype=np.int32)
+BOX_FACES = np.array([t for a, b, c, d in _QUADS for t in ((a, b, c), (a, c, d))], dtype=np.int32)
 _TURN_TO = {
     "x": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "y": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
@@ -80,8 +80,8 @@ class Sculptor:
         roll: float = 0.0,
     ) -> None:
         """A box with the middle of its bottom at a point, turned about that point (radians)."""
-        points = _CORNERS * np.asarray(size)
-        self._add(points @ _rotation(pitch, yaw, roll).T + np.asarray(at), _BOX_FACES, color, pattern)
+        points = BOX_CORNERS * np.asarray(size)
+        self._add(points @ _rotation(pitch, yaw, roll).T + np.asarray(at), BOX_FACES, color, pattern)
 
     def turned(
         self,
@@ -216,4 +216,5 @@ def _rotation(pitch: float, yaw: float, roll: float) -> NDArray[np.float64]:
     about_y = np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
     about_z = np.array([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-    return about_z @ about_y @ about_x
+    turn: NDArray[np.float64] = about_z @ about_y @ about_x
+    return turn

@@ -5,6 +5,7 @@
     │   ├── SettingsError       a settings file or environment variable
     │   ├── StampError          a time stamp that goes backwards within one session
     │   └── PlanError           a model's answer that is not what it was asked for
+    ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
@@ -60,6 +61,10 @@ class PlanError(InvalidValue):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
+
+
+class HomeRefused(LastseenError):
+    """No house met its constraints within the attempts allowed; the message gives the last reason."""
 
 
 class MissingExtra(LastseenError, ImportError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lastseen.config.homes import Homes
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
@@ -44,3 +45,4 @@ class Settings(Section):
     camera: Camera = field(default_factory=Camera)
     light: Light = field(default_factory=Light)
     navigation: Navigation = field(default_factory=Navigation)
+    homes: Homes = field(default_factory=Homes)

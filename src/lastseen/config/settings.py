@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lastseen.config.longterm import LongTerm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
 
@@ -24,6 +24,7 @@ class Settings(Section):
     views: Views = field(default_factory=Views)
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
+    linking: Linking = field(default_factory=Linking)
     labels: Labels = field(default_factory=Labels)
     longterm: LongTerm = field(default_factory=LongTerm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)

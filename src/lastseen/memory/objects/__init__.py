@@ -1,0 +1,8 @@
+"""Working memory of objects: from observations to things that persist."""
+
+from lastseen.memory.objects.events import Event, EventKind
+from lastseen.memory.objects.memory import Crop, CropSink, ObjectMemory
+from lastseen.memory.objects.state import ObjectState
+from lastseen.memory.objects.store import State
+
+__all__ = ["Crop", "CropSink", "Event", "EventKind", "ObjectMemory", "ObjectState", "State"]

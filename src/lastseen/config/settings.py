@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from lastseen.config.longterm import LongTerm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
+from lastseen.config.perception import Lift
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
 
@@ -26,6 +27,7 @@ class Settings(Section):
     absence: Absence = field(default_factory=Absence)
     linking: Linking = field(default_factory=Linking)
     labels: Labels = field(default_factory=Labels)
+    lift: Lift = field(default_factory=Lift)
     longterm: LongTerm = field(default_factory=LongTerm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
@@ -53,7 +53,7 @@ def unit(seed: int, dim: int = 16) -> NDArray[np.float32]:
 
 
 def seen(
-    xyz: Sequence[float],
+    xyz: ArrayLike,
     *,
     eye: Sequence[float] = (0.0, 0.0, 1.2),
     stamp: float = 0.0,

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.frame import Frame
+from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.association import assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
 from lastseen.memory.objects.boxes import overlap
 from lastseen.memory.objects.events import Event, EventKind
-from lastseen.memory.objects.grid import Rows
+from lastseen.memory.objects.grid import Rows as RowNumbers
+from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
 from lastseen.memory.objects.store import ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
@@ -66,6 +68,7 @@ class ObjectMemory:
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
         self.now, self._frame_id = frame.stamp, frame.id
+        self.store.version += 1
         batch = self._without_people(batch)
         batch = self._without_doubles(batch)
         if len(batch):
@@ -103,6 +106,21 @@ class ObjectMemory:
         found = [read_state(store, row, now=self.now) for row in rows.tolist()]
         return found if label is None else [one for one in found if one.label == store.labels.names[number or 0]]
 
+    def export_rows(self, since: int = 0) -> Rows:
+        """What working memory holds, or what changed after the export whose ``version`` is given."""
+        return snapshot.export_rows(self.store, now=self.now, frame_id=self._frame_id, since=since)
+
+    def restore(self, rows: Rows) -> None:
+        """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
+        snapshot.restore_rows(self.store, rows)
+        self.now, self._frame_id = rows.now, rows.frame_id
+        store = self.store
+        protos = store.live()
+        protos = protos[store.state[protos] == State.PROTO]
+        oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
+        self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
+        self._ignored = {store.labels.id_of(label) for label in self.settings.labels.ignore}
+
     def _without_people(self, batch: Batch) -> Batch:
         if not len(batch) or not batch.label_ids.shape[1]:
             return batch
@@ -129,7 +147,7 @@ class ObjectMemory:
         kept = [index for index in range(len(batch)) if index not in dropped]
         return batch.subset(np.array(kept, dtype=np.int64))
 
-    def _remember(self, frame: Frame, batch: Batch, matched: Rows) -> None:
+    def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
         store = self.store
         known = np.flatnonzero(matched >= 0)
         if len(known):
@@ -151,14 +169,14 @@ class ObjectMemory:
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
 
-    def _note_reappeared(self, rows: Rows) -> None:
+    def _note_reappeared(self, rows: RowNumbers) -> None:
         store = self.store
         for row in rows[store.state[rows] > State.CONFIRMED].tolist():
             was = State(int(store.state[row])).name.lower()
             store.state[row] = State.CONFIRMED
             self._tell(EventKind.REAPPEARED, row, was=was, missing_for=self.now - float(store.missing_since[row]))
 
-    def _promote(self, rows: Rows) -> None:
+    def _promote(self, rows: RowNumbers) -> None:
         store, rules = self.store, self.settings.promotion
         protos = rows[store.state[rows] == State.PROTO]
         ready = (
@@ -193,7 +211,9 @@ class ObjectMemory:
             del self._protos[number]
             store.drop(row)
 
-    def _hand_on_crops(self, batch: Batch, rows: Rows, index: NDArray[np.int64], fresh: NDArray[np.bool_]) -> None:
+    def _hand_on_crops(
+        self, batch: Batch, rows: RowNumbers, index: NDArray[np.int64], fresh: NDArray[np.bool_]
+    ) -> None:
         if self.crop_sink is None:
             return
         store = self.store

@@ -78,6 +78,7 @@ class ObjectStore(Columns):
     ring_world: NDArray[np.float32]
     ring_n: NDArray[np.int32]
     crop_quality: NDArray[np.float32]
+    changed_at: NDArray[np.int64]
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(FIRST_CAPACITY)
@@ -92,8 +93,8 @@ class ObjectStore(Columns):
             slack=growth * association.max_sigma + SMALL_HALF,
             capacity=self.capacity,
         )
-        self.changed = np.zeros(self.capacity, dtype=np.bool_)
-        self.gone: list[int] = []
+        self.version = 0
+        self.gone: list[tuple[int, int]] = []
         self.row_of: dict[int, int] = {}
         self._free: list[int] = []
         self._used = 0
@@ -130,6 +131,7 @@ class ObjectStore(Columns):
             ("ring_world", np.float32, (RING, 3)),
             ("ring_n", np.int32, ()),
             ("crop_quality", np.float32, ()),
+            ("changed_at", np.int64, ()),
         ):
             self.add(name, dtype, shape)
 
@@ -157,9 +159,6 @@ class ObjectStore(Columns):
             return
         self.grow(max(self.capacity * 2, self.capacity + count))
         self.grid.grow(self.capacity)
-        changed = np.zeros(self.capacity, dtype=np.bool_)
-        changed[: len(self.changed)] = self.changed
-        self.changed = changed
 
     def take(self, count: int) -> Rows:
         """Rows for new objects, numbered in order; every column of them is zero except the number."""
@@ -192,16 +191,19 @@ class ObjectStore(Columns):
         self.grid.remove(row)
         for name in self.names:
             self.column(name)[row] = 0
-        self.changed[row] = False
         del self.row_of[number]
-        self.gone.append(number)
+        self.gone.append((self.version, number))
         self._free.append(row)
 
     def settle(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
         if len(rows):
             self.grid.place(rows, self.grid.keys_of(self.xyz[rows], self.reach(rows)))
-            self.changed[rows] = True
+            self.touch(rows)
+
+    def touch(self, rows: Rows) -> None:
+        """Note that these objects differ from what was last written down."""
+        self.changed_at[rows] = self.version
 
     def reach(self, rows: Rows) -> Floats:
         """How far from its centre an object can be met, in metres."""

@@ -11,7 +11,7 @@ from lastseen.config.moving import Branches, DeadReckoning, Localization, Patter
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.seeking import Context, DiscoveredContext, Panorama, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,7 @@ class Settings(Section):
     retrieval: Retrieval = field(default_factory=Retrieval)
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)
+    panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)

@@ -44,6 +44,26 @@ class Context(Section):
         low=500,
         why="about 1,500 tokens: cheap to send, and nothing useful is cut at home",
     )
+    recent_tries: int = setting(6, unit="directions", low=0, why="older tries were made from somewhere else")
+    tried_radius: float = setting(
+        1.5, unit="m", low=0.0, why="a direction tried from farther off is another direction from here"
+    )
+    failed_distance: float = setting(
+        0.5, unit="m", low=0.0, why="two forward steps: a try that led less far than this was blocked"
+    )
+    visited_radius: float = setting(
+        5.0, unit="m", low=0.0, why="about one room and its neighbours: where going again finds nothing new"
+    )
+    max_labels: int = setting(12, unit="labels", low=1, why="a view or place is told by its first dozen things")
+    max_text: int = setting(80, unit="characters", low=10, why="a label or type longer than this is no label")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panorama(Section):
+    """The look around that the planner is shown."""
+
+    views: int = setting(12, unit="views", low=1, why="one per 30 degree turn: a full turn, as PixelNav looks")
+    tile_width: int = setting(256, unit="px", low=32, why="six across give 1,536 px: what models read in one go")
 
 
 @dataclass(frozen=True, kw_only=True)

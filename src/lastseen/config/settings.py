@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
-from lastseen.config.policy import Policy, Stop
-from lastseen.config.longterm import LongTerm
-from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift
+from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.seeking import Context, DiscoveredContext, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
@@ -35,7 +32,6 @@ class Settings(Section):
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
     lift: Lift = field(default_factory=Lift)
-    longterm: LongTerm = field(default_factory=LongTerm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)
@@ -44,6 +40,7 @@ class Settings(Section):
     retrieval: Retrieval = field(default_factory=Retrieval)
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)
+    panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)

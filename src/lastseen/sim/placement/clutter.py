@@ -1,4 +1,4 @@
-"""Small things: on supports by their weights, on the floor along the walls, with as many doubles as chance gives."""
+"""Small things: on supports by their weights, on the floor along the walls, with doubles as chance gives."""
 
 from __future__ import annotations
 

@@ -9,14 +9,16 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D
-from lastseen.sim.home import Home, Thing
+from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid, Point
 from lastseen.sim.viewpoint import viewpoints
 
@@ -30,7 +32,7 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One search; ``viewpoints`` are (x, y, yaw) at which stopping is success, ``goal_ids`` the things of the class."""
+    """One search; stopping at one of the ``viewpoints`` is success, ``goal_ids`` are the things that count."""
 
     id: str
     home: str
@@ -85,15 +87,16 @@ def make_episodes(
     grid = grid or NavigationGrid(home)
     rng = np.random.default_rng([seed, 53])
     floor = grid.centers(grid.reachable())
-    labels = [label for label in (goals or home.labels()) if _usable(grid, home.things_of(label))]
-    if not labels:
+    every = [_Goal(grid, label) for label in (goals or home.labels())]
+    usable = [goal for goal in every if goal.spots]
+    if not usable:
         raise InvalidValue("goals", list(goals), "cannot be seen from the floor", remedy="choose other classes")
-    order = [labels[int(k)] for k in rng.permutation(len(labels))]
+    order = [usable[int(k)] for k in rng.permutation(len(usable))]
     episodes: list[Episode] = []
     for number in range(count):
         goal = order[number % len(order)]
-        things = home.things_of(goal)
-        episode = _draw(f"{home.name}-{seed}-{number:04d}", home.name, things, grid, floor, rng, farthest)
+        name = f"{home.name}-{seed}-{number:04d}"
+        episode = _draw(name, home.name, goal, floor, rng=rng, farthest=farthest)
         if episode is None:
             raise InvalidValue(
                 "goals",
@@ -132,44 +135,52 @@ def geodesic_to_class(grid: NavigationGrid, label: str, start: Point) -> float:
     return math.inf if path is None else path.length
 
 
-def _usable(grid: NavigationGrid, things: list[Thing]) -> bool:
-    return any(viewpoints(grid, thing) for thing in things)
-
-
 def _draw(
-    name: str,
-    home: str,
-    things: list[Thing],
-    grid: NavigationGrid,
-    floor: Any,
-    rng: np.random.Generator,
-    farthest: float,
+    name: str, home: str, goal: _Goal, floor: NDArray[np.float64], *, rng: np.random.Generator, farthest: float
 ) -> Episode | None:
-    every = {thing.id: viewpoints(grid, thing) for thing in things}
-    spots = [(pose.x, pose.y) for poses in every.values() for pose in poses]
-    field = grid.distances(spots)
+    grid, spots = goal.grid, goal.spots
     for _ in range(_TRIES):
         x, y = (float(value) for value in floor[int(rng.integers(len(floor)))])
         yaw = math.radians(30.0 * int(rng.integers(12)) - 150.0)
-        if not NEAREST_START <= float(field[grid.cell_of(x, y)]) <= farthest * 1.05:
+        # the field may be a little too long: the path decides
+        if not NEAREST_START <= float(goal.field[grid.cell_of(x, y)]) <= farthest * 1.05:
             continue
         path = grid.path((x, y), spots)
         if path is None or not NEAREST_START <= path.length <= farthest:
             continue
-        thinned = [pose for thing in things for pose in viewpoints(grid, thing, spacing=_SPACING)]
-        best = next(pose for poses in every.values() for pose in poses if (pose.x, pose.y) == path.points[-1])
-        kept = sorted({*map(_rounded, thinned), _rounded(best)}, key=lambda pose: (pose.x, pose.y, pose.yaw))
+        best = next(pose for poses in goal.poses.values() for pose in poses if (pose.x, pose.y) == path.points[-1])
+        kept = sorted({*goal.thinned, _rounded(best)}, key=lambda pose: (pose.x, pose.y, pose.yaw))
         return Episode(
             name,
             home,
             _rounded(Pose2D(x, y, yaw)),
-            things[0].label,
-            tuple(key for key, poses in every.items() if poses),
+            goal.label,
+            tuple(key for key, poses in goal.poses.items() if poses),
             round(path.length, _DECIMALS),
             round(min(math.dist((x, y), spot) for spot in spots), _DECIMALS),
             tuple(kept),
         )
     return None
+
+
+class _Goal:
+    """All viewpoints of one class and the distances to them, worked out once."""
+
+    def __init__(self, grid: NavigationGrid, label: str) -> None:
+        self.grid = grid
+        self.label = label
+        things = grid.scene.home.things_of(label)
+        self.poses = {thing.id: viewpoints(grid, thing) for thing in things}
+        self.spots = [(pose.x, pose.y) for poses in self.poses.values() for pose in poses]
+        self._things = things
+
+    @cached_property
+    def field(self) -> NDArray[np.float64]:
+        return self.grid.distances(self.spots)
+
+    @cached_property
+    def thinned(self) -> list[Pose2D]:
+        return [_rounded(one) for thing in self._things for one in viewpoints(self.grid, thing, spacing=_SPACING)]
 
 
 def _rounded(pose: Pose2D) -> Pose2D:

@@ -50,9 +50,12 @@ def tour(agent: Agent, stops: list[Point]) -> Iterator[Action]:
     turns = round(360.0 / agent.motion.turn_angle)
     yield from [Action.TURN_LEFT] * turns
     for stop in stops:
-        field = agent.grid.distances([stop])
+        grid, field = agent.grid, agent.grid.distances([stop])
         while (action := next_action(agent, field, within=_ARRIVED)) is not Action.STOP:
             yield action
+            if agent.grid is not grid:
+                # the home changed on the way: what was the way may be blocked now
+                grid, field = agent.grid, agent.grid.distances([stop])
         yield from [Action.TURN_LEFT] * turns
 
 

@@ -61,7 +61,7 @@ class _Sighting:
 
 
 class SimulatedDetector:
-    """Implements ``lastseen.protocols.Detector`` on rendered frames. Its vocabulary is fixed, targets do nothing."""
+    """Implements ``lastseen.protocols.Detector`` on rendered frames; targets do nothing: its vocabulary is fixed."""
 
     def __init__(self, truth: Truth, *, level: Level | str = Level.TYPICAL, seed: int = 0) -> None:
         self.truth = truth

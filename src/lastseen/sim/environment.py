@@ -99,6 +99,14 @@ class SimEnvironment:
         collided = self.agent.act(action)
         return StepResult(self._look(), collided)
 
+    def skip(self, action: Action | None) -> bool:
+        """Do one action (None: stay at the start) without looking; the next frame is as if it had been looked at."""
+        collided = False if action is None else self.agent.act(action)
+        # drift goes by the frames, seen or not
+        self._drift.apply(self.agent.T_world_camera)
+        self._next_id += 1
+        return collided
+
     def replace_home(self, home: Home) -> None:
         """Change the world under the robot; the robot stays where it is, which must still be free."""
         renderer = self.renderer.changed(home)

@@ -35,9 +35,9 @@ class Camera(Section):
 class Light(Section):
     """A sun, a lamp on the robot and light from everywhere; the three add up to about 1 on a lit wall."""
 
-    ambient: float = setting(0.42, low=0.0, high=1.0, why="no corner of a home by day is black")
-    sun: float = setting(0.38, low=0.0, high=1.0, why="tells the faces of a box apart by direction")
-    headlight: float = setting(0.30, low=0.0, high=1.0, why="tells curved surfaces apart whatever the sun does")
+    ambient: float = setting(0.52, low=0.0, high=1.0, why="no corner of a home by day is black")
+    sun: float = setting(0.27, low=0.0, high=1.0, why="tells the faces of a box apart by direction")
+    headlight: float = setting(0.26, low=0.0, high=1.0, why="tells curved surfaces apart whatever the sun does")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from lastseen.action import Action, apply
 from lastseen.config.moving import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.sim.camera import camera_pose
-from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.navigation import NavigationGrid, Point
 from lastseen.sim.senses import ActuationNoise
 
 _STRIDE = 0.01
 """Metres between two collision checks: a fifth of a grid cell, so no obstacle is stepped over."""
+_MIN_SLIDE = 0.05
+"""Share of a stride that must run along the obstacle for the robot to slide: nearly head-on it stops."""
 _MOTION = DeadReckoning()
 
 
@@ -73,53 +73,54 @@ class Agent:
         distance, turn = _intended(action, self.motion)
         if self.noise is not None and (distance or turn):
             distance, turn = self.noise.disturb(distance, turn)
-        collided = distance != 0.0 and not self._advance(distance)
-        self.pose = Pose2D(self.pose.x, self.pose.y, wrap_angle(self.pose.yaw + turn))
-        return collided
+        (x, y), clear = advanced(self.grid, self.pose, distance)
+        self.pose = Pose2D(x, y, wrap_angle(self.pose.yaw + turn))
+        return not clear
 
-    def _advance(self, distance: float) -> bool:
-        """Move along the heading in small strides, sliding along obstacles; whether the way was clear."""
-        direction = math.copysign(1.0, distance)
-        heading = direction * math.cos(self.pose.yaw), direction * math.sin(self.pose.yaw)
-        x, y = self.pose.x, self.pose.y
-        left, clear = abs(distance), True
-        while left > 1e-9:
-            stride = min(_STRIDE, left)
-            left -= stride
-            step = stride * heading[0], stride * heading[1]
-            if self.grid.is_free(x + step[0], y + step[1]):
-                x, y = x + step[0], y + step[1]
-                continue
-            clear = False
-            slid = self._slide(x, y, step) if self.grid.robot.slide else None
-            if slid is None:
-                break
-            x, y = slid
-        self.pose = Pose2D(x, y, self.pose.yaw)
-        return clear
 
-    def _slide(self, x: float, y: float, step: tuple[float, float]) -> tuple[float, float] | None:
-        """The part of a blocked stride that runs along the obstacle; None where that is blocked too."""
-        for along in self._tangents(x, y):
-            share = step[0] * along[0] + step[1] * along[1]
-            # head-on into a wall there is next to nothing left to slide
-            if abs(share) > 0.05 * math.hypot(*step):
-                moved = x + share * along[0], y + share * along[1]
-                if self.grid.is_free(*moved):
-                    return moved
-        return None
+def advanced(grid: NavigationGrid, pose: Pose2D, distance: float) -> tuple[Point, bool]:
+    """Where a forward of this distance ends, sliding along obstacles, and whether the way was clear."""
+    heading = math.cos(pose.yaw), math.sin(pose.yaw)
+    x, y = pose.x, pose.y
+    left, clear = distance, True
+    while left > 1e-9:
+        stride = min(_STRIDE, left)
+        left -= stride
+        step = stride * heading[0], stride * heading[1]
+        if grid.is_free(x + step[0], y + step[1]):
+            x, y = x + step[0], y + step[1]
+            continue
+        clear = False
+        slid = _slid(grid, (x, y), step) if grid.robot.slide else None
+        if slid is None:
+            break
+        x, y = slid
+    return (x, y), clear
 
-    def _tangents(self, x: float, y: float) -> list[tuple[float, float]]:
-        """Directions along the obstacle: across the slope of the clearance, then along the grid's own steps."""
-        i, j = self.grid.cell_of(x, y)
-        around = self.grid.clearance[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
-        tangents = [(1.0, 0.0), (0.0, 1.0)]
-        if around.shape == (3, 3):
-            slope = np.array([around[2].sum() - around[0].sum(), around[:, 2].sum() - around[:, 0].sum()])
-            length = float(np.hypot(*slope))
-            if length > 1e-9:
-                tangents.insert(0, (float(-slope[1] / length), float(slope[0] / length)))
-        return tangents
+
+def _slid(grid: NavigationGrid, at: Point, step: Point) -> Point | None:
+    """The end of that part of a blocked stride that runs along the obstacle; None where it is blocked too."""
+    for along in _tangents(grid, at):
+        share = step[0] * along[0] + step[1] * along[1]
+        # head-on into a wall there is next to nothing left to slide
+        if abs(share) > _MIN_SLIDE * math.hypot(*step):
+            moved = at[0] + share * along[0], at[1] + share * along[1]
+            if grid.is_free(*moved):
+                return moved
+    return None
+
+
+def _tangents(grid: NavigationGrid, at: Point) -> list[Point]:
+    """Directions along the obstacle: across the slope of the clearance, then along the grid's own steps."""
+    i, j = grid.cell_of(*at)
+    around = grid.clearance[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
+    tangents = [(1.0, 0.0), (0.0, 1.0)]
+    if around.shape == (3, 3):
+        slope = float(around[2].sum() - around[0].sum()), float(around[:, 2].sum() - around[:, 0].sum())
+        length = math.hypot(*slope)
+        if length > 1e-9:
+            tangents.insert(0, (-slope[1] / length, slope[0] / length))
+    return tangents
 
 
 def _intended(action: Action, motion: DeadReckoning) -> tuple[float, float]:

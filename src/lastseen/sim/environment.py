@@ -77,7 +77,7 @@ class SimEnvironment:
         self.agent = Agent(self.grid, self.start, motion=self.settings.dead_reckoning, noise=noise)
         self._first_stamp = first_stamp
         self._next_id = 0
-        self._views: OrderedDict[int, View] = OrderedDict()
+        self._truths: OrderedDict[int, tuple[View, Pose3D]] = OrderedDict()
 
     @property
     def home(self) -> Home:
@@ -99,6 +99,14 @@ class SimEnvironment:
         collided = self.agent.act(action)
         return StepResult(self._look(), collided)
 
+    def skip(self, action: Action | None) -> bool:
+        """Do one action (None: stay at the start) without looking; the next frame is as if it had been looked at."""
+        collided = False if action is None else self.agent.act(action)
+        # drift goes by the frames, seen or not
+        self._drift.apply(self.agent.T_world_camera)
+        self._next_id += 1
+        return collided
+
     def replace_home(self, home: Home) -> None:
         """Change the world under the robot; the robot stays where it is, which must still be free."""
         renderer = self.renderer.changed(home)
@@ -114,12 +122,11 @@ class SimEnvironment:
 
     def view_of(self, frame: Frame) -> View:
         """The truth behind one of the last frames."""
-        try:
-            return self._views[frame.id]
-        except KeyError:
-            raise InvalidValue(
-                "frame.id", frame.id, "is not a recent frame of this environment", remedy="detect as frames come"
-            ) from None
+        return self._truth(frame)[0]
+
+    def true_pose(self, frame: Frame) -> Pose3D:
+        """Where the camera really was at one of the last frames."""
+        return self._truth(frame)[1]
 
     def panorama(self, *, views: int = 12) -> list[Frame]:
         """Frames all around without moving, the first along the heading, each to the left of the last."""
@@ -130,6 +137,14 @@ class SimEnvironment:
             frames.append(self._look())
         self.agent.pose = true
         return frames
+
+    def _truth(self, frame: Frame) -> tuple[View, Pose3D]:
+        try:
+            return self._truths[frame.id]
+        except KeyError:
+            raise InvalidValue(
+                "frame.id", frame.id, "is not a recent frame of this environment", remedy="detect as frames come"
+            ) from None
 
     def _grid(self) -> NavigationGrid:
         return NavigationGrid(
@@ -143,9 +158,9 @@ class SimEnvironment:
         frame_id, stamp = self._next_id, self.stamp
         truth = self.agent.T_world_camera
         view = self.renderer.render(truth, self.intrinsics)
-        self._views[frame_id] = view
-        while len(self._views) > _KEPT_VIEWS:
-            self._views.popitem(last=False)
+        self._truths[frame_id] = view, truth
+        while len(self._truths) > _KEPT_VIEWS:
+            self._truths.popitem(last=False)
         self._next_id += 1
         return Frame(
             frame_id,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
+from lastseen.sim.catalog.palette import PALETTE
 from lastseen.sim.home import Home, Room, Thing
 from lastseen.sim.mesh import Mesh, Pattern
 from lastseen.sim.support import support_below
@@ -24,21 +25,6 @@ FIXED_LABELS = frozenset({"lamp", "handle", "security camera", "air conditioner"
 """Small things that are screwed to a wall or a ceiling: nobody carries them about."""
 MAX_CARRIED_SIZE = 0.6
 """Metres: what is larger in any direction is furniture."""
-COLOR_NAMES = {
-    "white": (235, 235, 232),
-    "grey": (140, 140, 140),
-    "black": (28, 28, 28),
-    "red": (190, 40, 35),
-    "orange": (225, 130, 40),
-    "yellow": (230, 205, 70),
-    "green": (60, 140, 60),
-    "blue": (50, 85, 170),
-    "purple": (120, 60, 140),
-    "pink": (230, 150, 170),
-    "brown": (110, 72, 42),
-    "beige": (210, 190, 155),
-}
-"""One typical value per word: a texture's median colour gets the nearest word."""
 _REQUIRED = ("vertices", "faces", "face_instance", "face_color", "instance_label", "instance_name")
 
 
@@ -115,7 +101,8 @@ def _thing(key: int, label: str, mesh: Mesh) -> Thing:
 
 
 def _color_name(rgb: NDArray[np.float64]) -> str:
-    return min(COLOR_NAMES, key=lambda name: (float(np.abs(rgb - COLOR_NAMES[name]).sum()), name))
+    """The word of the palette that is nearest to a texture's median colour."""
+    return min(PALETTE, key=lambda name: (float(np.abs(rgb - PALETTE[name]).sum()), name))
 
 
 def _with_supports(home: Home) -> Home:

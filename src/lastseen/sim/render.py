@@ -23,7 +23,7 @@ from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
 PANORAMA_VIEWS = 12
 SKY = (200, 214, 228)
 _SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
-_UNDERSIDE = 0.25
+_UNDERSIDE = 0.12
 _LIGHT = Light()
 
 

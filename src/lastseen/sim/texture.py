@@ -72,9 +72,9 @@ def _tile(pattern: Pattern) -> NDArray[np.uint8]:
         shift = _hash(plank) * 7.0
         grain = _noise(11, 4, 64) * 0.5 + _noise(12, 2, 128) * 0.5
         board = np.floor((x + shift) % 1.0 * 2.0)
-        tone = 0.80 + 0.14 * _hash(plank * 5 + board.astype(int)) + 0.10 * (grain - 0.5)
+        tone = 0.86 + 0.10 * _hash(plank * 5 + board.astype(int)) + 0.12 * (grain - 0.5)
         seam = (y * 10 % 1.0 < 0.05) | (((x + shift) * 2.0) % 1.0 < 0.012)
-        value = np.where(seam, tone * 0.72, tone)
+        value = np.where(seam, tone * 0.84, tone)
     elif pattern is Pattern.TILES:
         column, row = np.floor(x * 4).astype(int), np.floor(y * 4).astype(int)
         joint = (x * 4 % 1.0 < 0.035) | (y * 4 % 1.0 < 0.035)
@@ -83,7 +83,7 @@ def _tile(pattern: Pattern) -> NDArray[np.uint8]:
         weave = np.sin(x * 2 * np.pi * 32) * np.sin(y * 2 * np.pi * 32)
         value = 0.90 + 0.07 * weave + 0.06 * (_noise(31, 64, 64) - 0.5)
     elif pattern is Pattern.PLASTER:
-        value = 0.95 + 0.07 * (_noise(41, 8, 8) - 0.5) + 0.05 * (_noise(42, 64, 64) - 0.5)
+        value = 0.965 + 0.03 * (_noise(41, 8, 8) - 0.5) + 0.04 * (_noise(42, 96, 96) - 0.5)
     elif pattern is Pattern.CARPET:
         value = 0.87 + 0.18 * (_noise(51, 128, 128) - 0.5) + 0.10 * (_noise(52, 16, 16) - 0.5)
     elif pattern is Pattern.STRIPES:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config
+from lastseen.cli import config, sim
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("config")(config.show)
+app.add_typer(sim.app)
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""Small things: on supports by their weights, on the floor along the walls, with as many doubles as chance gives."""
+"""Small things: on supports by their weights, on the floor along the walls, doubles as chance gives them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Ink = tuple[int, int, int]
 
 TEXT: Ink = (52, 52, 56)
 FAINT: Ink = (112, 112, 118)
-_PLATE = (255, 255, 255, 205)
+_PLATE = (255, 255, 255, 190)
 
 
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:

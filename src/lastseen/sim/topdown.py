@@ -42,6 +42,8 @@ _ROOM_TINTS: dict[str, Ink] = {
 _OTHER_TINT: Ink = (236, 236, 236)
 _SMALL = 0.75
 """Metres: a movable thing, or one narrower than this on a support, gets a number instead of a label."""
+_THIN = 0.06
+_DOT = 3.5
 _START: Ink = (34, 150, 74)
 _END: Ink = (206, 48, 48)
 
@@ -178,7 +180,10 @@ def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
 
 
 def _is_small(thing: Thing) -> bool:
-    return thing.movable or (thing.support_id is not None and float(max(thing.extent[:2])) < _SMALL)
+    """Movable, small on a support, or so thin that it must hang on a wall."""
+    across = thing.extent[:2]
+    on_support = thing.support_id is not None and float(across.max()) < _SMALL
+    return thing.movable or on_support or float(across.min()) < _THIN
 
 
 def _numbered(home: Home) -> list[Thing]:
@@ -188,10 +193,13 @@ def _numbered(home: Home) -> list[Thing]:
 
 
 def _write(home: Home, numbered: list[Thing], raster: Raster, text: Labels) -> None:
-    for number, thing in enumerate(numbered, start=1):
+    dots = [raster.pixel(thing.position[0], thing.position[1]) for thing in numbered]
+    for x, y in dots:
+        text.taken.append((x - _DOT, y - _DOT, x + _DOT, y + _DOT))
+    for number, (thing, dot) in enumerate(zip(numbered, dots, strict=True), start=1):
         color = thing.mesh.colors.astype(np.float64).mean(axis=0)
         shade = _named_color(thing) or (int(color[0]), int(color[1]), int(color[2]))
-        text.badge(str(number), raster.pixel(thing.position[0], thing.position[1]), shade, radius=3.5, points=9)
+        text.badge(str(number), dot, shade, radius=_DOT, points=10)
     for room in home.rooms:
         _write_room(room.type, room.rectangles, raster, text)
     large = [thing for thing in home.things.values() if not _is_small(thing) and thing.extent[2] > 0.05]
@@ -225,18 +233,24 @@ def _write_room(
 
 
 def _write_thing(thing: Thing, raster: Raster, text: Labels) -> None:
-    at = raster.pixel(thing.position[0], thing.position[1])
-    width = float(thing.extent[0]) * raster.scale
-    height = float(thing.extent[1]) * raster.scale
-    options = [thing.label, thing.label.replace(" ", "\n")]
-    for points in (11, 10, 9):
-        for option in options:
-            wide, tall = text.size(option, points)
-            if wide <= width + 14 and tall <= height + 8:
-                for shift in (0.0, 0.25, -0.25, 0.4, -0.4):
-                    spot = (at[0], at[1] + shift * height) if height >= width else (at[0] + shift * width, at[1])
-                    if text.put(option, spot, points=points, ink=TEXT, plate=True):
+    """The class inside the thing where it fits, else just beside it."""
+    x, y = raster.pixel(thing.position[0], thing.position[1])
+    width, height = (float(value) * raster.scale for value in thing.extent[:2])
+    for points in (11, 10):
+        for words in dict.fromkeys((thing.label, thing.label.replace(" ", "\n"))):
+            wide, tall = text.size(words, points)
+            if wide <= width and tall <= height:
+                slack = (width - wide) / 2, (height - tall) / 2
+                for share in (0.0, 0.5, -0.5, 0.9, -0.9):
+                    if text.put(words, (x + share * slack[0], y + share * slack[1]), points=points, plate=True):
                         return
+    for words in dict.fromkeys((thing.label, thing.label.replace(" ", "\n"))):
+        wide, tall = text.size(words, 10)
+        reach = (width + wide) / 2 + 3, (height + tall) / 2 + 3
+        for dx, dy in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+            spot = (x + dx * reach[0], y + dy * reach[1])
+            if text.put(words, spot, points=10, plate=True):
+                return
 
 
 def _draw_path(draw: ImageDraw.ImageDraw, pixels: NDArray[np.float64]) -> None:
@@ -268,7 +282,7 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
         if thing.room_id != room:
             room = thing.room_id
             lines.append((types.get(room or 0, "elsewhere"), None))
-        named = f"{thing.color} {thing.label}" if thing.color else thing.label
+        named = thing.label if thing.color in ("", thing.label) else f"{thing.color} {thing.label}"
         lines.append((f"{number}  {named}", _named_color(thing)))
     head, row, column = 44, 15, 168
     height = max(plan.height, 420)

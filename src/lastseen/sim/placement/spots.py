@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastseen.sim.catalog import Shape
+from lastseen.sim.floorplan import OpeningKind
 from lastseen.sim.placement.placed import Placed
 from lastseen.sim.placement.space import Side, Space
 from lastseen.sim.priors import Rule
@@ -40,12 +41,16 @@ def spots(
         yield from _in_the_room(shape, space, rng)
     elif rule is Rule.HUNG:
         yield from _hung(shape, space, rng)
+    elif rule is Rule.AT_DOOR:
+        yield from _at_door(shape, space)
     elif target is None:
         return
     elif rule is Rule.BESIDE:
         yield from _beside(shape, target, rng)
     elif rule is Rule.AROUND:
         yield from _around(shape, target, rng)
+    elif rule is Rule.FLANKING:
+        yield from _flanking(shape, target, rng)
     elif rule is Rule.BEFORE:
         yield from _before(shape, target)
     elif rule is Rule.OPPOSITE:
@@ -158,6 +163,22 @@ def _before(shape: Shape, target: Placed) -> Iterator[Spot]:
     for gap in gaps:
         for aside in (0.0, 0.15, -0.15, 0.3, -0.3):
             yield Spot(*target.to_world(reach + gap, aside), target.yaw)
+
+
+def _flanking(shape: Shape, target: Placed, rng: np.random.Generator) -> Iterator[Spot]:
+    reach = (float(target.shape.size[1]) + float(shape.size[0])) / 2
+    for gap in (0.4, 0.5, 0.65, 0.8):
+        for sign in (1, -1) if rng.random() < 0.5 else (-1, 1):
+            for out in (0.0, 0.2):
+                yield Spot(*target.to_world(out, sign * (reach + gap)), target.yaw - sign * math.pi / 2)
+
+
+def _at_door(shape: Shape, space: Space) -> Iterator[Spot]:
+    for side in space.sides:
+        for opening in space.plan.openings_in(side.index):
+            if opening.kind is OpeningKind.FRONT_DOOR:
+                x, y = side.point(opening.middle, float(shape.size[0]) / 2 + 0.08)
+                yield Spot(x, y, side.yaw)
 
 
 def _opposite(shape: Shape, space: Space, target: Placed) -> Iterator[Spot]:

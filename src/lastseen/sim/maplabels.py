@@ -32,10 +32,7 @@ class Labels:
         x0, y0, x1, y1 = self.bounds
         if box[0] < x0 or box[1] < y0 or box[2] > x1 or box[3] > y1:
             return False
-        return not any(
-            box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-            for other in self.taken
-        )
+        return not any(meets(box, other) for other in self.taken)
 
     def size(self, text: str, points: int) -> tuple[float, float]:
         """Width and height of a text of one or more lines."""
@@ -79,6 +76,11 @@ class Labels:
         plate = _about(*spot, width - 2, height - 2)
         self.draw.rounded_rectangle(plate, radius=2, fill=_PLATE)
         self.draw.text(spot, text, font=font(points), fill=TEXT, anchor="mm")
+
+
+def meets(first: Box, second: Box) -> bool:
+    """Whether two boxes overlap."""
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def _about(x: float, y: float, width: float, height: float) -> Box:

@@ -135,11 +135,11 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _row("rug", Rule.UNDERFOOT, chance=0.2),
     ),
     "bathroom": (
+        _row("bathtub", Rule.CORNER, chance=0.5),
         _must("toilet", Rule.WALL),
         _must("sink", Rule.WALL),
+        _row("shower", Rule.CORNER, chance=0.85),
         _row("mirror", Rule.OVER, "sink", chance=0.9),
-        _row("bathtub", Rule.CORNER, chance=0.5),
-        _row("shower", Rule.CORNER, chance=0.8),
         _row("cabinet", Rule.WALL, chance=0.3),
         _row("laundry basket", Rule.CORNER, chance=0.4),
         _row("trash can", Rule.CORNER, chance=0.4),
@@ -292,6 +292,16 @@ ON_FLOOR: dict[str, dict[str, float]] = {
                      "dumbbell": 0.5},
     "corridor": {"shoes": 1, "umbrella": 0.5, "cardboard box": 0.3},
 }  # fmt: skip
+
+# how many of a class one room may hold; two where nothing is said
+ONE_ROOM: dict[str, int] = {
+    "book": 14, "plate": 6, "glass": 4, "mug": 4, "bowl": 3, "bottle": 4, "wine glass": 4, "pillow": 6, "shoes": 4,
+    "towel": 4, "cardboard box": 4, "basket": 3, "photo frame": 3, "potted flower": 3, "candle": 3, "apple": 3,
+    "orange": 3, "microwave": 1, "kettle": 1, "toaster": 1, "coffee maker": 1, "printer": 1, "router": 1, "iron": 1,
+    "vacuum cleaner": 1, "guitar": 1, "scale": 1, "monitor": 1, "keyboard": 1, "mouse": 1, "fan": 1, "tray": 1,
+    "knife block": 1, "bread": 1, "laptop": 1, "tablet": 1, "hair dryer": 1, "umbrella": 1,
+}  # fmt: skip
+USUAL_IN_ONE_ROOM = 2
 
 # small things to a square metre of support, before the clutter factor
 DENSITY: dict[str, float] = {

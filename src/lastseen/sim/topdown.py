@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from lastseen.errors import InvalidValue
-from lastseen.sim.home import Home, Thing
-from lastseen.sim.maplabels import FAINT, TEXT, Ink, Labels, font
+from lastseen.sim.home import Home, Room, Thing
+from lastseen.sim.maplabels import FAINT, TEXT, Box, Ink, Labels, font, meets
 from lastseen.sim.mapsection import Raster, cut, is_closed, solid
 from lastseen.sim.mesh import Pattern
 
@@ -200,11 +200,16 @@ def _write(home: Home, numbered: list[Thing], raster: Raster, text: Labels) -> N
         color = thing.mesh.colors.astype(np.float64).mean(axis=0)
         shade = _named_color(thing) or (int(color[0]), int(color[1]), int(color[2]))
         text.badge(str(number), dot, shade, radius=_DOT, points=10)
-    for room in home.rooms:
-        _write_room(room.type, room.rectangles, raster, text)
     large = [thing for thing in home.things.values() if not _is_small(thing) and thing.extent[2] > 0.05]
+    blocked = [
+        (*raster.pixel(thing.box[0, 0], thing.box[1, 1]), *raster.pixel(thing.box[1, 0], thing.box[0, 1]))
+        for thing in large
+    ]
+    centers = {room.id: raster.pixel(*room.center) for room in home.rooms}
+    for room in home.rooms:
+        _write_room(room, raster, text, blocked)
     for thing in sorted(large, key=lambda thing: (-float(np.prod(thing.extent[:2])), thing.id)):
-        _write_thing(thing, raster, text)
+        _write_thing(thing, raster, text, centers.get(thing.room_id or 0))
 
 
 def _named_color(thing: Thing) -> Ink | None:
@@ -213,42 +218,46 @@ def _named_color(thing: Thing) -> Ink | None:
     return PALETTE.get(thing.color)
 
 
-def _write_room(
-    name: str, parts: Sequence[tuple[float, float, float, float]], raster: Raster, text: Labels
-) -> None:
-    """The name where the room has space, searched outwards from the middle of its largest part."""
-    x0, y0, x1, y1 = max(parts, key=lambda part: (part[2] - part[0]) * (part[3] - part[1]))
+def _write_room(room: Room, raster: Raster, text: Labels, furniture: list[Box]) -> None:
+    """The name where the room has space, searched outwards from its middle; over furniture only if it must be."""
+    x0, y0, x1, y1 = max(room.rectangles, key=lambda part: (part[2] - part[0]) * (part[3] - part[1]))
     middle = np.array(raster.pixel((x0 + x1) / 2, (y0 + y1) / 2))
     half = np.array([(x1 - x0) / 2, (y1 - y0) / 2]) * raster.scale
-    for points in (17, 14, 12):
-        width, height = text.size(name, points)
-        room = half - np.array([width / 2 + 8, height / 2 + 8])
-        if (room < 0).any() and points > 12:
+    for points, others in ((17, furniture), (14, furniture), (14, []), (12, []), (10, [])):
+        wide, tall = text.size(room.type, points)
+        slack = half - np.array([wide / 2 + 10, tall / 2 + 10])
+        if (slack < 0).any() and points > 10:
             continue
-        for reach in np.linspace(0.0, 1.0, 9):
+        for reach in np.linspace(0.0, 1.0, 11):
             for dx, dy in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)):
-                at = middle + reach * np.maximum(room, 0) * (dx, dy)
-                if text.put(name, (float(at[0]), float(at[1])), points=points, plate=True):
+                x, y = (float(value) for value in middle + reach * np.maximum(slack, 0) * (dx, dy))
+                box = (x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2)
+                if not any(meets(box, other) for other in others) and text.put(
+                    room.type, (x, y), points=points, plate=True
+                ):
                     return
 
 
-def _write_thing(thing: Thing, raster: Raster, text: Labels) -> None:
-    """The class inside the thing where it fits, else just beside it."""
+def _write_thing(thing: Thing, raster: Raster, text: Labels, center: tuple[float, float] | None) -> None:
+    """The class inside the thing where it fits, else just beside it, towards the middle of the room."""
     x, y = raster.pixel(thing.position[0], thing.position[1])
     width, height = (float(value) * raster.scale for value in thing.extent[:2])
+    writings = list(dict.fromkeys((thing.label, thing.label.replace(" ", "\n"))))
     for points in (11, 10):
-        for words in dict.fromkeys((thing.label, thing.label.replace(" ", "\n"))):
+        for words in writings:
             wide, tall = text.size(words, points)
             if wide <= width and tall <= height:
                 slack = (width - wide) / 2, (height - tall) / 2
                 for share in (0.0, 0.5, -0.5, 0.9, -0.9):
-                    if text.put(words, (x + share * slack[0], y + share * slack[1]), points=points, plate=True):
+                    spot = (x + share * slack[0], y + share * slack[1])
+                    if text.put(words, spot, points=points, plate=True):
                         return
-    for words in dict.fromkeys((thing.label, thing.label.replace(" ", "\n"))):
-        wide, tall = text.size(words, 10)
-        reach = (width + wide) / 2 + 3, (height + tall) / 2 + 3
-        for dx, dy in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-            spot = (x + dx * reach[0], y + dy * reach[1])
+    to_x, to_y = center or (x, y)
+    ways = sorted(((0, 1), (0, -1), (1, 0), (-1, 0)), key=lambda way: -(way[0] * (to_x - x) + way[1] * (to_y - y)))
+    for dx, dy in ways:
+        for words in writings:
+            wide, tall = text.size(words, 10)
+            spot = (x + dx * ((width + wide) / 2 + 3), y + dy * ((height + tall) / 2 + 3))
             if text.put(words, spot, points=10, plate=True):
                 return
 
@@ -284,7 +293,8 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
             lines.append((types.get(room or 0, "elsewhere"), None))
         named = thing.label if thing.color in ("", thing.label) else f"{thing.color} {thing.label}"
         lines.append((f"{number}  {named}", _named_color(thing)))
-    head, row, column = 44, 15, 168
+    head, row = 44, 15
+    column = math.ceil(max((font(11).getlength(words) for words, _ in lines), default=0.0)) + 34
     height = max(plan.height, 420)
     per_column = max((height - 10) // row, 1)
     columns = math.ceil(len(lines) / per_column)

@@ -19,6 +19,8 @@ from lastseen.sim.priors import FRONT, FURNISHINGS, Furnishing, Rule
 _MATCHING = ("kitchen counter", "kitchen sink", "kitchen island")
 """Built as one kitchen: the same colour."""
 _IN_FRONT = (Rule.BEFORE, Rule.AROUND, Rule.FLANKING, Rule.UNDERFOOT, Rule.AT_DOOR, Rule.BESIDE)
+_SAME_RUN = 1.7
+"""Metres from the last of a run within which its next optional part must stand."""
 _WORKTOPS = ("kitchen counter", "kitchen sink", "dishwasher")
 
 
@@ -60,14 +62,25 @@ class Furnisher:
                 assert target is not None
                 done = self._place_on(row.label, color, shape, target, (index + 0.5) / max(wanted, 1))
             elif row.rule is Rule.RUN:
-                done = self._place_in_run(row.label, color, shape)
+                done = self._place_in_run(row.label, color, shape, essential=row.essential)
             else:
                 places = spots(row.rule, shape, self.space, self._rng, target)
                 done = self._place_first(row, color, shape, places)
             got += done
             if not done:
                 break
+            if row.rule is Rule.OPPOSITE and target is not None:
+                self._keep_view(target, self.placed[-1])
         return got
+
+    def _keep_view(self, viewer: Placed, screen: Placed) -> None:
+        """Nothing tall comes between a sofa and its television, save what belongs before the sofa."""
+        low = [min(viewer.x, screen.x), min(viewer.y, screen.y), 0.05]
+        high = [max(viewer.x, screen.x), max(viewer.y, screen.y), 1.5]
+        across = 1 if abs(math.cos(viewer.yaw)) > 0.5 else 0
+        low[across] -= 0.4
+        high[across] += 0.4
+        self.space.fronts = np.concatenate([self.space.fronts, [[low, high]]])
 
     def _make(self, row: Furnishing) -> tuple[str, Shape]:
         fitted = row.label in _MATCHING
@@ -152,7 +165,7 @@ class Furnisher:
         self._put(label, color, shape, spot, (surface.z + target.z, target.id))
         return True
 
-    def _place_in_run(self, label: str, color: str, shape: Shape) -> bool:
+    def _place_in_run(self, label: str, color: str, shape: Shape, *, essential: bool) -> bool:
         """Next to the last of the run, or from the corner of another wall; long walls without doors first."""
         depth, width = float(shape.size[0]), float(shape.size[1])
         doors = {opening.wall for opening in self.space.plan.openings if opening.walkable}
@@ -170,6 +183,8 @@ class Furnisher:
         if self._run is not None:
             last, direction, end = self._run
             # round the corner from where the run ended, before any other wall
+            reach = math.inf if essential else _SAME_RUN
+            places = [place for place in places if math.hypot(place[0].x - last.x, place[0].y - last.y) < reach]
             places.sort(key=lambda place: math.hypot(place[0].x - last.x, place[0].y - last.y))
             assert last.side is not None
             places.insert(0, (at_side(last.side, end + direction * width / 2, depth), direction))

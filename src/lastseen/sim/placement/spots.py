@@ -18,6 +18,8 @@ GAP = 0.01
 """Metres between a thing and the wall behind it."""
 _ALONG = 8
 """Places tried along each wall."""
+_TELEVISION = 5.0
+"""Metres across a room beyond which a screen on the far wall is no longer watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,11 @@ def at_side(side: Side, along: float, depth: float) -> Spot:
 
 def _at_walls(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator) -> Iterator[Spot]:
     depth, width = float(shape.size[0]), float(shape.size[1])
-    for side in shuffled_sides(space, rng):
+    sides = shuffled_sides(space, rng)
+    if rule is Rule.MIDDLE_OF_WALL:
+        # a sofa that looks down the length of a hall is too far from its television
+        sides.sort(key=lambda side: _depth_before(side, space) > _TELEVISION)
+    for side in sides:
         first, last = side.start + width / 2 + GAP, side.end - width / 2 - GAP
         if first > last:
             continue
@@ -92,15 +98,21 @@ def _at_walls(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator) 
             yield at_side(side, float(place), depth)
 
 
+def _depth_before(side: Side, space: Space) -> float:
+    x0, y0, x1, y1 = space.bounds
+    return y1 - y0 if side.wall.along == "x" else x1 - x0
+
+
 def _in_the_room(shape: Shape, space: Space, rng: np.random.Generator) -> Iterator[Spot]:
     x0, y0, x1, y1 = max(space.room.rectangles, key=lambda r: (r[2] - r[0]) * (r[3] - r[1]))
     middle = ((x0 + x1) / 2, (y0 + y1) / 2)
     lengthwise = math.pi / 2 if x1 - x0 > y1 - y0 else 0.0
     if shape.size[0] > shape.size[1]:
         lengthwise = math.pi / 2 - lengthwise
-    for attempt in range(30):
-        spread = 0.05 + 0.05 * attempt
-        dx, dy = rng.uniform(-spread, spread, 2)
+    for attempt in range(36):
+        spread = min(0.05 + 0.04 * attempt, 1.0)
+        dx = rng.uniform(-spread, spread) * (x1 - x0) / 2
+        dy = rng.uniform(-spread, spread) * (y1 - y0) / 2
         turn = lengthwise if attempt % 3 < 2 else math.pi / 2 - lengthwise
         yield Spot(middle[0] + float(dx), middle[1] + float(dy), turn)
 

@@ -11,6 +11,7 @@ import typer
 from lastseen import __version__
 from lastseen.cli import config
 from lastseen.cli.options import Options, remember
+from lastseen.cli import config, sim
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("config")(config.show)
+app.add_typer(sim.app)
 
 
 @app.callback()

@@ -29,6 +29,8 @@ class Rule(StrEnum):
     """On the sides of another, facing it: chairs at a table."""
     BEFORE = "before"
     """In front of another: the coffee table, the chair at a desk."""
+    FLANKING = "flanking"
+    """At the sides of another, turned towards it: armchairs at the coffee table."""
     OPPOSITE = "opposite"
     """At the wall that another looks at: the television's stand."""
     ON = "on"
@@ -39,6 +41,8 @@ class Rule(StrEnum):
     """On any free wall at eye height."""
     UNDERFOOT = "underfoot"
     """Flat in free floor; furniture placed later may stand on it."""
+    AT_DOOR = "at door"
+    """Flat before the front door, or else before another door."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,18 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _must("tv", Rule.ON, "tv stand"),
         _row("rug", Rule.BEFORE, "sofa", chance=0.6),
         _row("coffee table", Rule.BEFORE, "sofa", chance=0.9),
-        _row("armchair", Rule.WALL, count=(0, 2)),
+        _row("armchair", Rule.FLANKING, "coffee table", count=(0, 2)),
         _row("side table", Rule.BESIDE, "sofa", chance=0.6),
-        _row("bookshelf", Rule.WALL, count=(0, 2)),
-        _row("plant", Rule.CORNER, count=(1, 2)),
-        _row("floor lamp", Rule.CORNER, chance=0.7),
-        _row("cabinet", Rule.WALL, chance=0.4),
-        _row("dining table", Rule.CENTRE, chance=0.25),
+        _row("dining table", Rule.CENTRE, chance=0.4),
         _row("chair", Rule.AROUND, "dining table", count=(2, 4)),
+        _row("bookshelf", Rule.WALL, count=(0, 2)),
+        _row("armchair", Rule.CORNER, chance=0.35),
+        _row("cabinet", Rule.WALL, chance=0.6),
+        _row("shelf", Rule.WALL, chance=0.4),
+        _row("plant", Rule.CORNER, count=(1, 3)),
+        _row("floor lamp", Rule.CORNER, chance=0.7),
         _row("picture", Rule.HUNG, count=(1, 3)),
+        _row("clock", Rule.HUNG, chance=0.3),
     ),
     "kitchen": (
         _must("fridge", Rule.RUN),
@@ -101,7 +108,8 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _must("dining table", Rule.CENTRE),
         _row("chair", Rule.AROUND, "dining table", count=(4, 6)),
         _row("cabinet", Rule.MIDDLE_OF_WALL, chance=0.8),
-        _row("plant", Rule.CORNER, chance=0.7),
+        _row("bookshelf", Rule.WALL, chance=0.3),
+        _row("plant", Rule.CORNER, count=(0, 2)),
         _row("floor lamp", Rule.CORNER, chance=0.3),
         _row("picture", Rule.HUNG, count=(1, 2)),
         _row("clock", Rule.HUNG, chance=0.3),
@@ -124,18 +132,20 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _row("laundry basket", Rule.CORNER, chance=0.3),
         _row("picture", Rule.HUNG, count=(0, 2)),
         _row("mirror", Rule.HUNG, chance=0.4),
-        _row("door mat", Rule.UNDERFOOT, chance=0.15),
+        _row("rug", Rule.UNDERFOOT, chance=0.2),
     ),
     "bathroom": (
+        _row("bathtub", Rule.CORNER, chance=0.5),
         _must("toilet", Rule.WALL),
         _must("sink", Rule.WALL),
+        _row("shower", Rule.CORNER, chance=0.85),
         _row("mirror", Rule.OVER, "sink", chance=0.9),
-        _row("bathtub", Rule.CORNER, chance=0.5),
-        _row("shower", Rule.CORNER, chance=0.8),
         _row("cabinet", Rule.WALL, chance=0.3),
         _row("laundry basket", Rule.CORNER, chance=0.4),
         _row("trash can", Rule.CORNER, chance=0.4),
-        _row("bath mat", Rule.UNDERFOOT, chance=0.8),
+        _row("bath mat", Rule.BEFORE, "bathtub", chance=0.8),
+        _row("bath mat", Rule.BEFORE, "shower", chance=0.6),
+        _row("bath mat", Rule.BEFORE, "sink", chance=0.4),
     ),
     "office": (
         _must("desk", Rule.WALL),
@@ -164,7 +174,7 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _row("console table", Rule.WALL, chance=0.6),
         _row("bench", Rule.WALL, chance=0.4),
         _row("mirror", Rule.HUNG, chance=0.7),
-        _row("door mat", Rule.UNDERFOOT, chance=0.9),
+        _row("door mat", Rule.AT_DOOR, chance=0.9),
     ),
     "storage room": (
         _row("shelf", Rule.WALL, count=(1, 2)),
@@ -172,9 +182,11 @@ FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
         _row("cabinet", Rule.WALL, chance=0.5),
     ),
     "corridor": (
-        _row("console table", Rule.WALL, chance=0.5),
-        _row("shoe rack", Rule.WALL, chance=0.2),
-        _row("plant", Rule.CORNER, chance=0.3),
+        _row("console table", Rule.WALL, chance=0.6),
+        _row("shoe rack", Rule.WALL, chance=0.3),
+        _row("shelf", Rule.WALL, chance=0.3),
+        _row("plant", Rule.CORNER, count=(0, 2)),
+        _row("door mat", Rule.AT_DOOR, chance=0.5),
         _row("picture", Rule.HUNG, count=(1, 3)),
     ),
 }
@@ -280,6 +292,16 @@ ON_FLOOR: dict[str, dict[str, float]] = {
                      "dumbbell": 0.5},
     "corridor": {"shoes": 1, "umbrella": 0.5, "cardboard box": 0.3},
 }  # fmt: skip
+
+# how many of a class one room may hold; two where nothing is said
+ONE_ROOM: dict[str, int] = {
+    "book": 14, "plate": 6, "glass": 4, "mug": 4, "bowl": 3, "bottle": 4, "wine glass": 4, "pillow": 6, "shoes": 4,
+    "towel": 4, "cardboard box": 4, "basket": 3, "photo frame": 3, "potted flower": 3, "candle": 3, "apple": 3,
+    "orange": 3, "microwave": 1, "kettle": 1, "toaster": 1, "coffee maker": 1, "printer": 1, "router": 1, "iron": 1,
+    "vacuum cleaner": 1, "guitar": 1, "scale": 1, "monitor": 1, "keyboard": 1, "mouse": 1, "fan": 1, "tray": 1,
+    "knife block": 1, "bread": 1, "laptop": 1, "tablet": 1, "hair dryer": 1, "umbrella": 1,
+}  # fmt: skip
+USUAL_IN_ONE_ROOM = 2
 
 # small things to a square metre of support, before the clutter factor
 DENSITY: dict[str, float] = {

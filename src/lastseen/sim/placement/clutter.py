@@ -1,4 +1,4 @@
-"""Small things: on supports by their weights, on the floor along the walls, with doubles as chance gives."""
+"""Small things: on supports by their weights, on the floor along the walls, doubles as chance gives them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from lastseen.sim.catalog import CLASSES, Group, Shape, Surface
 from lastseen.sim.placement.furniture import Furnisher
 from lastseen.sim.placement.placed import Placed, world_parts
 from lastseen.sim.placement.space import Space, overlaps
-from lastseen.sim.priors import DENSITY, FLOOR_THINGS, IN_ROOM, ON_FLOOR, ON_SUPPORT, USUAL_DENSITY
+from lastseen.sim.priors import (
+    DENSITY,
+    FLOOR_THINGS,
+    IN_ROOM,
+    ON_FLOOR,
+    ON_SUPPORT,
+    ONE_ROOM,
+    USUAL_DENSITY,
+    USUAL_IN_ONE_ROOM,
+)
 
 _TRIES = 12
 _FACES_FRONT = (
@@ -72,11 +81,15 @@ class Clutterer:
         return support.shape.surfaces[1:] if support.label == "bed" else support.shape.surfaces
 
     def _draw(self, weights: Mapping[str, float]) -> str | None:
-        names = [name for name in weights if name not in self._settings.exclude]
+        names = [name for name in weights if name not in self._settings.exclude and not self._has_enough(name)]
         if not names:
             return None
         shares = np.array([weights[name] for name in names], dtype=np.float64)
         return names[int(self._rng.choice(len(names), p=shares / shares.sum()))]
+
+    def _has_enough(self, label: str) -> bool:
+        count = sum(thing.label == label for thing in (*self._furniture, *self.placed))
+        return count >= ONE_ROOM.get(label, USUAL_IN_ONE_ROOM)
 
     def _make(self, label: str) -> tuple[str, Shape]:
         known = self._colors.get(label)

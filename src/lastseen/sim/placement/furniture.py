@@ -18,7 +18,10 @@ from lastseen.sim.priors import FRONT, FURNISHINGS, Furnishing, Rule
 
 _MATCHING = ("kitchen counter", "kitchen sink", "kitchen island")
 """Built as one kitchen: the same colour."""
-_IN_FRONT = (Rule.BEFORE, Rule.AROUND, Rule.UNDERFOOT, Rule.BESIDE)
+_IN_FRONT = (Rule.BEFORE, Rule.AROUND, Rule.FLANKING, Rule.UNDERFOOT, Rule.AT_DOOR, Rule.BESIDE)
+_SAME_RUN = 1.7
+"""Metres from the last of a run within which its next optional part must stand."""
+_WORKTOPS = ("kitchen counter", "kitchen sink", "dishwasher")
 
 
 class Furnisher:
@@ -31,7 +34,7 @@ class Furnisher:
         self._ids = ids
         self._settings = settings
         self._fitted_color: str | None = None
-        self._run_end: tuple[Spot, float] | None = None
+        self._run: tuple[Spot, float, float] | None = None
 
     def furnish(self) -> list[Placed]:
         """Place every row of the room's type; ``Constraint`` when an essential one finds no place."""
@@ -59,14 +62,25 @@ class Furnisher:
                 assert target is not None
                 done = self._place_on(row.label, color, shape, target, (index + 0.5) / max(wanted, 1))
             elif row.rule is Rule.RUN:
-                done = self._place_in_run(row.label, color, shape)
+                done = self._place_in_run(row.label, color, shape, essential=row.essential)
             else:
                 places = spots(row.rule, shape, self.space, self._rng, target)
                 done = self._place_first(row, color, shape, places)
             got += done
             if not done:
                 break
+            if row.rule is Rule.OPPOSITE and target is not None:
+                self._keep_view(target, self.placed[-1])
         return got
+
+    def _keep_view(self, viewer: Placed, screen: Placed) -> None:
+        """Nothing tall comes between a sofa and its television, save what belongs before the sofa."""
+        low = [min(viewer.x, screen.x), min(viewer.y, screen.y), 0.05]
+        high = [max(viewer.x, screen.x), max(viewer.y, screen.y), 1.5]
+        across = 1 if abs(math.cos(viewer.yaw)) > 0.5 else 0
+        low[across] -= 0.4
+        high[across] += 0.4
+        self.space.fronts = np.concatenate([self.space.fronts, [[low, high]]])
 
     def _make(self, row: Furnishing) -> tuple[str, Shape]:
         fitted = row.label in _MATCHING
@@ -103,7 +117,9 @@ class Furnisher:
     def _fits(self, row: Furnishing, shape: Shape, spot: Spot, z: float) -> bool:
         parts = world_parts(shape, spot.x, spot.y, z, spot.yaw)
         flat = CLASSES[row.label].group is Group.RUG
-        if not self.space.is_free(parts, on_floor=not flat, before_others=row.rule in _IN_FRONT):
+        if not self.space.is_free(
+            parts, on_floor=not flat, before_others=row.rule in _IN_FRONT, in_run=row.rule is Rule.RUN
+        ):
             return False
         if spot.side is not None and self.space.blocks_window(parts, spot.side):
             return False
@@ -149,20 +165,14 @@ class Furnisher:
         self._put(label, color, shape, spot, (surface.z + target.z, target.id))
         return True
 
-    def _place_in_run(self, label: str, color: str, shape: Shape) -> bool:
+    def _place_in_run(self, label: str, color: str, shape: Shape, *, essential: bool) -> bool:
         """Next to the last of the run, or from the corner of another wall; long walls without doors first."""
         depth, width = float(shape.size[0]), float(shape.size[1])
-        places: list[tuple[Spot, float]] = []
-        if self._run_end is not None and self._run_end[0].side is not None:
-            spot, direction = self._run_end
-            side = spot.side
-            assert side is not None
-            edge = spot.z  # the run's end along its wall
-            places.append((at_side(side, edge + direction * width / 2, depth), direction))
         doors = {opening.wall for opening in self.space.plan.openings if opening.walkable}
         ordered = sorted(
             self.space.sides, key=lambda side: (side.index in doors, -(side.end - side.start), side.index)
         )
+        places: list[tuple[Spot, float]] = []
         for side in ordered:
             for direction in (1.0, -1.0) if self._rng.random() < 0.5 else (-1.0, 1.0):
                 corner = side.start + 0.01 if direction > 0 else side.end - 0.01
@@ -170,6 +180,14 @@ class Furnisher:
                     along = corner + direction * (inset + width / 2)
                     if side.start + width / 2 <= along <= side.end - width / 2:
                         places.append((at_side(side, along, depth), direction))
+        if self._run is not None:
+            last, direction, end = self._run
+            # round the corner from where the run ended, before any other wall
+            reach = math.inf if essential else _SAME_RUN
+            places = [place for place in places if math.hypot(place[0].x - last.x, place[0].y - last.y) < reach]
+            places.sort(key=lambda place: math.hypot(place[0].x - last.x, place[0].y - last.y))
+            assert last.side is not None
+            places.insert(0, (at_side(last.side, end + direction * width / 2, depth), direction))
         row = Furnishing(label, Rule.RUN)
         for spot, direction in places:
             assert spot.side is not None
@@ -177,7 +195,7 @@ class Furnisher:
                 self._put(label, color, shape, spot, (0.0, None))
                 along = spot.x if spot.side.wall.along == "x" else spot.y
                 end = along + direction * (width / 2 + 0.002)
-                self._run_end = (Spot(spot.x, spot.y, spot.yaw, spot.side, z=end), direction)
+                self._run = (spot, direction, end)
                 return True
         return False
 
@@ -197,5 +215,7 @@ class Furnisher:
         self.placed.append(thing)
         self.space.take(thing.parts)
         front = self._front(label, shape, spot)
-        if front is not None:
+        if front is not None and label in _WORKTOPS:
+            self.space.worktop_fronts = np.concatenate([self.space.worktop_fronts, front])
+        elif front is not None:
             self.space.fronts = np.concatenate([self.space.fronts, front])

@@ -60,6 +60,8 @@ class Space:
     taken: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
     kept_free: Boxes = field(init=False)
     fronts: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
+    worktop_fronts: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
+    """Fronts that another part of the same kitchen may close: the dead corner of an L."""
     sides: list[Side] = field(init=False)
     doors: list[tuple[float, float]] = field(init=False)
     windows: list[tuple[int, Opening]] = field(init=False)
@@ -92,11 +94,11 @@ class Space:
         low, high = parts[:, :2].min(axis=0), parts[:, 2:].max(axis=0)
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
-    def is_free(self, parts: Boxes, *, on_floor: bool, before_others: bool = True) -> bool:
+    def is_free(self, parts: Boxes, *, on_floor: bool, before_others: bool = True, in_run: bool = False) -> bool:
         """Whether these boxes lie in the room and meet no wall and no thing.
 
         On the floor they also keep out of doorways and, unless they belong ``before_others``, out of the space in
-        front of furniture.
+        front of furniture; those ``in_run`` may close off a worktop's corner.
         """
         middle = (parts[:, 0].min(axis=0) + parts[:, 1].max(axis=0)) / 2
         if not self.room.contains(float(middle[0]), float(middle[1])):
@@ -105,15 +107,18 @@ class Space:
             return False
         if on_floor and overlaps(parts, self.kept_free):
             return False
-        return before_others or not overlaps(parts, self.fronts)
+        if before_others:
+            return True
+        return not overlaps(parts, self.fronts) and (in_run or not overlaps(parts, self.worktop_fronts))
 
     def blocks_window(self, parts: Boxes, side: Side) -> bool:
         """Whether something tall would stand before a window of this wall."""
         axis = 0 if side.wall.along == "x" else 1
         start, end = parts[:, 0, axis].min(), parts[:, 1, axis].max()
-        top = parts[:, 1, 2].max()
+        # a tap or the top of a back may show
+        top = parts[:, 1, 2].max() - 0.1
         return any(
-            index == side.index and top > opening.sill and start < opening.end and end > opening.start
+            index == side.index and top > max(opening.sill, 1.0) and start < opening.end and end > opening.start
             for index, opening in self.windows
         )
 

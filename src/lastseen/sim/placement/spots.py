@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastseen.sim.catalog import Shape
+from lastseen.sim.floorplan import OpeningKind
 from lastseen.sim.placement.placed import Placed
 from lastseen.sim.placement.space import Side, Space
 from lastseen.sim.priors import Rule
@@ -17,6 +18,8 @@ GAP = 0.01
 """Metres between a thing and the wall behind it."""
 _ALONG = 8
 """Places tried along each wall."""
+_TELEVISION = 5.0
+"""Metres across a room beyond which a screen on the far wall is no longer watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,16 @@ def spots(
         yield from _in_the_room(shape, space, rng)
     elif rule is Rule.HUNG:
         yield from _hung(shape, space, rng)
+    elif rule is Rule.AT_DOOR:
+        yield from _at_door(shape, space)
     elif target is None:
         return
     elif rule is Rule.BESIDE:
         yield from _beside(shape, target, rng)
     elif rule is Rule.AROUND:
         yield from _around(shape, target, rng)
+    elif rule is Rule.FLANKING:
+        yield from _flanking(shape, target, rng)
     elif rule is Rule.BEFORE:
         yield from _before(shape, target)
     elif rule is Rule.OPPOSITE:
@@ -70,7 +77,11 @@ def at_side(side: Side, along: float, depth: float) -> Spot:
 
 def _at_walls(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator) -> Iterator[Spot]:
     depth, width = float(shape.size[0]), float(shape.size[1])
-    for side in shuffled_sides(space, rng):
+    sides = shuffled_sides(space, rng)
+    if rule is Rule.MIDDLE_OF_WALL:
+        # a sofa that looks down the length of a hall is too far from its television
+        sides.sort(key=lambda side: _depth_before(side, space) > _TELEVISION)
+    for side in sides:
         first, last = side.start + width / 2 + GAP, side.end - width / 2 - GAP
         if first > last:
             continue
@@ -87,15 +98,21 @@ def _at_walls(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator) 
             yield at_side(side, float(place), depth)
 
 
+def _depth_before(side: Side, space: Space) -> float:
+    x0, y0, x1, y1 = space.bounds
+    return y1 - y0 if side.wall.along == "x" else x1 - x0
+
+
 def _in_the_room(shape: Shape, space: Space, rng: np.random.Generator) -> Iterator[Spot]:
     x0, y0, x1, y1 = max(space.room.rectangles, key=lambda r: (r[2] - r[0]) * (r[3] - r[1]))
     middle = ((x0 + x1) / 2, (y0 + y1) / 2)
     lengthwise = math.pi / 2 if x1 - x0 > y1 - y0 else 0.0
     if shape.size[0] > shape.size[1]:
         lengthwise = math.pi / 2 - lengthwise
-    for attempt in range(30):
-        spread = 0.05 + 0.05 * attempt
-        dx, dy = rng.uniform(-spread, spread, 2)
+    for attempt in range(36):
+        spread = min(0.05 + 0.04 * attempt, 1.0)
+        dx = rng.uniform(-spread, spread) * (x1 - x0) / 2
+        dy = rng.uniform(-spread, spread) * (y1 - y0) / 2
         turn = lengthwise if attempt % 3 < 2 else math.pi / 2 - lengthwise
         yield Spot(middle[0] + float(dx), middle[1] + float(dy), turn)
 
@@ -158,6 +175,22 @@ def _before(shape: Shape, target: Placed) -> Iterator[Spot]:
     for gap in gaps:
         for aside in (0.0, 0.15, -0.15, 0.3, -0.3):
             yield Spot(*target.to_world(reach + gap, aside), target.yaw)
+
+
+def _flanking(shape: Shape, target: Placed, rng: np.random.Generator) -> Iterator[Spot]:
+    reach = (float(target.shape.size[1]) + float(shape.size[0])) / 2
+    for gap in (0.4, 0.5, 0.65, 0.8):
+        for sign in (1, -1) if rng.random() < 0.5 else (-1, 1):
+            for out in (0.0, 0.2):
+                yield Spot(*target.to_world(out, sign * (reach + gap)), target.yaw - sign * math.pi / 2)
+
+
+def _at_door(shape: Shape, space: Space) -> Iterator[Spot]:
+    for side in space.sides:
+        for opening in space.plan.openings_in(side.index):
+            if opening.kind is OpeningKind.FRONT_DOOR:
+                x, y = side.point(opening.middle, float(shape.size[0]) / 2 + 0.08)
+                yield Spot(x, y, side.yaw)
 
 
 def _opposite(shape: Shape, space: Space, target: Placed) -> Iterator[Spot]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
+from lastseen.config.longterm import LongTerm
+from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
@@ -31,6 +33,7 @@ class Settings(Section):
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)
     patterns: Patterns = field(default_factory=Patterns)
+    branches: Branches = field(default_factory=Branches)
     retrieval: Retrieval = field(default_factory=Retrieval)
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)

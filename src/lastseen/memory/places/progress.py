@@ -1,0 +1,86 @@
+"""The short record of a walk from which STUCK, ABABA and lack of progress are told, and their onsets counted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from lastseen.config.moving import Patterns
+from lastseen.memory.places import patterns
+from lastseen.memory.places.anchor import pose_to_list
+from lastseen.memory.places.events import EventName
+from lastseen.pose2d import Pose2D
+
+PATTERN_EVENTS: tuple[EventName, ...] = ("ababa", "no_progress", "stuck")
+
+
+class Progress:
+    """Remembers as many steps and visits as the patterns need, and no more.
+
+    ``visits`` compares what it is given: place ids, or types where places are never re-entered.
+    """
+
+    def __init__(self, settings: Patterns) -> None:
+        self.settings = settings
+        self.place_by_step: deque[int] = deque(maxlen=settings.stuck_window)
+        self.visits: deque[int | str] = deque(maxlen=4)
+        self.policy_poses: deque[Pose2D] = deque(maxlen=settings.no_progress_window + 1)
+        self.onsets: dict[str, int] = dict.fromkeys(PATTERN_EVENTS, 0)
+        self._active: set[str] = set()
+
+    def visited(self, key: int | str) -> None:
+        """Note a visit; a repeat of the last one is none."""
+        if not self.visits or self.visits[-1] != key:
+            self.visits.append(key)
+
+    @property
+    def stuck(self) -> bool:
+        """The document's STUCK over the last steps."""
+        return patterns.is_stuck(list(self.place_by_step), self.settings.stuck_window)
+
+    @property
+    def ababa(self) -> bool:
+        """The document's ABABA over the last visits."""
+        return patterns.is_ababa(list(self.visits))
+
+    @property
+    def no_progress(self) -> bool:
+        """Whether the last policy steps led nowhere."""
+        return patterns.no_progress(
+            list(self.policy_poses), self.settings.no_progress_window, self.settings.no_progress_distance
+        )
+
+    def new_onsets(self) -> list[EventName]:
+        """The patterns that are there now and were not at the last call, counted; names sorted."""
+        present = {"ababa": self.ababa, "no_progress": self.no_progress, "stuck": self.stuck}
+        started: list[EventName] = [name for name in PATTERN_EVENTS if present[name] and name not in self._active]
+        self._active = {name for name in PATTERN_EVENTS if present[name]}
+        for name in started:
+            self.onsets[name] += 1
+        return started
+
+    def avoid_hint(self) -> str | None:
+        """The hint of section 10.5; both patterns at once give both words."""
+        hints = [patterns.STUCK_HINT] * self.stuck + [patterns.ABABA_HINT] * self.ababa
+        return ", ".join(hints) or None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "place_by_step": list(self.place_by_step),
+            "visits": list(self.visits),
+            "policy_poses": [pose_to_list(pose) for pose in self.policy_poses],
+            "onsets": dict(self.onsets),
+            "active": sorted(self._active),
+        }
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Take up the state that ``to_dict`` wrote."""
+        for record in (self.place_by_step, self.visits, self.policy_poses):
+            record.clear()
+        self.place_by_step.extend(values["place_by_step"])
+        self.visits.extend(values["visits"])
+        self.policy_poses.extend(Pose2D(*pose) for pose in values["policy_poses"])
+        self.onsets = dict(values["onsets"])
+        self._active = set(values["active"])

@@ -1,0 +1,296 @@
+"""The spatial memory update loop (section 5.2): actions in, places and anchors out, one step at a time.
+
+It knows no camera and no model. After each step ``needs_scene_analysis`` says whether the scene should be looked
+at; whoever can look hands the answer to ``scene_analyzed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.memory.places.anchor import Anchor, AnchorReason, AnchorRule, pose_to_list
+from lastseen.memory.places.dead_reckoning import DeadReckoner
+from lastseen.memory.places.dwell import Dwell
+from lastseen.memory.places.events import SpatialEvent, event
+from lastseen.memory.places.graph import PlaceGraph
+from lastseen.memory.places.localization import Nearby, nearby_anchors
+from lastseen.memory.places.place import Place
+from lastseen.memory.places.progress import Progress
+from lastseen.memory.places.scene_type import UNKNOWN, normalize_scene_type
+from lastseen.pose2d import ORIGIN, Pose2D
+
+STATE_VERSION = 1
+
+
+class SpatialMemory:
+    """Dead-reckoned pose, anchors, places and patterns of one robot.
+
+    >>> memory = SpatialMemory()
+    >>> memory.scene_analyzed("kitchen", ["stove"])[0]["event"]
+    'place_created'
+    >>> [made["event"] for action in [Action.FORWARD] * 2 for made in memory.step(action)]
+    ['anchor_created']
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.graph = PlaceGraph()
+        self.episode = 0
+        self.recent_places: list[int] = []
+        self.path: list[int] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.step_id = 0
+        self.current_place_id: int | None = None
+        self.current_anchor_id: int | None = None
+        self.progress = Progress(self.settings.patterns)
+        self.progress.policy_poses.append(ORIGIN)
+        self._reckoner = DeadReckoner(self.settings.dead_reckoning)
+        self._rule = AnchorRule(self.settings.places.anchor_forward_steps)
+        self._dwell = Dwell(self.settings.places.dwell)
+        self._analyzed_at: int | None = None
+        self._settled = False
+        self.path.clear()
+        self.recent_places.clear()
+
+    def begin_episode(self) -> None:
+        """Start again at (0, 0, 0): places and anchors stay, but no edge and no distance crosses episodes."""
+        self.episode += 1
+        self._begin()
+
+    @property
+    def pose(self) -> Pose2D:
+        """Where the actions of this episode lead."""
+        return self._reckoner.pose
+
+    @property
+    def current_place(self) -> Place | None:
+        """The place the robot is in; None before the first analysis or step."""
+        return None if self.current_place_id is None else self.graph.place(self.current_place_id)
+
+    @property
+    def current_anchor(self) -> Anchor | None:
+        """The anchor made last; None before the first analysis or step."""
+        return None if self.current_anchor_id is None else self.graph.anchor(self.current_anchor_id)
+
+    @property
+    def needs_scene_analysis(self) -> bool:
+        """Whether the scene should be analyzed now: at step 0, every period, and while a change is unconfirmed."""
+        if self._analyzed_at == self.step_id:
+            return False
+        return self.step_id % self.settings.places.update_period == 0 or self._dwell.pending is not None
+
+    @property
+    def pending_scene_type(self) -> str | None:
+        """The new scene type that waits for confirmation, if one does."""
+        return None if self._dwell.pending is None else self._dwell.pending.scene_type
+
+    def step(
+        self,
+        action: Action,
+        *,
+        collided: bool = False,
+        branch: bool = False,
+        panorama: bool = False,
+        world_pose: Pose2D | None = None,
+    ) -> list[SpatialEvent]:
+        """Take one action that was done; ``panorama`` marks the turns of a look around, ``branch`` a door or fork.
+
+        An analysis that was due and did not come is an event, and it ends a change that waited for it.
+        """
+        events: list[SpatialEvent] = []
+        if self.current_place_id is None:
+            events += self._arrive(UNKNOWN, (), "", None)
+        if self.needs_scene_analysis:
+            self._dwell.pending = None
+            events.append(event("scene_missed", self.step_id))
+        if not self._settled:
+            events += self._settle()
+        self.step_id += 1
+        pose = self._reckoner.step(action, collided=collided)
+        if not panorama:
+            self.progress.policy_poses.append(pose)
+        assert self.current_place_id is not None
+        self.progress.place_by_step.append(self.current_place_id)
+        moved = self._reckoner.moves(action, collided=collided)
+        reasons = self._rule.reasons(action, moved=moved, branch=branch)
+        if reasons:
+            events.append(self._add_anchor(reasons, world_pose))
+        self._settled = False
+        if not self.needs_scene_analysis:
+            events += self._settle()
+        return events
+
+    def scene_analyzed(
+        self,
+        scene_type: str | None,
+        objects: Iterable[str] = (),
+        description: str = "",
+        *,
+        world_pose: Pose2D | None = None,
+    ) -> list[SpatialEvent]:
+        """Take what the scene analyzer said about this step; None or blank when it could not tell."""
+        if self._analyzed_at == self.step_id:
+            raise InvalidValue(
+                "scene_type", scene_type, f"comes second in step {self.step_id}", remedy="analyze once per step"
+            )
+        self._analyzed_at = self.step_id
+        known = scene_type is not None and normalize_scene_type(scene_type) != ""
+        told = scene_type.strip() if known and scene_type is not None else UNKNOWN
+        events: list[SpatialEvent] = []
+        if self.current_place is None:
+            events += self._arrive(told, objects, description, world_pose)
+        elif not known:
+            self._dwell.pending = None
+        else:
+            events += self._compare(told, objects, description, world_pose)
+        return events + self._settle()
+
+    def saw(self, labels: Iterable[str]) -> None:
+        """Attach the labels of things seen now to the current anchor."""
+        if self.current_anchor is not None:
+            self.current_anchor.labels.update(labels)
+
+    def nearby(self) -> list[Nearby]:
+        """Anchors that may be this spot (section 8.2), nearest first."""
+        if self.current_anchor_id is None:
+            return []
+        return nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
+
+    def avoid_hint(self) -> str | None:
+        """The pattern that holds now, in the words of section 10.5."""
+        return self.progress.avoid_hint()
+
+    def _compare(
+        self, scene_type: str, objects: Iterable[str], description: str, world_pose: Pose2D | None
+    ) -> list[SpatialEvent]:
+        place = self.current_place
+        assert place is not None
+        objects = list(objects)
+        if place.scene_type == normalize_scene_type(scene_type):
+            place.learn(objects, description, max_characters=self.settings.places.max_description)
+        confirmed = self._dwell.analyzed(
+            scene_type, current=place.place_type, objects=objects, description=description
+        )
+        if confirmed is None:
+            return []
+        return self._arrive(confirmed.scene_type, confirmed.objects, confirmed.description, world_pose)
+
+    def _arrive(
+        self, scene_type: str, objects: Iterable[str], description: str, world_pose: Pose2D | None
+    ) -> list[SpatialEvent]:
+        """Enter a place of this type, a known one or a new one, and make its first anchor here."""
+        came_from = self.current_place_id
+        place = self._place_to_reenter(scene_type)
+        made = place is None
+        if place is None:
+            place = self.graph.add_place(scene_type, episode=self.episode)
+        place.learn(objects, description, max_characters=self.settings.places.max_description)
+        self.current_place_id = place.place_id
+        if self.progress.place_by_step:
+            self.progress.place_by_step[-1] = place.place_id
+        self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
+        if place.place_id in self.recent_places:
+            self.recent_places.remove(place.place_id)
+        self.recent_places.append(place.place_id)
+        entered = event(
+            "place_created" if made else "place_entered",
+            self.step_id,
+            place_id=place.place_id,
+            place_type=place.place_type,
+            from_place_id=came_from,
+        )
+        return [entered, self._add_anchor(["place"], world_pose)]
+
+    def _place_to_reenter(self, scene_type: str) -> Place | None:
+        """The recent place of this type with the nearest anchor within reach, unless it is a corridor."""
+        if not self.settings.places.reenter:
+            return None
+        wanted = normalize_scene_type(scene_type)
+        others = [place_id for place_id in self.recent_places if place_id != self.current_place_id]
+        found: list[tuple[float, int]] = []
+        for place_id in others[-self.settings.places.reenter_window :]:
+            place = self.graph.place(place_id)
+            if place.scene_type != wanted or place.is_corridor:
+                continue
+            distance = min(self.pose.distance_to(self.graph.anchor(anchor).pose) for anchor in place.anchors)
+            if distance <= self.settings.localization.radius:
+                found.append((distance, place_id))
+        return self.graph.place(min(found)[1]) if found else None
+
+    def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
+        assert self.current_place_id is not None
+        anchor = self.graph.add_anchor(
+            self.pose,
+            place_id=self.current_place_id,
+            step=self.step_id,
+            episode=self.episode,
+            reached_from=self.current_anchor_id,
+            world_pose=world_pose,
+        )
+        self.current_anchor_id = anchor.anchor_id
+        self.path.append(anchor.anchor_id)
+        self._rule.anchored()
+        return event(
+            "anchor_created",
+            self.step_id,
+            anchor_id=anchor.anchor_id,
+            place_id=anchor.place_id,
+            pose=pose_to_list(anchor.pose),
+            reasons=list(reasons),
+        )
+
+    def _settle(self) -> list[SpatialEvent]:
+        """Judge the patterns once the place of this step is certain."""
+        self._settled = True
+        return [event(name, self.step_id, place_id=self.current_place_id) for name in self.progress.new_onsets()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state in plain JSON values: a memory restored from it goes on as if it had never stopped."""
+        return {
+            "version": STATE_VERSION,
+            "graph": self.graph.to_dict(),
+            "episode": self.episode,
+            "step_id": self.step_id,
+            "pose": pose_to_list(self.pose),
+            "current_place_id": self.current_place_id,
+            "current_anchor_id": self.current_anchor_id,
+            "recent_places": list(self.recent_places),
+            "path": list(self.path),
+            "progress": self.progress.to_dict(),
+            "rule": [self._rule.forwards, self._rule.rotated, self._rule.at_branch],
+            "dwell": self._dwell.to_dict(),
+            "analyzed_at": self._analyzed_at,
+            "settled": self._settled,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], *, settings: Settings | None = None) -> SpatialMemory:
+        """The memory that ``to_dict`` wrote."""
+        if values.get("version") != STATE_VERSION:
+            raise InvalidValue(
+                "spatial_memory.version",
+                values.get("version"),
+                f"is not {STATE_VERSION}",
+                remedy="write the state again with this version",
+            )
+        memory = cls(settings)
+        memory.graph = PlaceGraph.from_dict(values["graph"])
+        memory.episode = values["episode"]
+        memory.step_id = values["step_id"]
+        memory._reckoner.pose = Pose2D(*values["pose"])
+        memory.current_place_id = values["current_place_id"]
+        memory.current_anchor_id = values["current_anchor_id"]
+        memory.recent_places = list(values["recent_places"])
+        memory.path = list(values["path"])
+        memory.progress.restore(values["progress"])
+        memory._rule.forwards, memory._rule.rotated, memory._rule.at_branch = values["rule"]
+        memory._dwell.restore(values["dwell"])
+        memory._analyzed_at = values["analyzed_at"]
+        memory._settled = values["settled"]
+        return memory

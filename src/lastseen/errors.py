@@ -3,7 +3,8 @@
     LastseenError
     ├── InvalidValue            a value from outside is wrong: field, value, problem, remedy
     │   ├── SettingsError       a settings file or environment variable
-    │   └── StampError          a time stamp that goes backwards within one session
+    │   ├── StampError          a time stamp that goes backwards within one session
+    │   └── PlanError           a model's answer that is not what it was asked for
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
@@ -48,6 +49,17 @@ class SettingsError(InvalidValue):
 
 class StampError(InvalidValue):
     """A frame is older than the one before it in the same session."""
+
+
+class PlanError(InvalidValue):
+    """A model's answer breaks the format it was asked for; ``reason`` is a short word to count it by."""
+
+    def __init__(self, field: str, value: object, problem: str, *, remedy: str, reason: str = "unfit") -> None:
+        super().__init__(field, value, problem, remedy=remedy)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
 
 
 class MissingExtra(LastseenError, ImportError):
@@ -104,3 +116,7 @@ def _rebuild_missing(feature: str, extra: str) -> MissingExtra:
 
 def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool) -> BackendError:
     return BackendError(backend, problem, remedy=remedy, transient=transient)
+
+
+def _rebuild_plan_error(field: str, value: object, problem: str, remedy: str, reason: str) -> PlanError:
+    return PlanError(field, value, problem, remedy=remedy, reason=reason)

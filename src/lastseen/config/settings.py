@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.longterm import Longterm
-from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
-from lastseen.config.longterm import LongTerm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +36,7 @@ class Settings(Section):
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)
     planner: Planner = field(default_factory=Planner)
+    hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
     stop: Stop = field(default_factory=Stop)

@@ -90,9 +90,27 @@ class Planner(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hypothesis(Section):
+    """What the hypothesis planner shows a model of the memory."""
+
+    max_text: int = setting(160, unit="characters", low=10, why="a goal or summary longer than this says no more")
+    max_label: int = setting(60, unit="characters", low=5, why="a label longer than this is no label")
+    max_tags: int = setting(12, unit="tags per node", low=0, why="a place is told by its first dozen things")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Search(Section):
     """The loop that looks for one goal."""
 
     max_steps: int = setting(500, unit="steps", low=1, why="the step budget of ObjectNav episodes")
     visible_streak: int = setting(2, unit="sightings", low=1, why="one detection may be false; two in a row seldom")
+    lost_streak: int = setting(
+        2, unit="misses", low=1, why="one missed detection on the way is common; two in a row mean it is gone"
+    )
     success_distance: float = setting(1.0, unit="m", low=0.0, why="ObjectNav: done within one metre of the goal")
+    max_failures: int = setting(
+        3, unit="failures", low=1, why="proposals in a row with no way left to go; then the search stops safely"
+    )
+    link_distance: float = setting(
+        4.0, unit="m", low=0.0, why="nodes without travelled edges are joined up to this: from one room to the next"
+    )

@@ -13,6 +13,10 @@ from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
+from lastseen.config.policy import Policy, Stop
+from lastseen.config.section import Section
+from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,7 @@ class Settings(Section):
     context: Context = field(default_factory=Context)
     panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
+    hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
     stop: Stop = field(default_factory=Stop)

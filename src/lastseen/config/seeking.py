@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from lastseen.config.offline import Offline
 from lastseen.config.section import Section, setting
 
 
@@ -77,6 +78,16 @@ class Planner(Section):
     api_key_variable: str = setting(
         "OPENAI_API_KEY", why="the environment variable that holds the key; the key itself is never a setting"
     )
+    gemini_mode: str = setting(
+        "auto",
+        choices=("auto", "api_key", "vertex", "express"),
+        why="how Google is reached; auto: Vertex with a project, express with a key and GOOGLE_GENAI_USE_VERTEXAI",
+    )
+    cloud_project: str = setting("", why="the Vertex project; empty: GOOGLE_CLOUD_PROJECT")
+    cloud_location: str = setting("", why="the Vertex region; empty: GOOGLE_CLOUD_LOCATION, else us-central1")
+    backoff: float = setting(
+        0.5, unit="s", low=0.0, why="the first pause before a busy server is asked again; doubled each time"
+    )
     request_timeout: float = setting(
         30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead"
     )
@@ -87,6 +98,7 @@ class Planner(Section):
     time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
     max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")
     recall_on_pattern: bool = setting(False, why="section 6: STUCK/ABABA as a re-call trigger is an extension")
+    offline: Offline = field(default_factory=Offline)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,10 @@ class Policy(Section):
         0.12, unit="m", low=0.0, why="above floor noise at 4 m; lower things are carpets and thresholds"
     )
     floor_slope: float = setting(
-        0.03, low=0.0, high=0.2, why="metres per metre added to it: one degree of tilt error lifts the floor so much"
+        0.03,
+        low=0.0,
+        high=0.2,
+        why="metres per metre added to it: one degree of tilt error lifts the floor so much",
     )
     obstacle_high: float = setting(0.95, unit="m", low=0.1, why="just over the robot's height of 0.88 m")
     min_points: int = setting(

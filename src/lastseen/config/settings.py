@@ -11,12 +11,8 @@ from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Lin
 from lastseen.config.perception import Lift
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Panorama, Planner, Retrieval, Search
+from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
-from lastseen.config.policy import Policy, Stop
-from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)

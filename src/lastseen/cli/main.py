@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
+from lastseen.cli import config, log
+from lastseen.cli.options import Options, remember
 from lastseen.cli import config, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -23,6 +25,7 @@ app = typer.Typer(
 )
 app.command("config")(config.show)
 app.add_typer(sim.app)
+app.add_typer(log.app, name="log")
 
 
 @app.callback()

@@ -98,6 +98,12 @@ class Planner(Section):
     time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
     max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")
     recall_on_pattern: bool = setting(False, why="section 6: STUCK/ABABA as a re-call trigger is an extension")
+    input_price: float = setting(
+        0.10, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
+    )
+    output_price: float = setting(
+        0.40, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
+    )
     offline: Offline = field(default_factory=Offline)
 
 

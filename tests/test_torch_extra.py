@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tools import torch_extra
 
 MB = 1_000_000

@@ -48,6 +48,20 @@ class Policy(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PixelNav(Section):
+    """The PixelNav network; its checkpoints were trained with these values, so other ones cost accuracy."""
+
+    image_size: int = setting(224, unit="px", low=32, high=512, why="the side its trunks were trained at")
+    goal_mask_side: int = setting(
+        17, unit="px", low=1, why="odd, so that the goal pixel is its middle; drawn before the image is resized"
+    )
+    collision_logit: float = setting(-1.0, why="the forward logit after a collision; seldom the largest")
+    stop_at_prediction: int = setting(
+        33, unit="predictions", low=1, high=64, why="forced; the network has no more than 64 history slots"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stop(Section):
     """When a stop is believed."""
 

@@ -13,6 +13,10 @@ from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
+from lastseen.config.policy import PixelNav, Policy, Stop
+from lastseen.config.section import Section
+from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ class Settings(Section):
     hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
+    pixel_nav: PixelNav = field(default_factory=PixelNav)
     stop: Stop = field(default_factory=Stop)
     robot: Robot = field(default_factory=Robot)
     camera: Camera = field(default_factory=Camera)

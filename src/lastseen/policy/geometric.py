@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal
 
 from lastseen.action import Action, apply
 from lastseen.config.moving import DeadReckoning
@@ -17,9 +16,8 @@ from lastseen.frame import Frame
 from lastseen.policy.body import body_points
 from lastseen.policy.goal_pixel import GoalPixel
 from lastseen.policy.local_map import LocalMap
+from lastseen.policy.protocol import StopReason
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
-
-StopReason = Literal["reached", "blocked", "exhausted"]
 
 _LOOK_AHEAD = 1.2
 """Metres along the path to steer for: long enough to smooth the eight directions of the grid."""

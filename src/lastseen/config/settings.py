@@ -9,14 +9,10 @@ from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift
-from lastseen.config.policy import Policy, Stop
+from lastseen.config.policy import PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
-from lastseen.config.policy import PixelNav, Policy, Stop
-from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Planner, Retrieval, Search
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,11 +69,15 @@ class GeometricPixelPolicy:
 
     def follow(self, pixel: GoalPixel) -> None:
         """Walk to the point that a pixel of the present view shows."""
+        self.refine(pixel)
+        self._actions, self._collisions = 0, 0
+        self.stop_reason = None
+
+    def refine(self, pixel: GoalPixel) -> None:
+        """Correct the goal by a pixel that shows it better; the count of actions goes on."""
         x, y, _ = pixel.point
         there = self.pose.compose(Pose2D(x, y, 0.0))
         self._goal, self._goal_kind = (there.x, there.y), pixel.kind
-        self._actions, self._collisions = 0, 0
-        self.stop_reason = None
 
     def act(self) -> Action:
         """The next action towards the goal; STOP with ``stop_reason`` set when it ends here."""

@@ -41,6 +41,10 @@ class PixelPolicy(Protocol):
         """Make a pixel of the view last seen the goal; the count of actions begins again."""
         ...
 
+    def refine(self, pixel: GoalPixel) -> None:
+        """Take a new pixel of the same goal, seen better on the way; the count of actions goes on."""
+        ...
+
     def act(self) -> Action:
         """The next action; STOP, with ``stop_reason`` set, ends the walk."""
         ...

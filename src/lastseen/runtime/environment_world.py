@@ -92,6 +92,7 @@ class EnvironmentWorld:
             distance=self.check.distance,
             node_id=None,
             idle=idle,
+            fresh=self._fresh,
             ready=not idle or complete,
             images=self._images() if idle and complete else (),
             context={"views": [view_to_dict(view) for view in self._views()]} if idle and complete else {},
@@ -133,11 +134,15 @@ class EnvironmentWorld:
             return self._do(Action.TURN_LEFT if left else Action.TURN_RIGHT, panorama=True)
         self._aim()
         action = self.policy.act()
-        if action is Action.STOP:
-            # the waypoint is done with; what it led to is for the next look around
-            self._following = None
-            self._around = []
-        return self._do(action)
+        if action is not Action.STOP:
+            return self._do(action)
+        # the waypoint is done with: a step without a move, then a look around that begins with this view
+        self._following = None
+        self._fresh = False
+        self._around = [_Taken(self.frame, self.detections)]
+        self.policy.reset()
+        self.policy.see(self.frame)
+        return Moved(action=action.value)
 
     def _aim(self) -> None:
         """Set the goal pixel when the walk begins, and again whenever the target is seen anew."""
@@ -168,18 +173,14 @@ class EnvironmentWorld:
 
     def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
-        self.frame = frame
+        self.frame, self._fresh = frame, True
         world_pose = _floor_pose(frame)
         if action is not None:
-            self.log.events(
-                self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose)
-            )
+            self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
             self.policy.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
         if self._following is None:
-            if not self._around:
-                self.policy.reset()
             self._around.append(_Taken(frame, self.detections))
         self.policy.see(frame)
         scene = self._analyze(world_pose)

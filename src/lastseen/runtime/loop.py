@@ -136,6 +136,9 @@ class SearchLoop:
             belief["next_action"] = "rotate"
             return None, None, None
         just_seen = belief["target_status"] == "visible" != before["target_status"]
+        if not sight.ready and belief["target_status"] not in {"visible", "done"}:
+            belief["next_action"] = "rotate"
+            return None, None, None
         if self._decision is not None and not sight.idle and not just_seen:
             return self._decision, None, None
         decision, call = self._planner().decide(
@@ -146,7 +149,7 @@ class SearchLoop:
                 context={**sight.context, "nodes": self.store.nodes, "tried": sorted(self.attempts.tried)},
             )
         )
-        self.calls += 1
+        self.calls += call.asked
         if call.hypothesis is not None:
             belief["last_hypothesis"] = call.hypothesis
         belief["next_action"] = _action_of(decision, call, belief)

@@ -17,7 +17,8 @@ from lastseen.vlm.protocol import EncodedImage
 class Sight:
     """What is perceived now.
 
-    ``idle`` tells that the last decision is used up: arrived, or the policy stopped. ``context`` is the navigation
+    ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was looked
+    at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``context`` is the navigation
     context for planners that read it, ``log`` what the step log should hold besides (pose, place, anchor).
     """
 
@@ -26,6 +27,8 @@ class Sight:
     distance: float | None = None
     node_id: int | None = None
     idle: bool = True
+    ready: bool = True
+    fresh: bool = True
     images: tuple[EncodedImage, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     log: Mapping[str, Any] = field(default_factory=dict)

@@ -88,6 +88,9 @@ class PixelNavPolicy:
         self.stop_reason = None
         self.prediction = None
 
+    def refine(self, pixel: GoalPixel) -> None:
+        """Keep the goal image the walk began with: the network compares every view with that one."""
+
     def act(self) -> Action:
         """The action of the largest logit; STOP with ``stop_reason`` set when the walk ends here."""
         if self._walk is None or self._frame is None:

@@ -19,6 +19,7 @@ import numpy as np
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.sim.catalog import PALETTE, Sculptor
+from lastseen.sim.catalog.palette import Rgb
 from lastseen.sim.floorplan import FloorPlan, Opening, OpeningKind, Wall, structure_mesh
 from lastseen.sim.floorplan.plan import Rectangle
 from lastseen.sim.floorplan.walls import walls_between
@@ -35,6 +36,10 @@ _HEAD = 2.05
 _THINNEST = 0.005
 _ENCLOSED = 0.95
 """Share of a box inside another one beyond which nobody could see it."""
+
+_HOLLOW = ("stall",)
+"""Cubicles that one enters: as a solid box a toilet stall would hide the toilet."""
+_POST = 0.05
 
 _Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
@@ -236,7 +241,10 @@ def _thing(item: dict[str, Any]) -> Thing:
     names = sorted(PALETTE)
     color = names[zlib.crc32(label.encode()) % len(names)]
     sculptor = Sculptor()
-    sculptor.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
+    if label in _HOLLOW:
+        _frame(sculptor, (wide, long, tall), PALETTE[color])
+    else:
+        sculptor.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
     return Thing(
         id=item["id"],
         label=label,
@@ -248,6 +256,17 @@ def _thing(item: dict[str, Any]) -> Thing:
     )
 
 
+def _frame(sculptor: Sculptor, size: tuple[float, float, float], color: Rgb) -> None:
+    """Posts at the corners of a box and rails along its top."""
+    wide, long, tall = size
+    x, y = (wide - _POST) / 2, (long - _POST) / 2
+    for sx in (-1, 1):
+        for sy in (-1, 1):
+            sculptor.box((_POST, _POST, tall), (sx * x, sy * y, 0.0), color)
+        sculptor.box((_POST, long - 2 * _POST, _POST), (sx * x, 0.0, tall - _POST), color)
+        sculptor.box((wide - 2 * _POST, _POST, _POST), (0.0, sx * y, tall - _POST), color)
+
+
 def _in_sight(things: list[Thing]) -> list[Thing]:
     """Things that are not swallowed by a larger box."""
     boxes = np.stack([thing.box for thing in things])
@@ -255,5 +274,6 @@ def _in_sight(things: list[Thing]) -> list[Thing]:
     low = np.maximum(boxes[:, None, 0], boxes[None, :, 0])
     high = np.minimum(boxes[:, None, 1], boxes[None, :, 1])
     shared = np.prod(np.clip(high - low, 0.0, None), axis=-1)
-    swallowed = (shared >= _ENCLOSED * volume[:, None]) & (volume[None, :] > volume[:, None])
+    opaque = np.array([thing.label not in _HOLLOW for thing in things])
+    swallowed = (shared >= _ENCLOSED * volume[:, None]) & (volume[None, :] > volume[:, None]) & opaque[None, :]
     return [thing for thing, hidden in zip(things, swallowed.any(axis=1), strict=True) if not hidden]

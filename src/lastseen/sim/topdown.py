@@ -44,6 +44,8 @@ _SMALL = 0.75
 """Metres: a movable thing, or one narrower than this on a support, gets a number instead of a label."""
 _THIN = 0.06
 _DOT = 3.5
+_LINE = 0.015
+"""Metres by which an outline runs outside its thing, so that the thing itself does not cover it."""
 _START: Ink = (34, 150, 74)
 _END: Ink = (206, 48, 48)
 
@@ -161,8 +163,8 @@ def _draw_things(home: Home, draw: ImageDraw.ImageDraw, raster: Raster) -> None:
 
 
 def _footprint(thing: Thing) -> NDArray[np.float64]:
-    """The turned rectangle about a thing on the floor plan."""
-    (x0, y0, _), (x1, y1, _) = thing.mesh.bounds
+    """The turned rectangle about a thing on the floor plan, a line's width outside it."""
+    (x0, y0, _), (x1, y1, _) = thing.mesh.bounds + np.array([[-_LINE], [_LINE]])
     corners = np.array([[x0, y0, 0.0], [x1, y0, 0.0], [x1, y1, 0.0], [x0, y1, 0.0]])
     return thing.pose.transform(corners)
 

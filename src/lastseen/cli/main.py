@@ -11,6 +11,7 @@ import typer
 from lastseen import __version__
 from lastseen.cli import config, log, sim
 from lastseen.cli.options import Options, remember
+from lastseen.cli import config, search
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -24,6 +25,8 @@ app = typer.Typer(
 app.command("config")(config.show)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
+app.command("search")(search.search)
+app.command("self-check")(search.self_check)
 
 
 @app.callback()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Self
@@ -56,7 +56,7 @@ class NodeGraph:
         """The nodes one edge away, by id; none for an unknown node."""
         return self._neighbors.get(node_id, ())
 
-    def reachable_from(self, start: int) -> set[int]:
+    def reachable_from(self, start: int, *, without: Collection[int] = ()) -> set[int]:
         """Every node that can be walked to, the start included; none for an unknown node."""
         found: set[int] = set()
         waiting = [start] if start in self.nodes else []
@@ -64,7 +64,7 @@ class NodeGraph:
             here = waiting.pop()
             if here not in found:
                 found.add(here)
-                waiting.extend(self._neighbors[here])
+                waiting.extend(other for other in self._neighbors[here] if other not in without)
         return found
 
     def shortest_path(

@@ -11,6 +11,7 @@ import typer
 
 def search(
     goal: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    *,
     memory: Annotated[Path | None, typer.Option("--memory", help="A nodes file; default: a demo flat.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Chooses the start and the mock's answers.")] = 0,

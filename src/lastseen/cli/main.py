@@ -12,6 +12,8 @@ from lastseen import __version__
 from lastseen.cli import config, log, sim
 from lastseen.cli.options import Options, remember
 from lastseen.cli import config, search
+from lastseen.cli import config, log, search, sim
+from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
 app = typer.Typer(

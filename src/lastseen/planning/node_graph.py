@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Self
 
+from lastseen.config.moving import Localization
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.types import MemoryNode
+from lastseen.memory.places.graph import PlaceGraph
 
 _DEFAULTS = Search()
+_LOCALIZATION = Localization()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,26 @@ class NodeGraph:
             for a in here
             if a.node_id < b.node_id and a.pose.distance_to(b.pose) <= link_distance
         ]
+        return cls(store.nodes, edges)
+
+    @classmethod
+    def from_anchors(
+        cls, store: SemanticMemoryStore, places: PlaceGraph, *, same_spot: float = _LOCALIZATION.radius
+    ) -> Self:
+        """Join nodes whose anchors the robot walked between, and those of different episodes at about one spot.
+
+        For a store made by ``nodes_from_memory``, in the world frame where there are several episodes.
+        """
+        anchors = {node_id: places.anchors[node_id] for node_id in store.nodes if node_id in places.anchors}
+        edges = [(node_id, other) for node_id, anchor in anchors.items() for other in anchor.neighbors]
+        if len({anchor.episode for anchor in anchors.values()}) > 1:
+            near = cls.from_store(store, link_distance=same_spot)
+            edges += [
+                (node_id, other)
+                for node_id, anchor in anchors.items()
+                for other in near.neighbors(node_id)
+                if anchors[other].episode != anchor.episode
+            ]
         return cls(store.nodes, edges)
 
     def neighbors(self, node_id: int) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ ORDER = [
     "lastseen.memory.nodes",
     "lastseen.memory.places",
     "lastseen.memory.objects",
+    "lastseen.memory.remembered_nodes",
     "lastseen.memory.longterm",
     "lastseen.memory.answer",
     "lastseen.memory.find",

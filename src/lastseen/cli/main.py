@@ -12,6 +12,9 @@ from lastseen import __version__
 from lastseen.cli import config, log, sim
 from lastseen.cli import config, sim
 from lastseen.cli.options import Options, remember
+from lastseen.cli import config, search
+from lastseen.cli import config, log, search, sim
+from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -25,6 +28,8 @@ app = typer.Typer(
 app.command("config")(config.show)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
+app.command("search")(search.search)
+app.command("self-check")(search.self_check)
 
 
 @app.callback()

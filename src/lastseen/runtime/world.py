@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import Path
 from lastseen.vlm.protocol import EncodedImage
 
 
@@ -49,8 +50,8 @@ class World(Protocol):
         """Perceive from where the robot stands."""
         ...
 
-    def follow(self, decision: Decision) -> Moved:
-        """Do one step of what was decided."""
+    def follow(self, decision: Decision, path: Path | None) -> Moved:
+        """Do one step of what was decided; towards a node along the path that was checked, and no other."""
         ...
 
     def confirm(self) -> Moved:

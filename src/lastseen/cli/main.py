@@ -9,11 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, log, sim
-from lastseen.cli import config, sim
-from lastseen.cli.options import Options, remember
-from lastseen.cli import config, search
-from lastseen.cli import config, log, search, sim
+from lastseen.cli import config, eval, log, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
@@ -28,6 +24,7 @@ app = typer.Typer(
 app.command("config")(config.show)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
+app.add_typer(eval.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
 

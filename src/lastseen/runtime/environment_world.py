@@ -12,25 +12,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
 from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import Path
 from lastseen.planning.panorama_planner import PanoramaPlanner, view_to_dict
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.clearance import free_ahead
-from lastseen.policy.goal_pixel import choose_goal_pixel, target_detection, view_of_angle
+from lastseen.policy.explored import ExploredMap, Frontier
+from lastseen.policy.goal_pixel import choose_goal_pixel, detection_mask, target_detection, view_of_angle
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
+from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
+
+
+_LOOKED = 1.5
+"""Metres around a look around within which a remembered thing would have been seen again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class _Taken:
 class EnvironmentWorld:
     """One robot looking for one target; implements ``lastseen.runtime.world.World``.
 
-    ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without.
+    ``known`` is the map of an earlier visit, told to the planner as ways. ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without.
     """
 
     def __init__(
@@ -58,6 +67,7 @@ class EnvironmentWorld:
         analyzer: SceneAnalyzer,
         settings: Settings | None = None,
         log: RunLog | None = None,
+        known: KnownMap | None = None,
         with_images: bool = False,
     ) -> None:
         self.environment, self.detector, self.policy = environment, detector, policy
@@ -65,8 +75,11 @@ class EnvironmentWorld:
         self.planner, self.analyzer = planner, analyzer
         self.settings = settings or planner.settings
         self.log = log or RunLog()
-        self.with_images = with_images
+        self.known, self.with_images = known, with_images
         self.check = StopCheck(target, self.settings.stop)
+        self.explored = ExploredMap(
+            self.settings.explored, policy=self.settings.policy, motion=self.settings.dead_reckoning
+        )
         self._around: list[_Taken] = []
         self._following: Decision | None = None
         self._turns = 0
@@ -74,12 +87,19 @@ class EnvironmentWorld:
         self._walking = False
         self._pending: dict[str, Any] | None = None
         self._logged_calls = 0
+        self._told_at: int | None = None
+        self._edges: list[dict[str, Any]] = []
         self._see(environment.reset(), action=None, collided=False)
 
     @property
     def spatial(self) -> SpatialMemory:
         """The memory of places that the actions feed."""
         return self.planner.spatial
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the target was ever seen often enough in a row to count as seen."""
+        return self.check.longest >= self.settings.stop.views
 
     def look(self, goal_text: str) -> Sight:
         """What the newest view shows; ``ready`` once a look around is complete."""
@@ -95,12 +115,13 @@ class EnvironmentWorld:
             fresh=self._fresh,
             ready=not idle or complete,
             images=self._images() if idle and complete else (),
-            context={"views": [view_to_dict(view) for view in self._views()]} if idle and complete else {},
+            context=self._told() if idle and complete else {},
             log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
         )
 
-    def follow(self, decision: Decision) -> Moved:
+    def follow(self, decision: Decision, path: Path | None) -> Moved:
         """Do one action of what was decided: turn to the view, then walk to its goal pixel."""
+        del path  # a robot without a map has headings; nodes are told to its planner as directions
         if decision is not self._following:
             self._take_up(decision)
         return self._go_on()
@@ -113,8 +134,23 @@ class EnvironmentWorld:
         """Write what is still to be logged; the search is over."""
         self._flush()
 
+    def _told(self) -> dict[str, Any]:
+        """What the planner may read of the look around and of the way so far."""
+        if self._told_at != self.spatial.step_id:
+            self._told_at = self.spatial.step_id
+            self.explored.looked_around()
+            self._edges = [_edge(each) for each in self.explored.frontiers()]
+        told = {"views": [view_to_dict(view) for view in self._views()], "unexplored": self._edges}
+        return told if self.known is None else told | self._remembered(self.known)
+
+    def _remembered(self, known: KnownMap) -> dict[str, Any]:
+        here = known.here(self.explored.pose)
+        known.looked_around(here)
+        return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
+
     def _take_up(self, decision: Decision) -> None:
         self._following = decision
+        self.explored.chose(decision.heading or 0.0)
         self._walking = False
         here = target_detection(self.detections, self.target) if decision.goal_flag else None
         if here is not None:
@@ -178,11 +214,13 @@ class EnvironmentWorld:
         if action is not None:
             self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
             self.policy.moved(action, collided=collided)
+            self.explored.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
         if self._following is None:
             self._around.append(_Taken(frame, self.detections))
         self.policy.see(frame)
+        self._explore()
         scene = self._analyze(world_pose)
         self._pending = {
             "action": action,
@@ -191,6 +229,19 @@ class EnvironmentWorld:
             "world_pose": world_pose,
             **scene,
         }
+
+    def _explore(self) -> None:
+        """Put the view on the map of the walk: what is floor, and about where which thing stands."""
+        points = body_points(self.frame)
+        self.explored.see(points)
+        for detection in self.detections:
+            if detection.label is None:
+                continue
+            spots = points[detection_mask(detection, self.frame)][:, :2]
+            spots = spots[np.isfinite(spots[:, 0])]
+            if len(spots):
+                x, y = (float(value) for value in np.median(spots, axis=0))
+                self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
     def _analyze(self, world_pose: Pose2D) -> dict[str, Any]:
         if not self.spatial.needs_scene_analysis:
@@ -249,6 +300,15 @@ class EnvironmentWorld:
         labels = tuple(sorted(best.items(), key=lambda item: (-item[1], item[0])))
         half = math.radians(180.0 / self.settings.panorama.views)
         return View(angle, labels, free_ahead(body_points(frame), self.settings.policy, half_angle=half))
+
+
+def _edge(frontier: Frontier) -> dict[str, Any]:
+    return {
+        "angle": math.degrees(frontier.hop[1]),
+        "distance": frontier.way,
+        "width": frontier.width,
+        "labels": [list(label) for label in frontier.labels],
+    }
 
 
 def _turned(steps: int, count: int) -> float:

@@ -17,11 +17,14 @@ from lastseen.config.offline import Offline
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError
 from lastseen.vlm.household import ROOMS, rooms_of, same_thing
-from lastseen.vlm.prompt_reading import ReadPrompt, SeenView, Toward, read_prompt
+from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt
 from lastseen.vlm.protocol import Backend, EncodedImage
 
 _REACH = 45.0
 """Degrees within which something lies in the direction of a view; it counts the less the farther off it lies."""
+
+_HALF = 20.0
+"""Degrees either side of a view's middle: what lies within is walked to exactly, not by the middle of the view."""
 
 _NEUTRAL = 0.3
 """What a view without a hint of its room is worth: less than the right room, more than a wrong one."""
@@ -55,7 +58,7 @@ class OfflineBackend:
         )
 
     def _plan(self, read: ReadPrompt, prompt: str) -> dict[str, Any]:
-        seen = self._sighting(read)
+        seen = self.sighting(read)
         if seen is not None:
             room = likely_room(seen.labels) or "unknown"
             return _answer(True, seen.angle, room, f"the {read.target} is in view")
@@ -66,9 +69,16 @@ class OfflineBackend:
         digest = hashlib.sha256(f"{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
         chosen = read.views[_softmax_choice(scores, self.weights.temperature, random.Random(digest))]
         room, why = self._reason(read, chosen)
-        return _answer(False, chosen.angle, room, why)
+        return _answer(False, self._exactly(read, chosen), room, why)
 
-    def _sighting(self, read: ReadPrompt) -> SeenView | None:
+    def _exactly(self, read: ReadPrompt, view: SeenView) -> float:
+        """The angle to go at: where the context points within the view, else the middle of the view."""
+        pointed = [(self._promise(read, each, view), each.angle) for each in read.candidates]
+        pointed += [(self._novelty(read, each) * _near(each, view), each.angle) for each in read.unexplored]
+        pointed = [(worth, angle) for worth, angle in pointed if worth > 0.0 and _apart(angle, view.angle) <= _HALF]
+        return max(pointed)[1] if pointed else view.angle
+
+    def sighting(self, read: ReadPrompt) -> SeenView | None:
         """The view in which the target is seen best, if it is."""
         best: tuple[float, SeenView] | None = None
         for view in read.views:
@@ -88,6 +98,9 @@ class OfflineBackend:
         total += w.candidate_weight * max(
             (self._promise(read, each, view) for each in read.candidates), default=0.0
         )
+        if read.unexplored:
+            total += w.unexplored_weight * max(self._novelty(read, e) * _near(e, view) for e in read.unexplored)
+            total -= w.explored_penalty * (1.0 - max(_near(each, view) for each in read.unexplored))
         total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
         total -= w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
@@ -95,6 +108,11 @@ class OfflineBackend:
         if read.ababa:
             total -= w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
         return total
+
+    def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
+        """0 to 1: an edge near a room that may hold the target, and near by, is the best."""
+        likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
+        return likely / (1.0 + edge.distance / self.weights.unexplored_range)
 
     def _promise(self, read: ReadPrompt, candidate: Toward, view: SeenView) -> float:
         if any(same_thing(word, read.target) for word in candidate.words):
@@ -161,9 +179,12 @@ def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[st
     return {"goal_flag": goal_flag, "angle": float(angle), "discovered_context": context}
 
 
-def _near(each: Toward, view: SeenView) -> float:
-    apart = abs(math.remainder(each.angle - view.angle, 360.0))
-    return max(0.0, 1.0 - apart / _REACH)
+def _near(each: Toward | Edge, view: SeenView) -> float:
+    return max(0.0, 1.0 - _apart(each.angle, view.angle) / _REACH)
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(math.remainder(a - b, 360.0))
 
 
 def _best(values: Mapping[str, float]) -> str:

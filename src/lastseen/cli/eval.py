@@ -44,9 +44,7 @@ def objectnav(
     from lastseen.evaluation.summary import summarize, write_summary
 
     names = tuple(ARMS) if arms == "all" else tuple(name.strip() for name in arms.split(",") if name.strip())
-    plan = Plan(
-        seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene
-    )
+    plan = Plan(seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene)
     console = Console(stderr=True)
     with _Bar(console, total=episodes * len(set(names))) as bar:
         records = run(plan, out, jobs=jobs, progress=bar.add)
@@ -103,7 +101,9 @@ def _table(summary: dict[str, Any]) -> Table:
     keys = ("soft_spl", "steps", "planner_calls", "ababa", "stuck", "no_progress", "revisited_m2")
     for name, figures in summary["arms"].items():
         cells = [_span(figures["sr"]), _span(figures["spl"])]
-        cells += [f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys]
+        cells += [
+            f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys
+        ]
         table.add_row(name, *cells)
     return table
 

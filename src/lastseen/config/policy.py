@@ -51,7 +51,9 @@ class Policy(Section):
 class Explored(Section):
     """The coarse map of a walk from which unexplored edges are told."""
 
-    cell: float = setting(0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells")
+    cell: float = setting(
+        0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells"
+    )
     window: float = setting(18.0, unit="m", low=5.0, why="half width: the far end of a home from any start in it")
     min_width: float = setting(0.6, unit="m", low=0.0, why="narrower edges are shadows of table legs")
     min_unknown: float = setting(

@@ -130,7 +130,11 @@ def _before(home: Home, seed: int, settings: Settings) -> Home:
 
 
 def _remember(
-    frame: Frame, detector: SimulatedDetector, objects: ObjectMemory, spatial: SpatialMemory, analyzer: SceneAnalyzer
+    frame: Frame,
+    detector: SimulatedDetector,
+    objects: ObjectMemory,
+    spatial: SpatialMemory,
+    analyzer: SceneAnalyzer,
 ) -> None:
     detections = detector.detect(frame)
     lifted = [lift(frame, detection, analyzer.settings.lift) for detection in detections]

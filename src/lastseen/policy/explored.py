@@ -21,6 +21,8 @@ from lastseen.config.policy import Explored, Policy
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import ORIGIN, Pose2D
 
+_TIGHT, _SMEARED = 3.0, 12.0
+"""How many times longer a way counts through cells too close to something, and through something."""
 _EIGHT = np.ones((3, 3), dtype=np.bool_)
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
 
@@ -115,7 +117,10 @@ class ExploredMap:
         passable = free & ~self._map.blocked
         i, j = here
         passable[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = True
-        lengths, before, numbers = _ways(passable, here, self.settings.cell)
+        # drift smears walls over doors that were walked through: the map makes a way longer, it never closes it
+        cost = np.where(passable, 1.0, np.where(free, _TIGHT, _SMEARED))
+        cost[unknown & ~passable] = np.inf
+        lengths, before, numbers = _ways(cost, here, self.settings.cell)
         gain = ndimage.uniform_filter(unknown.astype(np.float32), size=2 * round(1.0 / self.settings.cell) + 1)
         around = ndimage.convolve(unknown.astype(np.int8), _EIGHT.astype(np.int8), mode="constant")
         edge = passable & np.isfinite(lengths) & (around >= 2) & (gain >= self.settings.min_unknown)
@@ -194,35 +199,32 @@ class ExploredMap:
 
 
 def _ways(
-    passable: NDArray[np.bool_], here: tuple[int, int], cell: float
+    cost: NDArray[np.float64], here: tuple[int, int], cell: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Length of the way from a cell to every passable one, and each one's predecessor by number."""
-    numbers = np.full(passable.shape, -1, dtype=np.int32)
-    numbers[passable] = np.arange(int(passable.sum()), dtype=np.int32)
+    """Length of the way from a cell to every one of finite cost, and each one's predecessor by number."""
+    open_cells = np.isfinite(cost)
+    numbers = np.full(cost.shape, -1, dtype=np.int32)
+    numbers[open_cells] = np.arange(int(open_cells.sum()), dtype=np.int32)
     rows, columns, lengths = [], [], []
-    height, width = passable.shape
+    height, width = cost.shape
     for down, right, length in _MOVES:
         start = (slice(0, height - down), slice(max(0, -right), width - max(0, right)))
         end = (slice(down, height), slice(max(0, right), width - max(0, -right)))
-        both = passable[start] & passable[end]
+        both = open_cells[start] & open_cells[end]
         rows.append(numbers[start][both])
         columns.append(numbers[end][both])
-        lengths.append(np.full(int(both.sum()), length * cell))
-    count = int(passable.sum())
+        lengths.append(0.5 * length * cell * (cost[start][both] + cost[end][both]))
+    count = int(open_cells.sum())
     graph = sparse.csr_matrix(
         (np.concatenate(lengths), (np.concatenate(rows), np.concatenate(columns))), shape=(count, count)
     )
-    found, before = csgraph.dijkstra(
-        graph, directed=False, indices=int(numbers[here]), return_predecessors=True
-    )
-    field = np.full(passable.shape, np.inf)
-    field[passable] = found
+    found, before = csgraph.dijkstra(graph, directed=False, indices=int(numbers[here]), return_predecessors=True)
+    field = np.full(cost.shape, np.inf)
+    field[open_cells] = found
     return field, before, numbers
 
 
-def _back(
-    before: NDArray[np.int32], numbers: NDArray[np.int32], end: tuple[int, int]
-) -> list[tuple[int, int]]:
+def _back(before: NDArray[np.int32], numbers: NDArray[np.int32], end: tuple[int, int]) -> list[tuple[int, int]]:
     """The cells of the way to an end, from the start on."""
     cells = np.argwhere(numbers >= 0)
     node = int(numbers[end])

@@ -85,6 +85,8 @@ class EnvironmentWorld:
         self._turns = 0
         self._rest = 0.0
         self._walking = False
+        self._rejected = False
+        self._confirming = 0
         self._pending: dict[str, Any] | None = None
         self._logged_calls = 0
         self._told_at: int | None = None
@@ -108,7 +110,8 @@ class EnvironmentWorld:
         idle = self._following is None
         return Sight(
             stamp=self.frame.stamp,
-            visible=self.check.streak > 0,
+            visible=self.check.streak > 0 and not self._rejected,
+            rejected=self._rejected,
             distance=self.check.distance,
             node_id=None,
             idle=idle,
@@ -149,7 +152,7 @@ class EnvironmentWorld:
         return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
 
     def _take_up(self, decision: Decision) -> None:
-        self._following = decision
+        self._following, self._rejected, self._confirming = decision, False, 0
         self.explored.chose(decision.heading or 0.0)
         self._walking = False
         here = target_detection(self.detections, self.target) if decision.goal_flag else None
@@ -172,6 +175,9 @@ class EnvironmentWorld:
         action = self.policy.act()
         if action is not Action.STOP:
             return self._do(action)
+        if (turn := self._look_again()) is not None:
+            return self._do(turn)
+        self._rejected = self._following.goal_flag
         # the waypoint is done with: a step without a move, then a look around that begins with this view
         self._following = None
         self._fresh = False
@@ -179,6 +185,16 @@ class EnvironmentWorld:
         self.policy.reset()
         self.policy.see(self.frame)
         return Moved(action=action.value)
+
+    def _look_again(self) -> Action | None:
+        """A turn that keeps a target in view which was seen too few times to stop at; None when it is no use."""
+        found = target_detection(self.detections, self.target)
+        seen = self.check.streak
+        if found is None or not 0 < seen < self.settings.stop.views or self._confirming >= self.settings.stop.views:
+            return None
+        self._confirming += 1
+        middle = 0.5 * (found.box[0] + found.box[2])
+        return Action.TURN_LEFT if middle < 0.5 * self.frame.intrinsics.width else Action.TURN_RIGHT
 
     def _aim(self) -> None:
         """Set the goal pixel when the walk begins, and again whenever the target is seen anew."""

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, eval, log, search, sim
+from lastseen.cli import config, log, search, sim
+from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
@@ -24,7 +25,7 @@ app = typer.Typer(
 app.command("config")(config.show)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
-app.add_typer(eval.app, name="eval")
+app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
 

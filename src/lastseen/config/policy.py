@@ -67,6 +67,13 @@ class Explored(Section):
     max_strikes: int = setting(2, unit="tries", low=1, why="one try may fail by chance; then it is out of reach")
     label_radius: float = setting(2.0, unit="m", low=0.0, why="things this near tell the room the edge leads into")
     most: int = setting(8, unit="edges", low=1, why="the nearest ones; a home has about as many rooms")
+    sighting_score: float = setting(
+        0.3, low=0.0, high=1.0, why="the planner's own threshold: weaker ones are as often wrong as right"
+    )
+    sighting_views: int = setting(
+        2, unit="views", low=1, why="one detection may be false; two at one spot seldom are"
+    )
+    most_sightings: int = setting(3, unit="sightings", low=0, why="the surest ones; more would be false ones")
     most_labels: int = setting(6, unit="labels", low=0, why="a room is told by a few things")
 
 

@@ -15,7 +15,18 @@ from lastseen.errors import InvalidValue
 
 Context = dict[str, Any]
 ALL_PARTS = frozenset(
-    {"belief", "discovered_context", "tried", "unexplored", "places", "visited", "nearby", "neighbors", "path"}
+    {
+        "belief",
+        "discovered_context",
+        "tried",
+        "sightings",
+        "unexplored",
+        "places",
+        "visited",
+        "nearby",
+        "neighbors",
+        "path",
+    }
 )
 
 

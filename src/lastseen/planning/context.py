@@ -45,6 +45,7 @@ def build_context(
     nodes: Mapping[int, NodeLike] | None = None,
     tried: Sequence[Mapping[str, Any]] = (),
     unexplored: Sequence[Mapping[str, Any]] = (),
+    sightings: Sequence[Mapping[str, Any]] = (),
     here: Pose2D | None = None,
     ways: Mapping[int, Where] | None = None,
     looked_at: Collection[int] = (),
@@ -53,9 +54,10 @@ def build_context(
     """Everything section 9.1 lists, within the budget, ready for ``render`` and for JSON.
 
     ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
-    frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight
-    line to a node by the way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was seen, each
-    with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``.
+    frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
+    way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
+    seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
+    the target itself was seen in this search, with the number of ``views``.
     """
     settings = settings or spatial.settings
     limit = settings.context.max_text
@@ -73,6 +75,10 @@ def build_context(
         "belief": _belief(belief, nodes or {}, here or spatial.pose, ways or {}, looked_at, settings),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
+        "sightings": [
+            {"angle": round(each["angle"]), "distance": round(each["distance"], 1), "views": int(each["views"])}
+            for each in sightings
+        ],
         "unexplored": [_edge(each, limit) for each in unexplored],
         "places": _places(spatial, settings),
         "visited": _visited(spatial, settings.context.visited_radius),

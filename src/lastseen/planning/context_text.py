@@ -27,6 +27,7 @@ _DROP_ORDER: tuple[tuple[str, int], ...] = (
     ("visited", -1),
     ("unexplored", -1),
     ("candidates", -1),
+    ("sightings", -1),
     ("discovered_context", 0),
 )
 """Which list gives up an entry first, and from which end: the oldest, the farthest or the lowest score."""
@@ -57,6 +58,10 @@ def render(context: Context) -> str:
     lines += [f"constraint: {_quoted(text)}" for text in belief["constraints"]]
     lines += [_discovered(entry) for entry in context["discovered_context"]]
     lines += [_tried(entry) for entry in context["tried"]]
+    lines += [
+        f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, in {entry['views']} views"
+        for entry in context["sightings"]
+    ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
     lines += [_place(entry) for entry in context["places"]]
     lines += [

@@ -72,6 +72,7 @@ class PanoramaPlanner:
                 nodes=_nodes_by_id(situation.context.get("nodes", ())),
                 tried=self.tried.from_here(self.spatial.pose),
                 unexplored=situation.context.get("unexplored", ()),
+                sightings=situation.context.get("sightings", ()),
                 here=_pose(situation.context.get("here")),
                 ways=situation.context.get("ways"),
                 looked_at=situation.context.get("looked_at", ()),

@@ -26,7 +26,7 @@ from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.clearance import free_ahead
-from lastseen.policy.explored import ExploredMap, Frontier
+from lastseen.policy.explored import ExploredMap, Spot
 from lastseen.policy.goal_pixel import choose_goal_pixel, detection_mask, target_detection, view_of_angle
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
@@ -36,7 +36,6 @@ from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
-
 
 _LOOKED = 1.5
 """Metres around a look around within which a remembered thing would have been seen again."""
@@ -53,7 +52,8 @@ class _Taken:
 class EnvironmentWorld:
     """One robot looking for one target; implements ``lastseen.runtime.world.World``.
 
-    ``known`` is the map of an earlier visit, told to the planner as ways. ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without.
+    ``known`` is the map of an earlier visit, told to the planner as ways to its nodes. ``with_images`` encodes the
+    panorama for models that look at pictures; rules over detections do without.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class EnvironmentWorld:
         self._pending: dict[str, Any] | None = None
         self._logged_calls = 0
         self._told_at: int | None = None
-        self._edges: list[dict[str, Any]] = []
+        self._survey: dict[str, Any] = {}
         self._see(environment.reset(), action=None, collided=False)
 
     @property
@@ -142,8 +142,12 @@ class EnvironmentWorld:
         if self._told_at != self.spatial.step_id:
             self._told_at = self.spatial.step_id
             self.explored.looked_around()
-            self._edges = [_edge(each) for each in self.explored.frontiers()]
-        told = {"views": [view_to_dict(view) for view in self._views()], "unexplored": self._edges}
+            edges, sightings = self.explored.survey(self.target)
+            self._survey = {
+                "unexplored": [_edge(each) for each in edges],
+                "sightings": [_sighting(each) for each in sightings],
+            }
+        told = {"views": [view_to_dict(view) for view in self._views()], **self._survey}
         return told if self.known is None else told | self._remembered(self.known)
 
     def _remembered(self, known: KnownMap) -> dict[str, Any]:
@@ -293,7 +297,7 @@ class EnvironmentWorld:
         self._pending = None
 
     def _views(self) -> list[View]:
-        """The look around as the planner is told of it: angles from where the robot faces now, which is the last."""
+        """The look around as the planner is told of it: angles from where the robot faces now, the last view."""
         count = len(self._around)
         return [
             self._view(_turned(index - count + 1, count), taken.frame, taken.detections)
@@ -318,13 +322,13 @@ class EnvironmentWorld:
         return View(angle, labels, free_ahead(body_points(frame), self.settings.policy, half_angle=half))
 
 
-def _edge(frontier: Frontier) -> dict[str, Any]:
-    return {
-        "angle": math.degrees(frontier.hop[1]),
-        "distance": frontier.way,
-        "width": frontier.width,
-        "labels": [list(label) for label in frontier.labels],
-    }
+def _edge(spot: Spot) -> dict[str, Any]:
+    labels = [list(label) for label in spot.labels]
+    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "width": spot.size, "labels": labels}
+
+
+def _sighting(spot: Spot) -> dict[str, Any]:
+    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "views": round(spot.size)}
 
 
 def _turned(steps: int, count: int) -> float:

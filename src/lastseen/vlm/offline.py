@@ -75,6 +75,7 @@ class OfflineBackend:
         """The angle to go at: where the context points within the view, else the middle of the view."""
         pointed = [(self._promise(read, each, view), each.angle) for each in read.candidates]
         pointed += [(self._novelty(read, each) * _near(each, view), each.angle) for each in read.unexplored]
+        pointed += [(1.0 + _near(each, view), each.angle) for each in read.sightings]
         pointed = [(worth, angle) for worth, angle in pointed if worth > 0.0 and _apart(angle, view.angle) <= _HALF]
         return max(pointed)[1] if pointed else view.angle
 
@@ -82,6 +83,9 @@ class OfflineBackend:
         """The view in which the target is seen best, if it is."""
         best: tuple[float, SeenView] | None = None
         for view in read.views:
+            if any(_near(each, view) > 0.5 for each in read.blocked):
+                # the way straight to it was blocked: go round, by what else the context says
+                continue
             for label, score in view.labels:
                 if score >= self.weights.goal_score and same_thing(label, read.target):
                     best = (score, view) if best is None or score > best[0] else best
@@ -98,6 +102,7 @@ class OfflineBackend:
         total += w.candidate_weight * max(
             (self._promise(read, each, view) for each in read.candidates), default=0.0
         )
+        total += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
         if read.unexplored:
             total += w.unexplored_weight * max(self._novelty(read, e) * _near(e, view) for e in read.unexplored)
             total -= w.explored_penalty * (1.0 - max(_near(each, view) for each in read.unexplored))

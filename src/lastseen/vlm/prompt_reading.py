@@ -18,6 +18,7 @@ _CANDIDATE = re.compile(rf"candidate node \d+: score (\d\.\d\d), (\d+\.\d) m at 
 _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
 _UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of way, (\d+\.\d) m wide")
+_SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of way, in (\d+) views")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
 
@@ -60,6 +61,7 @@ class ReadPrompt:
     blocked: list[Toward] = field(default_factory=list)
     tried: list[Toward] = field(default_factory=list)
     visited: list[Toward] = field(default_factory=list)
+    sightings: list[Toward] = field(default_factory=list)
     unexplored: list[Edge] = field(default_factory=list)
     places: list[Toward] = field(default_factory=list)
     stuck: bool = False
@@ -85,6 +87,8 @@ def read_prompt(prompt: str) -> ReadPrompt:
             into.append(Toward(float(found[1]), words=tuple(_texts(line))))
         elif found := _VISITED.match(line):
             read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
+        elif found := _SIGHTING.match(line):
+            read.sightings.append(Toward(float(found[1]), float(found[3]), float(found[2])))
         elif found := _UNEXPLORED.match(line):
             read.unexplored.append(Edge(float(found[1]), float(found[2]), float(found[3]), _scored(line)))
         elif (found := _PLACE.match(line)) and found[2] is not None:

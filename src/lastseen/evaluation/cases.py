@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
+from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
 from lastseen.sim.episodes import Episode, make_episodes
 from lastseen.sim.generate import generate_home
@@ -73,6 +74,14 @@ def _read(scene: str) -> Home:
     if kind == "npz" and path:
         return Home.from_npz(path)
     raise InvalidValue("scene", scene, "is not a scene", remedy=f"use {GENERATED} or npz:FILE")
+
+
+def camera_of(settings: Settings) -> Intrinsics:
+    """The camera of the evaluation."""
+    chosen = settings.evaluation
+    return Intrinsics.from_fov(
+        chosen.image_width, chosen.image_height, horizontal_deg=settings.camera.horizontal_fov
+    )
 
 
 def goal_classes(settings: Settings) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.cases import GENERATED, case_of
+from lastseen.evaluation.cases import GENERATED, camera_of, case_of
 from lastseen.frame import Frame
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.objects import ObjectMemory, ObjectState
@@ -51,14 +51,16 @@ class Visit:
 
 @dataclass(slots=True)
 class _Remembered:
+    """The memory of the visit in the shape that nodes are made from."""
+
     spatial: SpatialMemory
     things: ObjectMemory
 
     def objects(
         self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
     ) -> list[ObjectState]:
-        del label, include_tentative
-        return self.things.objects(include_absent=include_absent)
+        """The objects of the visit; what the nodes ask for is passed on."""
+        return self.things.states(label, include_tentative=include_tentative, include_absent=include_absent)
 
 
 @lru_cache(maxsize=4)
@@ -67,9 +69,6 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     case = case_of(seed, settings, scene)
     home = _before(case.home, seed, settings)
     level = Level.of(settings.evaluation.level)
-    # the camera of the evaluation would do; imported here it would be a circle
-    from lastseen.evaluation.episode_run import camera_of
-
     environment = SimEnvironment(
         home,
         seed=seed + _STREAM,

@@ -9,11 +9,10 @@ from typing import Any
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.evaluation.arms import Arm, Context, editor
-from lastseen.evaluation.cases import Case
+from lastseen.evaluation.cases import Case, camera_of
 from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
 from lastseen.evaluation.witness import Witness, revisited_area
-from lastseen.geometry import Intrinsics
 from lastseen.memory.nodes.embedding import DeterministicEmbedder
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.places import SpatialMemory
@@ -127,14 +126,6 @@ def environment_of(case: Case, settings: Settings) -> SimEnvironment:
         senses=Senses(depth=level, pose=level, actuation=level),
         settings=settings,
         intrinsics=camera_of(settings),
-    )
-
-
-def camera_of(settings: Settings) -> Intrinsics:
-    """The camera of the evaluation."""
-    chosen = settings.evaluation
-    return Intrinsics.from_fov(
-        chosen.image_width, chosen.image_height, horizontal_deg=settings.camera.horizontal_fov
     )
 
 

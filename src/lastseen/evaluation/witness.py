@@ -5,6 +5,7 @@ The search never sees any of it. It stands between the loop and the simulator an
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Sequence
 
@@ -62,7 +63,7 @@ class Witness:
 
 def path_length(path: Sequence[Pose2D]) -> float:
     """Metres along the poses."""
-    return sum(a.distance_to(b) for a, b in zip(path, path[1:], strict=False))
+    return sum(a.distance_to(b) for a, b in itertools.pairwise(path))
 
 
 def revisited_area(path: Sequence[Pose2D], *, cell: float) -> float:

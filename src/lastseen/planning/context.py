@@ -72,7 +72,9 @@ def build_context(
             "current_anchor_id": spatial.current_anchor_id,
         },
         "avoid_hint": hint,
-        "belief": _belief(belief, nodes or {}, here or spatial.pose, ways or {}, looked_at, settings),
+        "belief": _belief(
+            belief, nodes or {}, here or spatial.pose, ways=ways or {}, looked_at=looked_at, settings=settings
+        ),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
         "sightings": [
@@ -123,6 +125,7 @@ def _belief(
     belief: BeliefState | None,
     nodes: Mapping[int, NodeLike],
     here: Pose2D,
+    *,
     ways: Mapping[int, Where],
     looked_at: Collection[int],
     settings: Settings,

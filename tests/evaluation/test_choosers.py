@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
-from lastseen.planning.plan import PLANNER_SCHEMA
+from lastseen.planning.plan import PLAN_SCHEMA
 from lastseen.planning.prompt import View, planner_prompt
 
 VIEWS = [View(0.0, (("chair", 0.9),), 3.0), View(90.0, (), 2.0), View(180.0, (), 0.2)]
@@ -14,7 +14,7 @@ EDGES = "unexplored -70 deg: 5.0 m of way, 1.0 m wide\nunexplored +85 deg: 2.5 m
 
 def plan(backend: FrontierBackend | RandomBackend, context: str, target: str = "bed") -> dict[str, object]:
     answer: dict[str, object] = json.loads(
-        backend.complete(planner_prompt(target, context, VIEWS), schema=PLANNER_SCHEMA)
+        backend.complete(planner_prompt(target, context, VIEWS), schema=PLAN_SCHEMA)
     )
     return answer
 

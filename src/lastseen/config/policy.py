@@ -55,7 +55,12 @@ class Explored(Section):
         0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells"
     )
     window: float = setting(18.0, unit="m", low=5.0, why="half width: the far end of a home from any start in it")
-    min_width: float = setting(0.6, unit="m", low=0.0, why="narrower edges are shadows of table legs")
+    min_width: float = setting(
+        0.4,
+        unit="m",
+        low=0.0,
+        why="what a door leaves once the robot's width is taken off; narrower ones are shadows",
+    )
     min_unknown: float = setting(
         0.2, unit="of the square of 2 m around", low=0.0, high=1.0, why="less unknown floor is a corner, no room"
     )

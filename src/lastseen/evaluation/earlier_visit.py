@@ -60,7 +60,7 @@ class _Remembered:
         self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
     ) -> list[ObjectState]:
         """The objects of the visit; what the nodes ask for is passed on."""
-        return self.things.states(label, include_tentative=include_tentative, include_absent=include_absent)
+        return self.things.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
 
 
 @lru_cache(maxsize=4)

@@ -117,20 +117,21 @@ class ExploredMap:
         if here is None:
             return [], []
         ways = FloorWays(self._map, self.pose, here)
-        self._offered = self._edges(ways)
+        # with nothing else left, even a narrow gap and one looked at before are better than wandering
+        self._offered = self._edges(ways, strict=True) or self._edges(ways, strict=False)
         return list(self._offered), self._sightings(ways, target)
 
-    def _edges(self, ways: FloorWays) -> list[Spot]:
+    def _edges(self, ways: FloorWays, *, strict: bool) -> list[Spot]:
         unknown, cell = ways.unknown, self.settings.cell
         gain = ndimage.uniform_filter(unknown.astype(np.float32), size=2 * round(1.0 / cell) + 1)
         around = ndimage.convolve(unknown.astype(np.int8), _EIGHT.astype(np.int8), mode="constant")
         edge = ways.passable & np.isfinite(ways.lengths) & (around >= 2) & (gain >= self.settings.min_unknown)
-        self._leave_out(edge)
+        self._leave_out(edge, looked_radius=self.settings.looked_radius if strict else 0.0)
         groups, count = ndimage.label(edge, structure=_EIGHT)
         found: list[Spot] = []
         for group in range(1, count + 1):
             cells = np.argwhere(groups == group)
-            if len(cells) * cell < self.settings.min_width:
+            if strict and len(cells) * cell < self.settings.min_width - 1e-9:
                 continue
             lengths = ways.lengths[cells[:, 0], cells[:, 1]]
             i, j = cells[int(np.argmin(lengths))]
@@ -165,8 +166,8 @@ class ExploredMap:
             : self.settings.most_sightings
         ]
 
-    def _leave_out(self, edge: NDArray[np.bool_]) -> None:
-        spots = [(pose.x, pose.y, self.settings.looked_radius) for pose in self._looked]
+    def _leave_out(self, edge: NDArray[np.bool_], *, looked_radius: float) -> None:
+        spots = [(pose.x, pose.y, looked_radius) for pose in self._looked]
         spots += [
             (old.x, old.y, self.settings.same_frontier)
             for old in self._chosen

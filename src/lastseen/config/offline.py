@@ -27,10 +27,16 @@ class Offline(Section):
         8.0, low=0.0, why="the target itself, seen in this search, outweighs everything"
     )
     unexplored_weight: float = setting(
-        4.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
+        8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
     )
     unexplored_range: float = setting(
-        6.0, unit="m", low=0.1, why="the way to an edge at which it is worth half as much as one close by"
+        3.0, unit="m", low=0.1, why="the way to an edge at which it is worth half as much as one close by"
+    )
+    looks_share: float = setting(
+        0.4,
+        low=0.0,
+        high=1.0,
+        why="how much a view's looks count where edges are known: it shows what was seen already",
     )
     explored_penalty: float = setting(
         1.5, low=0.0, why="a direction without an unexplored edge, where memory knows of some elsewhere"

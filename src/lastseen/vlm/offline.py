@@ -95,19 +95,28 @@ class OfflineBackend:
         """How promising a view is: rooms, open floor and memory for it, what was tried and visited against it."""
         w = self.weights
         free = w.unknown_free if view.free is None else view.free
-        total = w.room_weight * room_affinity(view.labels, read.target)
-        total += w.free_weight * min(free, w.free_range) / w.free_range
-        total -= w.barred_penalty * (free < w.least_free)
-        total += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
+        looks = w.room_weight * room_affinity(view.labels, read.target)
+        looks += w.free_weight * min(free, w.free_range) / w.free_range
+        looks += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
+        total = looks - w.barred_penalty * (free < w.least_free)
         total += w.candidate_weight * max(
             (self._promise(read, each, view) for each in read.candidates), default=0.0
         )
         total += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
-        if read.unexplored:
-            total += w.unexplored_weight * max(self._novelty(read, e) * _near(e, view) for e in read.unexplored)
-            total -= w.explored_penalty * (1.0 - max(_near(each, view) for each in read.unexplored))
         total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
-        total -= w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
+        return total + (self._newness(read, view, looks) if read.unexplored else self._staleness(read, view))
+
+    def _newness(self, read: ReadPrompt, view: SeenView, looks: float) -> float:
+        """With edges known, they say where something new is; how a view looks counts less."""
+        w = self.weights
+        best = max(self._novelty(read, each) * _near(each, view) for each in read.unexplored)
+        known = 1.0 - max(_near(each, view) for each in read.unexplored)
+        return w.unexplored_weight * best - w.explored_penalty * known - (1.0 - w.looks_share) * looks
+
+    def _staleness(self, read: ReadPrompt, view: SeenView) -> float:
+        """Without edges, what is left is not to go where the robot has been."""
+        w = self.weights
+        total = -w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
         total -= min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
         if read.ababa:

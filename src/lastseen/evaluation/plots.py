@@ -18,7 +18,8 @@ def bars(figures: Mapping[str, Mapping[str, float]]) -> str:
         y = row * _ROW + 4
         lines.append(
             f"<text x='{_LEFT - 8}' y='{y + 13}' text-anchor='end' fill='currentColor'>{escape(name)}</text>"
-            f"<rect x='{_LEFT}' y='{y}' width='{max(scale * figure['mean'], 1):.1f}' height='17' fill='{_color(row)}'/>"
+            f"<rect x='{_LEFT}' y='{y}' width='{max(scale * figure['mean'], 1):.1f}' height='17' "
+            f"fill='{_color(row)}'/>"
             f"<line x1='{_LEFT + scale * figure['low']:.1f}' x2='{_LEFT + scale * figure['high']:.1f}' "
             f"y1='{y + 8.5}' y2='{y + 8.5}' stroke='currentColor' stroke-width='1.5'/>"
             f"<text x='{_LEFT + scale * max(figure['high'], figure['mean']) + 6:.1f}' y='{y + 13}' "
@@ -68,7 +69,7 @@ def path_picture(record: Mapping[str, Any]) -> str:
         int(size),
         int(size),
         [
-            f"<rect x='.5' y='.5' width='{size - 1}' height='{size - 1}' fill='none' stroke='currentColor' opacity='.2'/>",
+            f"<rect x='1' y='1' width='{size - 2}' height='{size - 2}' fill='none' stroke='#8886'/>",
             f"<polyline points='{line}' fill='none' stroke='{color}' stroke-width='2' stroke-linejoin='round'/>",
             f"<circle cx='{x0:.1f}' cy='{y0:.1f}' r='5' fill='{color}'/>",
             f"<rect x='{x1 - 5:.1f}' y='{y1 - 5:.1f}' width='10' height='10' fill='{color}'/>",

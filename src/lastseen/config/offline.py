@@ -19,7 +19,7 @@ class Offline(Section):
     least_free: float = setting(0.6, unit="m", low=0.0, why="less than a robot and a step: the way is barred")
     barred_penalty: float = setting(4.0, low=0.0, why="more than any room is worth")
     door_bonus: float = setting(0.5, low=0.0, why="a door leads elsewhere; half of open floor")
-    candidate_weight: float = setting(6.0, low=0.0, why="memory that saw the thing beats common sense about rooms")
+    candidate_weight: float = setting(12.0, low=0.0, why="memory that saw the thing beats common sense about rooms")
     candidate_floor: float = setting(
         0.5, low=0.0, high=1.0, why="an unrelated node scores about 0.4: scores below this tell nothing"
     )

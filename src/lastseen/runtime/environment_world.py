@@ -181,7 +181,7 @@ class EnvironmentWorld:
             return self._do(action)
         if (turn := self._look_again()) is not None:
             return self._do(turn)
-        self._rejected = self._following.goal_flag
+        self._rejected = self._following.goal_flag and not self._at_target()
         # the waypoint is done with: a step without a move, then a look around that begins with this view
         self._following = None
         self._fresh = False
@@ -189,6 +189,12 @@ class EnvironmentWorld:
         self.policy.reset()
         self.policy.see(self.frame)
         return Moved(action=action.value)
+
+    def _at_target(self) -> bool:
+        """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
+        check, search = self.check, self.settings.search
+        near = check.distance is not None and check.distance <= search.success_distance
+        return near and check.streak >= max(self.settings.stop.views, search.visible_streak)
 
     def _look_again(self) -> Action | None:
         """A turn that keeps a target in view which was seen too few times to stop at; None when it is no use."""

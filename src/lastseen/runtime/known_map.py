@@ -15,7 +15,7 @@ from lastseen.pose2d import Pose2D
 
 _ENTRY = 1.5
 """Metres within which the robot can step onto a way of the old map: the localization radius of section 15."""
-_HOP = 2.5
+_HOP = 1.5
 """Metres of way that are taken as one direction: farther on, a way may have turned a corner."""
 
 

@@ -99,11 +99,13 @@ class OfflineBackend:
         looks += w.free_weight * min(free, w.free_range) / w.free_range
         looks += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
         total = looks - w.barred_penalty * (free < w.least_free)
-        total += w.candidate_weight * max(
+        barred = max((_near(each, view) for each in read.blocked), default=0.0)
+        remembered = w.candidate_weight * max(
             (self._promise(read, each, view) for each in read.candidates), default=0.0
         )
-        total += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
-        total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
+        remembered += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
+        # what memory promises is not to be had by a way that was blocked a moment ago
+        total += remembered * (1.0 - barred) - w.blocked_penalty * barred
         return total + (self._newness(read, view, looks) if read.unexplored else self._staleness(read, view))
 
     def _newness(self, read: ReadPrompt, view: SeenView, looks: float) -> float:

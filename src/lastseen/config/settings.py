@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
+from lastseen.config.longterm import Find, LongTerm
+from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
@@ -27,6 +29,8 @@ class Settings(Section):
     absence: Absence = field(default_factory=Absence)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
+    longterm: LongTerm = field(default_factory=LongTerm)
+    find: Find = field(default_factory=Find)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)

@@ -14,6 +14,8 @@ from lastseen.encoders.words import parse, singular
         ("Where is my crimson cup?", ("cup",), ("red",)),
         ("coffee_mug", ("coffee", "mug"), ()),
         ("the blue book on the white shelf", ("book",), ("blue",)),
+        ("dark green sofa", ("sofa",), ("green",)),
+        ("can you find the trash can?", ("trash", "can"), ()),
         ("an orange", ("orange",), ()),
         ("the orange mug", ("mug",), ("orange",)),
         ("the orange one", (), ("orange",)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
-from lastseen.config.longterm import Find, LongTerm
+from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
@@ -29,7 +29,7 @@ class Settings(Section):
     absence: Absence = field(default_factory=Absence)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
-    longterm: LongTerm = field(default_factory=LongTerm)
+    longterm: Longterm = field(default_factory=Longterm)
     find: Find = field(default_factory=Find)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)

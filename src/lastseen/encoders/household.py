@@ -30,9 +30,11 @@ tables | work eat dine write surface
 table = dining table, kitchen table
 coffee table = tea table, low table
 side table = end table, occasional table
+console table = hall table, sofa table
 desk = writing desk, work desk, study table, computer desk
 nightstand = night stand, bedside table, night table
-counter = countertop, counter top, worktop, kitchen counter, kitchen island
+counter = countertop, counter top, worktop, kitchen counter
+kitchen island = cooking island
 workbench = work bench
 
 storage | store storage storing keep hang organise organize
@@ -45,7 +47,8 @@ tv stand = television stand, media console, tv bench, tv unit
 shoe rack = shoe shelf
 coat rack = coat stand, hat stand, clothes rack, coat hook
 box = carton, cardboard box, crate, container, bin box
-basket = hamper, laundry basket, wicker basket
+basket = wicker basket
+laundry basket = hamper, laundry hamper
 chest = trunk
 safe = strongbox
 suitcase = luggage, travel bag, trolley bag
@@ -65,6 +68,7 @@ plate = dish, saucer, dinner plate
 bowl = soup bowl, salad bowl, cereal bowl, fruit bowl
 tray = serving tray
 fork = table fork
+knife block = knife holder, knife stand
 knife = butter knife, kitchen knife, steak knife, bread knife
 spoon = teaspoon, tablespoon, ladle
 chopsticks = chopstick
@@ -92,7 +96,8 @@ fan = ventilator, standing fan, ceiling fan, desk fan
 air conditioner = ac unit, air con, aircon
 
 washing | wash washing rinse bathe laundry hygiene
-sink = basin, washbasin, wash basin, kitchen sink, bathroom sink
+sink = basin, washbasin, wash basin, bathroom sink
+kitchen sink = dish sink
 faucet = tap, water tap
 toilet = lavatory, wc, loo, commode
 toilet paper = loo roll, toilet roll, paper roll
@@ -121,7 +126,8 @@ mop = floor mop
 vacuum cleaner = vacuum, hoover, robot vacuum
 bucket = pail
 sponge = scrubber, dish sponge
-spray bottle = cleaner spray, detergent
+spray bottle = cleaner spray
+detergent = washing liquid, detergent bottle, laundry detergent
 dustpan = dust pan
 iron = clothes iron, flat iron
 ironing board = iron board
@@ -172,6 +178,7 @@ calendar = planner
 office | office draw drawing stationery
 pen = ballpoint, biro
 pencil = crayon, marker
+pencil cup = pen holder, pencil holder, pen cup
 scissors = shears
 stapler = tacker
 tape = adhesive tape, duct tape
@@ -185,7 +192,8 @@ alarm clock = alarm
 watch = wristwatch, wrist watch
 
 wearing | wear wearing dress clothes clothing
-shoe = sneaker, trainer, sandal, slipper, footwear
+shoe = sneaker, trainer, sandal, footwear
+slipper = slippers, house shoe
 boot = boots
 shirt = t shirt, tshirt, tee, blouse
 jacket = coat, parka
@@ -209,9 +217,11 @@ credit card = bank card
 
 decoration | decorate decoration decor ornament pretty
 vase = flower vase
-plant = houseplant, house plant, potted plant, pot plant, flower pot, flowerpot, planter
+plant = houseplant, house plant, potted plant, pot plant, planter
 flower = bouquet, flowers
-picture = painting, poster, picture frame, photo, photograph, photo frame, wall art, artwork
+potted flower = flower pot, flowerpot
+picture = painting, poster, wall art, artwork, wall picture
+photo frame = picture frame, framed photo, photo, photograph
 mirror = looking glass
 rug = carpet, floor mat
 doormat = door mat, welcome mat
@@ -226,7 +236,9 @@ playing | toy toys playing game fun kids
 ball = basketball, football, soccer ball, tennis ball, toy ball
 teddy bear = teddy, stuffed animal, plush toy, plush, stuffed toy
 doll = puppet
-toy = toy car, toy block, lego, blocks
+toy = plaything
+toy car = model car
+toy block = building block, lego, blocks
 puzzle = jigsaw, board game
 bicycle = bike, cycle
 skateboard = skate board

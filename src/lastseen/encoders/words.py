@@ -20,7 +20,7 @@ def _set(text: str) -> frozenset[str]:
 
 _STOP_WORDS = _set(
     "a an the my your our his her their its this that these those some any please find look for get bring show me "
-    "fetch go to where is are was were be i we you it do does did can could would want need have has there of and "
+    "fetch go to where is are was were be i we you it do does did could would want need have has there of and "
     "or one ones thing things object objects item items stuff something somewhere anything anywhere place spot "
     "kind piece bit very really nice old new big small large little tiny huge tall short long empty full clean "
     "dirty wooden wood metal plastic ceramic leather colored coloured colour color last seen"
@@ -30,6 +30,8 @@ _PLACE_WORDS = _set(
 )
 _NOUNS_TOO = _set("orange rose gold cherry oak lemon peach lime olive chocolate cream salmon walnut mint")
 _MAKES_COLOR = _set("one ones thing things object objects item items colored coloured color colour")
+_ASKING = _set("you i we they he she it")
+_SHADES = _set("dark light pale bright deep pastel")
 _PLURALS = {
     "knives": "knife",
     "shelves": "shelf",
@@ -89,6 +91,8 @@ def parse(text: str) -> Parsed:
         if token in _PLACE_WORDS and (words or colors):
             break
         following = found[i + 1] if i + 1 < len(found) else ""
+        if (token in _SHADES and following in COLOR_WORDS) or (token == "can" and following in _ASKING):
+            continue
         if token in COLOR_WORDS and _is_color(token, following):
             if COLOR_WORDS[token] not in colors:
                 colors.append(COLOR_WORDS[token])

@@ -12,7 +12,7 @@ import pytest
 from tests.memory.longterm.records import make_record, same
 
 from lastseen.config import Settings
-from lastseen.config.longterm import LongTerm
+from lastseen.config.longterm import Longterm
 from lastseen.errors import JournalLocked, JournalMissing, JournalReadOnly, StorageFull
 from lastseen.memory.longterm.journal import Batch, Journal
 from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
@@ -78,7 +78,7 @@ def test_each_position_and_status_becomes_a_version(file: Path) -> None:
 
 
 def test_versions_and_crops_are_limited(file: Path) -> None:
-    settings = Settings(longterm=LongTerm(keep_versions=2, keep_crops=1))
+    settings = Settings(longterm=Longterm(keep_versions=2, keep_crops=1))
     journal = Journal.open(file)
     for time in range(5):
         journal.write(
@@ -94,7 +94,7 @@ def test_versions_and_crops_are_limited(file: Path) -> None:
 
 
 def test_pictures_are_left_out_where_a_home_must_stay_private(file: Path) -> None:
-    settings = Settings(longterm=LongTerm(store_crops=False))
+    settings = Settings(longterm=Longterm(store_crops=False))
     journal = Journal.open(file)
     crop = CropRecord("obj-1", 1.0, 1.0, b"jpeg")
     journal.write(Batch(time=1.0, objects=[make_record(1)], crops=[crop]), settings=settings)

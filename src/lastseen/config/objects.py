@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from lastseen.config.section import Section, setting
@@ -21,18 +22,42 @@ class Association(Section):
         why="share of the object's half extent and of the observation's own sigma added to the radius, because "
         "the visible centre of a large or distant thing wanders; 0 gives the document's fixed radius",
     )
-    spatial_weight: float = setting(
-        0.5,
+    max_sigma: float = setting(
+        0.1,
+        unit="m",
         low=0.0,
         high=1.0,
-        why="the document's alpha; position and look count alike until one is known better",
+        why="an observation's sigma widens its gate by at most this; worse guesses are judged by look",
+    )
+    spatial_weight: float = setting(
+        0.7,
+        low=0.0,
+        high=1.0,
+        why="the document's alpha; at 0.5 an equal mug 0.2 m from a remembered one and seen alone would pass for "
+        "it (0.5 * 0.33 + 0.5 * 0.97 = 0.65), at 0.7 it is not (0.52)",
     )
     threshold: float = setting(
-        0.5,
+        0.6,
         low=0.0,
         high=1.0,
-        why="a match needs more than this; at alpha 0.5 an unrelated look (cosine 0) at zero distance is 0.75, "
-        "so the threshold is passed by place with a plausible look and missed by place with an opposite look",
+        why="a match needs more than this; at equal size an equal look then has to lie within 0.17 m, an unrelated "
+        "one (cosine 0) within 0.11 m, an opposite one within 0.04 m",
+    )
+    unknown_look: float = setting(
+        0.75,
+        low=0.0,
+        high=1.0,
+        why="the look score of a pair without embeddings: between unrelated (0.5) and equal (1)",
+    )
+    size_weight: float = setting(
+        1.0,
+        low=0.0,
+        high=1.0,
+        why="how much a difference in size takes from the spatial score: a mug on a sofa lies inside the sofa's "
+        "box; 0 gives the document's score from distance alone",
+    )
+    size_tolerance: float = setting(
+        0.1, unit="m", low=0.001, why="added to sizes before they are compared, because views are partial"
     )
 
 
@@ -71,6 +96,19 @@ class Lifecycle(Section):
         high=1.0,
         why="weight of an observation of typical noise in the moving average of position",
     )
+    typical_sigma: float = setting(
+        0.02, unit="m", low=0.001, why="the noise position_ema is meant for; better observations weigh more"
+    )
+    extent_shrink: float = setting(
+        0.1,
+        low=0.0,
+        high=1.0,
+        why="share of a sighting's weight with which a smaller box counts: views are partial far more often than "
+        "things shrink",
+    )
+    spread_ewma: float = setting(
+        0.2, low=0.0, high=1.0, why="weight of a sighting in the position spread that stands in for stability"
+    )
     label_ewma: float = setting(
         0.2, low=0.0, high=1.0, why="weight of an observation's labels; five sightings outvote a wrong one"
     )
@@ -88,6 +126,13 @@ class Lifecycle(Section):
         5000, unit="objects", low=1, why="bounds memory under a noisy detector; the oldest proto goes first"
     )
 
+    @property
+    def precision_cap(self) -> float:
+        """Inverse variance a position can gather: at it, a sighting of typical noise weighs ``position_ema``."""
+        if self.position_ema == 0.0:
+            return math.inf
+        return (1.0 - self.position_ema) / self.position_ema / self.typical_sigma**2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Absence(Section):
@@ -104,6 +149,21 @@ class Absence(Section):
     )
     max_range: float = setting(4.0, unit="m", low=0.1, why="beyond it depth noise and detector misses dominate")
     min_views: int = setting(3, unit="views", low=1, why="distinct camera poses that must agree")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linking(Section):
+    """When two objects are one: things that come back, that moved, and duplicates."""
+
+    same_look: float = setting(
+        0.8, unit="cosine", low=-1.0, high=1.0, why="two looks of one thing agree at least this much"
+    )
+    double_overlap: float = setting(
+        0.5,
+        low=0.0,
+        high=1.0,
+        why="boxes of one frame that share this part of their union are one thing detected twice",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,8 @@ from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
 from lastseen.config.policy import Policy, Stop
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
+from lastseen.config.perception import Lift
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
 
@@ -27,10 +29,13 @@ class Settings(Section):
     views: Views = field(default_factory=Views)
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
+    linking: Linking = field(default_factory=Linking)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
     longterm: Longterm = field(default_factory=Longterm)
     find: Find = field(default_factory=Find)
+    lift: Lift = field(default_factory=Lift)
+    longterm: LongTerm = field(default_factory=LongTerm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)

@@ -12,6 +12,7 @@ from lastseen.errors import NotBuiltYet
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
+from lastseen.memory.objects import Event, ObjectMemory, ObjectState
 from lastseen.observation import Observation
 
 
@@ -25,6 +26,7 @@ class Memory:
         self.settings = settings or Settings()
         self._order = StampOrder()
         self._pose: Pose3D | None = None
+        self._objects = ObjectMemory(self.settings)
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, settings: Settings | None = None) -> Self:
@@ -33,12 +35,24 @@ class Memory:
             raise NotBuiltYet(f"a durable memory ({path}) is not built yet; Memory.open() keeps one in RAM")
         return cls(settings)
 
-    def observe(self, frame: Frame, observations: Sequence[Observation]) -> None:
-        """Take one frame and the things seen in it; frames must come in the order of their stamps."""
+    def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
+        """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects."""
         self._order.accept(frame.stamp)
         self._pose = frame.T_world_camera
-        if observations:
-            raise NotBuiltYet("remembering objects is not built yet; this version follows the pose only")
+        return self._objects.observe(frame, observations)
+
+    def object(self, object_id: str) -> ObjectState:
+        """Everything remembered of one object; an id that is not remembered raises."""
+        return self._objects.state(object_id)
+
+    def objects(
+        self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
+    ) -> list[ObjectState]:
+        """Objects in the order of their ids; with a label, those most likely called so.
+
+        Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
+        """
+        return self._objects.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
 
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame; None before the first."""

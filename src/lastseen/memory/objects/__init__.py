@@ -1,0 +1,12 @@
+"""Working memory of objects: from observations to things that persist.
+
+``ObjectMemory`` is the way in; ``export_rows`` and ``restore`` (see ``snapshot``) are the seam for a journal.
+"""
+
+from lastseen.memory.objects.events import Event, EventKind
+from lastseen.memory.objects.memory import Crop, CropSink, ObjectMemory
+from lastseen.memory.objects.snapshot import Rows
+from lastseen.memory.objects.state import ObjectState
+from lastseen.memory.objects.store import State
+
+__all__ = ["Crop", "CropSink", "Event", "EventKind", "ObjectMemory", "ObjectState", "Rows", "State"]

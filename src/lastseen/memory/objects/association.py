@@ -1,0 +1,125 @@
+"""Which observation is which object: position, size and look decide, for all observations of a frame together.
+
+A pair must pass the gate (the part of the distance that the difference in size does not explain is within the
+radius), then ``score = alpha * spatial + (1 - alpha) * look`` must pass the threshold, and among the pairs that do,
+the one-to-one assignment with the highest sum wins. Pairs outside every gate cannot be assigned, so one optimal
+assignment over the frame is the optimal assignment inside each gated cluster. Labels play no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from lastseen.config.objects import Association
+from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.store import SMALL_HALF, ObjectStore, State
+
+WIDE = 0.9
+"""Metres of an observation's half size that widen its search: a whole sofa finds the piece of it seen before."""
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Gated pairs of one frame, by observation and object number; ``cosine`` is NaN where a look is unknown."""
+
+    index: NDArray[np.int64]
+    rows: Rows
+    score: Floats
+    cosine: Floats
+
+    def only(self, keep: NDArray[np.bool_]) -> Pairs:
+        """The pairs at the true places."""
+        return Pairs(self.index[keep], self.rows[keep], self.score[keep], self.cosine[keep])
+
+
+def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
+    """Every pair of an observation and an object near enough to be the same thing."""
+    rules = store.settings.association
+    index, rows = _candidates(store, batch)
+    order = np.lexsort((store.seq[rows], index))
+    index, rows = index[order], rows[order]
+    spatial = spatial_score(
+        np.abs(batch.xyz[index] - store.xyz[rows]),
+        batch.extent[index],
+        store.extent[rows],
+        batch.sigma[index],
+        rules,
+    )
+    near = np.flatnonzero(spatial > 0.0)
+    index, rows, spatial = index[near], rows[near], spatial[near]
+    cosine = _cosines(store, batch, index, rows)
+    look = np.where(np.isnan(cosine), rules.unknown_look, 0.5 + 0.5 * cosine)
+    return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
+
+
+def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
+    """The row matched to each of ``count`` observations, -1 where it is something new."""
+    rules = store.settings.association
+    passing = pairs.score > rules.threshold
+    if (store.state[pairs.rows] > State.CONFIRMED).any():
+        # what was seen to be gone comes back by its look, not by something else standing there
+        absent = store.state[pairs.rows] > State.CONFIRMED
+        passing &= ~(absent & (pairs.cosine < store.settings.linking.same_look))
+    chosen = pairs.only(passing)
+    matched = np.full(count, -1, dtype=np.int64)
+    columns, position = np.unique(store.seq[chosen.rows], return_inverse=True)
+    if len(columns) == len(chosen.rows) and len(np.unique(chosen.index)) == len(chosen.index):
+        matched[chosen.index] = chosen.rows
+        return matched
+    gain = np.zeros((count, len(columns)))
+    row_of = np.zeros(len(columns), dtype=np.int64)
+    gain[chosen.index, position] = chosen.score - rules.threshold
+    row_of[position] = chosen.rows
+    who, what = linear_sum_assignment(gain, maximize=True)
+    real = gain[who, what] > 0.0
+    matched[who[real]] = row_of[what[real]]
+    return matched
+
+
+def spatial_score(offset: Floats, seen: Floats, known: Floats, sigma: Floats, rules: Association) -> Floats:
+    """How well places and sizes agree, 0 to 1; 0 is outside the gate. Offsets are absolute, sizes full extents.
+
+    A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
+    offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
+    """
+    growth = rules.radius_growth
+    radius = rules.radius + growth * np.minimum(sigma, rules.max_sigma)
+    explained = np.minimum(np.abs(known - seen), 2.0 * WIDE) * (0.5 * min(growth, 1.0))
+    apart = np.maximum(offset - explained, 0.0)
+    closeness = 1.0 - np.sqrt(np.einsum("ij,ij->i", apart, apart)) / radius
+    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - size_agreement(seen, known, rules)))
+    return score
+
+
+def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
+    """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
+    small = np.minimum(one, other) + rules.size_tolerance
+    large = np.maximum(one, other) + rules.size_tolerance
+    return np.asarray(np.cbrt((small / large).prod(axis=-1)), dtype=np.float64)
+
+
+def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:
+    growth = store.settings.association.radius_growth
+    large = growth * batch.extent.max(axis=1) > 2.0 * SMALL_HALF
+    if not large.any():
+        return store.grid.near(batch.xyz)
+    small = np.flatnonzero(~large)
+    wide = np.flatnonzero(large)
+    index, rows = store.grid.near(batch.xyz[small])
+    wide_index, wide_rows = store.grid.near(batch.xyz[wide], widen=WIDE)
+    return np.concatenate([small[index], wide[wide_index]]), np.concatenate([rows, wide_rows])
+
+
+def _cosines(store: ObjectStore, batch: Batch, index: NDArray[np.int64], rows: Rows) -> Floats:
+    if batch.looks is None or store.dim is None or not len(rows):
+        return np.full(len(rows), np.nan)
+    means = store.emb_mean[rows]
+    cosine = np.einsum("ij,ij->i", means, batch.looks[index]).astype(np.float64)
+    length = store.stability[rows]
+    known = batch.has_look[index] & (store.emb_hits[rows] > 0) & (length > 0)
+    return np.where(known, np.clip(cosine / np.where(known, length, 1.0), -1.0, 1.0), np.nan)

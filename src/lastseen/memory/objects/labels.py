@@ -1,0 +1,71 @@
+"""What things may be called: label scores as a moving average, in a fixed number of slots per object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+LABEL_SLOTS = 8
+"""Names kept per object: a detector that wavers between more than eight names knows none of them."""
+
+Ids = NDArray[np.int32]
+Scores = NDArray[np.float32]
+
+
+class LabelTable:
+    """Every label ever met as a small number; 0 is no label, numbers follow the order of first appearance."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = ["", *names]
+        self._ids = {name: number for number, name in enumerate(self.names) if number}
+        self._seen: dict[str, int] = {}
+
+    def id_of(self, label: str) -> int:
+        """The number of a label, given to it now if it is new; case and spaces around it do not count."""
+        number = self._seen.get(label)
+        if number is None:
+            name = normal(label)
+            number = self._ids.get(name)
+            if number is None:
+                number = self._ids[name] = len(self.names)
+                self.names.append(name)
+            self._seen[label] = number
+        return number
+
+    def find(self, label: str) -> int | None:
+        """The number of a label met before."""
+        return self._ids.get(normal(label))
+
+
+def normal(label: str) -> str:
+    """The form in which labels are compared and kept."""
+    return " ".join(label.split()).casefold()
+
+
+def ranked(labels: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Label scores, best first, ties by name; at most as many as an object keeps."""
+    if len(labels) < 2:
+        return list(labels.items())
+    return sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:LABEL_SLOTS]
+
+
+def blend(ids: Ids, scores: Scores, new_ids: Ids, new_scores: Scores, weight: float) -> None:
+    """Move slot scores (rows, slots) toward one observation each, in place; rows without a new label keep theirs.
+
+    A label that finds no slot takes the weakest one when it is stronger.
+    """
+    named = (new_ids > 0).any(axis=1)
+    scores[named] *= np.float32(1.0 - weight)
+    every = np.arange(len(ids))
+    for column in range(new_ids.shape[1]):
+        label, share = new_ids[:, column], np.float32(weight) * new_scores[:, column]
+        known = ids == label[:, np.newaxis]
+        found = known.any(axis=1)
+        slot = np.where(found, known.argmax(axis=1), scores.argmin(axis=1))
+        held = scores[every, slot]
+        value = np.where(found, held + share, share)
+        take = (label > 0) & (found | (value > held))
+        scores[every[take], slot[take]] = value[take]
+        ids[every[take], slot[take]] = label[take]

@@ -1,0 +1,89 @@
+"""Working memory written down and read back, so that a journal can keep it.
+
+``export_rows(since)`` gives every object, or only those changed after an earlier export, as plain arrays with one
+row per object in the order of their numbers; nothing is marked or cleared, so an export that was not written can be
+made again. A full export restores to a memory that goes on exactly as the first: same ids, same bytes. To keep a
+file current, store ``rows.columns`` by ``columns["seq"]``, delete ``rows.gone``, replace ``rows.labels`` and the
+counters, and pass ``rows.version`` as ``since`` the next time, also after a restore.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lastseen.errors import InvalidValue
+from lastseen.memory.objects.labels import LabelTable
+from lastseen.memory.objects.store import ObjectStore
+
+NOT_WRITTEN = frozenset({"changed_at"})
+"""Columns that mean something to the running memory only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Objects as arrays: ``columns`` by name with equal first lengths, the table of labels, and the counters.
+
+    ``gone`` are numbers of objects deleted since the earlier export; the id of number 7 is ``obj-7``.
+    ``dim`` is the length of embeddings, None before the first.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    labels: tuple[str, ...]
+    dim: int | None
+    next_seq: int
+    now: float
+    frame_id: int
+    version: int
+    gone: tuple[int, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.columns["seq"])
+
+
+def export_rows(store: ObjectStore, *, now: float, frame_id: int, since: int) -> Rows:
+    """Copy the objects changed after version ``since`` out of the store; 0 copies all."""
+    rows = store.live()
+    if since:
+        rows = rows[store.changed_at[rows] > since]
+        # whoever exports with a version has stored everything up to it
+        store.gone = [entry for entry in store.gone if entry[0] > since]
+    return Rows(
+        columns={name: store.column(name)[rows] for name in store.names if name not in NOT_WRITTEN},
+        labels=tuple(store.labels.names[1:]),
+        dim=store.dim,
+        next_seq=store.next_seq,
+        now=now,
+        frame_id=frame_id,
+        version=store.version,
+        gone=tuple(number for _, number in store.gone) if since else (),
+    )
+
+
+def restore_rows(store: ObjectStore, rows: Rows) -> None:
+    """Fill an empty store."""
+    if len(store) or store.next_seq != 1:
+        raise InvalidValue("memory", len(store), "is not empty", remedy="restore into a new memory")
+    if rows.dim is not None:
+        store.use_embeddings(rows.dim)
+    for name in store.names:
+        if name in NOT_WRITTEN:
+            continue
+        dtype, shape = store.spec(name)
+        column = rows.columns.get(name)
+        if column is None or column.shape != (len(rows), *shape) or column.dtype != dtype:
+            raise InvalidValue(
+                f"rows.{name}",
+                column,
+                f"does not fit this memory's {dtype} rows of shape {shape}",
+                remedy="restore with the settings and the version it was written with",
+            )
+    places = store.take_numbered(rows.columns["seq"])
+    for name, column in rows.columns.items():
+        store.column(name)[places] = column
+    store.labels = LabelTable(rows.labels)
+    store.next_seq = rows.next_seq
+    store.version = rows.version
+    store.settle(places)

@@ -1,0 +1,144 @@
+"""From a detection in the image to an observation in the world: where it is, how large, and how well it was seen.
+
+Depth inside a mask or box also holds background and sensor noise at the edges. The thing is taken to be the largest
+group of depths without a gap, and its place the middle of the box around those points.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lastseen.config.perception import Lift
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.observation import MAX_SURFACE_POINTS, Observation
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+def lift(
+    frame: Frame, detection: Detection, rules: Lift | None = None, *, with_crop: bool = False
+) -> Observation | None:
+    """Place a detection in the world; None when too little depth was measured on it.
+
+    Without a mask the middle of the box decides the depth, and the whole box gives the points at that depth.
+    """
+    rules = rules or Lift()
+    rows, columns, trusted = _pixels(frame, detection, rules)
+    depth = frame.depth[rows, columns]
+    usable = depth <= rules.max_range
+    span = _depth_of_thing(depth[usable & trusted], rules)
+    if span is None:
+        return None
+    usable &= (depth >= span[0]) & (depth <= span[1])
+    if int(usable.sum()) < rules.min_points:
+        return None
+    pixels = np.stack([columns[usable], rows[usable]], axis=-1)
+    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth[usable]))
+    low, high = np.quantile(points, [rules.trim, 1.0 - rules.trim], axis=0)
+    position = 0.5 * (low + high)
+    toward = frame.T_world_camera.translation - position
+    distance = float(np.linalg.norm(toward))
+    if distance == 0.0:
+        return None
+    return Observation(
+        position=position,
+        extent=high - low,
+        view_direction=toward,
+        stamp=frame.stamp,
+        labels=detection.labels,
+        embedding=detection.embedding,
+        points=_sample(points, low, high),
+        sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
+        quality=_quality(frame, detection, float(usable.sum()) / len(depth)),
+        crop=crop_jpeg(frame, detection, rules) if with_crop else None,
+    )
+
+
+def lift_all(
+    frame: Frame, detections: list[Detection], rules: Lift | None = None, *, with_crops: bool = False
+) -> list[Observation]:
+    """Observations of every detection that depth can place, in the order of the detections."""
+    lifted = (lift(frame, detection, rules, with_crop=with_crops) for detection in detections)
+    return [observation for observation in lifted if observation is not None]
+
+
+def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> bytes:
+    """The picture of a detection with some of its surroundings, as JPEG."""
+    rules = rules or Lift()
+    left, top, right, bottom = detection.box
+    margin_x, margin_y = rules.crop_margin * (right - left), rules.crop_margin * (bottom - top)
+    x0, x1 = _bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
+    y0, y1 = _bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
+    image = Image.fromarray(frame.rgb[y0:y1, x0:x1])
+    image.thumbnail((rules.crop_side, rules.crop_side))
+    file = io.BytesIO()
+    image.save(file, format="JPEG", quality=85)
+    return file.getvalue()
+
+
+def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
+    """Rows and columns of the depth image that belong to a detection, and which of them may decide its depth."""
+    camera = frame.camera_of_depth
+    sx, sy = camera.width / frame.intrinsics.width, camera.height / frame.intrinsics.height
+    left, top, right, bottom = detection.box
+    x0, x1 = _bounds(left * sx, right * sx, camera.width)
+    y0, y1 = _bounds(top * sy, bottom * sy, camera.height)
+    rows, columns = (grid.ravel() for grid in np.mgrid[y0:y1, x0:x1])
+    if detection.mask is not None:
+        height, width = detection.mask.shape
+        inside = detection.mask[
+            np.minimum(((rows + 0.5) * height / camera.height).astype(np.int64), height - 1),
+            np.minimum(((columns + 0.5) * width / camera.width).astype(np.int64), width - 1),
+        ]
+        return rows[inside], columns[inside], np.ones(int(inside.sum()), dtype=np.bool_)
+    half = 0.5 * rules.box_core
+    core = (np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
+        np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
+    )
+    return rows, columns, core
+
+
+def _depth_of_thing(depth: NDArray[np.float32], rules: Lift) -> tuple[float, float] | None:
+    """Nearest and farthest depth of the largest group without a gap; the nearer of equal groups."""
+    if len(depth) < rules.min_points:
+        return None
+    ordered = np.sort(depth)
+    breaks = np.flatnonzero(np.diff(ordered) > rules.edge_drop)
+    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks + 1, [len(ordered)]])
+    group = int(np.argmax(ends - starts))
+    slack = 0.5 * rules.edge_drop
+    return float(ordered[starts[group]]) - slack, float(ordered[ends[group] - 1]) + slack
+
+
+def _sample(
+    points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Points spread evenly over the visible surface, without those that the box cut off."""
+    inside = points[((points >= low) & (points <= high)).all(axis=1)]
+    chosen = inside if len(inside) else points
+    step = np.arange(min(MAX_SURFACE_POINTS, len(chosen))) * len(chosen) // min(MAX_SURFACE_POINTS, len(chosen))
+    return chosen[step].astype(np.float32)
+
+
+def _quality(frame: Frame, detection: Detection, measured: float) -> float:
+    """The detector's score, less where depth is missing and where the image cuts the box off."""
+    left, top, right, bottom = detection.box
+    cut = (
+        left <= 0.5
+        or top <= 0.5
+        or right >= frame.intrinsics.width - 1.5
+        or bottom >= frame.intrinsics.height - 1.5
+    )
+    return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
+
+
+def _bounds(low: float, high: float, size: int) -> tuple[int, int]:
+    first = min(max(math.floor(low), 0), size - 1)
+    return first, min(max(math.ceil(high), first + 1), size)

@@ -31,6 +31,8 @@ ORDER = [
     "lastseen.memory.longterm",
     "lastseen.memory.answer",
     "lastseen.memory.find",
+    "lastseen.memory.coloring",
+    "lastseen.memory.history",
     "lastseen.memory.facade",
     "lastseen.memory",
     "lastseen.perception",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lastseen.config.longterm import Longterm
-from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.longterm import Find, Longterm
-from lastseen.config.moving import DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Views
-from lastseen.config.policy import Policy, Stop
+from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift
+from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
 
@@ -32,10 +29,8 @@ class Settings(Section):
     linking: Linking = field(default_factory=Linking)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
-    longterm: Longterm = field(default_factory=Longterm)
     find: Find = field(default_factory=Find)
     lift: Lift = field(default_factory=Lift)
-    longterm: LongTerm = field(default_factory=LongTerm)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)

@@ -54,10 +54,14 @@ _NOT_PLURAL = _set(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A phrase as plain words: the ones that name the thing, in order, and the basic colours named."""
+    """A phrase as plain words: the ones that name the thing, in order, and the basic colours named.
+
+    ``plain`` is the phrase as it was said, without its colours and without the place that follows.
+    """
 
     words: tuple[str, ...]
     colors: tuple[str, ...]
+    plain: str = ""
 
 
 def tokens(text: str) -> list[str]:
@@ -82,28 +86,31 @@ def parse(text: str) -> Parsed:
     """Split a phrase into naming words and colours, leaving out filler and the place that follows "on" or "in".
 
     >>> parse("the red mugs on the wooden table, please")
-    Parsed(words=('mug',), colors=('red',))
+    Parsed(words=('mug',), colors=('red',), plain='the mugs')
     """
     found = tokens(text)
     words: list[str] = []
     colors: list[str] = []
-    for i, token in enumerate(found):
-        if token in _PLACE_WORDS and (words or colors):
+    plain: list[str] = []
+    for i, word in enumerate(found):
+        if word in _PLACE_WORDS and (words or colors):
             break
         following = found[i + 1] if i + 1 < len(found) else ""
-        if (token in _SHADES and following in COLOR_WORDS) or (token == "can" and following in _ASKING):
+        if (word in _SHADES and following in COLOR_WORDS) or (word == "can" and following in _ASKING):
             continue
-        if token in COLOR_WORDS and _is_color(token, following):
-            if COLOR_WORDS[token] not in colors:
-                colors.append(COLOR_WORDS[token])
-        elif token not in _STOP_WORDS and token not in _PLACE_WORDS:
-            words.append(singular(token))
-    return Parsed(tuple(words), tuple(colors))
+        if word in COLOR_WORDS and _is_color(word, following):
+            if COLOR_WORDS[word] not in colors:
+                colors.append(COLOR_WORDS[word])
+            continue
+        plain.append(word)
+        if word not in _STOP_WORDS and word not in _PLACE_WORDS:
+            words.append(singular(word))
+    return Parsed(tuple(words), tuple(colors), " ".join(plain))
 
 
-def _is_color(token: str, following: str) -> bool:
+def _is_color(word: str, following: str) -> bool:
     """An orange is a fruit unless a thing follows that it can colour: "orange mug", "the orange one"."""
-    if token not in _NOUNS_TOO:
+    if word not in _NOUNS_TOO:
         return True
     if following in _MAKES_COLOR:
         return True

@@ -25,19 +25,39 @@ class Searchable(Protocol):
     """What a record must tell to be searched: current objects and past versions both do."""
 
     @property
-    def xyz(self) -> tuple[float, float, float]: ...
+    def xyz(self) -> tuple[float, float, float]:
+        """Position in the world, metres."""
+        ...
+
     @property
-    def label_scores(self) -> Mapping[str, float]: ...
+    def label_scores(self) -> Mapping[str, float]:
+        """Labels with their scores."""
+        ...
+
     @property
-    def status(self) -> str: ...
+    def status(self) -> str:
+        """One of ``STATUSES``."""
+        ...
+
     @property
-    def first_seen(self) -> float: ...
+    def first_seen(self) -> float:
+        """Memory time of the first sighting."""
+        ...
+
     @property
-    def last_seen(self) -> float: ...
+    def last_seen(self) -> float:
+        """Memory time of the last sighting."""
+        ...
+
     @property
-    def place(self) -> str | None: ...
+    def place(self) -> str | None:
+        """The place it belongs to."""
+        ...
+
     @property
-    def colors(self) -> NDArray[np.float32] | None: ...
+    def colors(self) -> NDArray[np.float32] | None:
+        """Shares of the basic colours, where known."""
+        ...
 
 
 @dataclass(slots=True)

@@ -64,7 +64,11 @@ _INSERT_VERSION = (
 
 @dataclass(slots=True)
 class Batch:
-    """What one transaction writes; ``time`` is the memory time it speaks for."""
+    """What one transaction writes; ``time`` is the memory time it speaks for.
+
+    ``turned`` gives the time of the last event of an object, where there was one: its new version counts from then,
+    otherwise from its last sighting.
+    """
 
     time: float
     objects: Sequence[ObjectRecord] = ()
@@ -72,6 +76,7 @@ class Batch:
     events: Sequence[EventRecord] = ()
     crops: Sequence[CropRecord] = ()
     session: SessionRecord | None = None
+    turned: Mapping[str, float] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -126,7 +131,7 @@ class Journal:
         with self._transaction() as db:
             before = db.total_changes
             for record in batch.objects:
-                change = self._put_object(db, record, batch.time, settings)
+                change = self._put_object(db, record, batch, settings)
                 if change is not None:
                     staged[record.id] = change
                     if outbox and record.status != PROTO:
@@ -289,7 +294,7 @@ class Journal:
         return known
 
     def _put_object(
-        self, db: sqlite3.Connection, record: ObjectRecord, time: float, settings: Settings
+        self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
     ) -> _Written | None:
         digests, known = _digests(record), self._known(record.id)
         if known is not None and known == digests:
@@ -299,14 +304,22 @@ class Journal:
         if vectors is not None and (known is None or known.embedding != digests.embedding):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
         if record.status != PROTO and (known is None or known.version != digests.version):
-            db.execute(_INSERT_VERSION, (num, time, *version_row(record)))
-            keep = settings.longterm.keep_versions
-            db.execute(
-                "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
-                "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
-                (num, keep - 1),
-            )
+            self._put_version(db, num, record, batch, keep=settings.longterm.keep_versions)
         return digests
+
+    def _put_version(
+        self, db: sqlite3.Connection, num: int, record: ObjectRecord, batch: Batch, *, keep: int
+    ) -> None:
+        newest = db.execute("SELECT max(time) FROM versions WHERE num = ?", (num,)).fetchone()[0]
+        time = batch.turned.get(record.id, record.last_seen)
+        if newest is not None and time <= newest:
+            time = batch.time
+        db.execute(_INSERT_VERSION, (num, time, *version_row(record)))
+        db.execute(
+            "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
+            "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
+            (num, keep - 1),
+        )
 
     def _put_events(self, db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
         if not events:

@@ -15,7 +15,7 @@ from lastseen.memory.longterm.journal import Batch, Journal
 from lastseen.memory.longterm.journal.schema import STEPS, VERSION_1, migrate
 from lastseen.memory.longterm.records import ObjectRecord
 
-GOLDEN = Path(__file__).parent / "golden" / "v1.lastseen"
+GOLDEN = Path(__file__).parent / "v1.lastseen"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Writes the golden file of the current version: ``python -m tests.memory.longterm.make_golden``.
+"""Writes the golden file of the current version: ``python -m tests.memory.longterm.journal.make_golden``.
 
 A golden file is made once per version and then kept: it stands for the files that people already have.
 """
@@ -16,8 +16,8 @@ from lastseen.memory.longterm.records import EventRecord, SessionRecord
 
 
 def main() -> None:
-    """Write golden/vN.lastseen; refuses to replace one."""
-    path = Path(__file__).parent / "golden" / f"v{newest()}.lastseen"
+    """Write vN.lastseen; refuses to replace one."""
+    path = Path(__file__).parent / f"v{newest()}.lastseen"
     if path.exists():
         raise SystemExit(f"{path} exists: a golden file is never made again")
     journal = Journal.open(path)

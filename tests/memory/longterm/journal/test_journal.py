@@ -70,11 +70,16 @@ def test_a_mere_sighting_writes_one_row_and_no_vector(file: Path) -> None:
 
 def test_each_position_and_status_becomes_a_version(file: Path) -> None:
     journal = Journal.open(file)
-    for time, changes in [(5.0, {}), (10.0, {"xyz": (0.0, 0.0, 0.0)}), (15.0, {"status": "missing"})]:
-        journal.write(Batch(time=time, objects=[make_record(1, **changes)]), settings=SETTINGS)  # type: ignore[arg-type]
-    assert [version.time for version in journal.versions("obj-1")] == [5.0, 10.0, 15.0]
-    assert [version.xyz for version in journal.as_of(12.0)] == [(0.0, 0.0, 0.0)]
-    assert journal.as_of(4.9) == []
+    origin = (0.0, 0.0, 0.0)
+    seen = make_record(1, last_seen=4.0)
+    moved = make_record(1, last_seen=9.0, xyz=origin)
+    missing = make_record(1, last_seen=9.0, xyz=origin, status="missing")
+    journal.write(Batch(time=5.0, objects=[seen]), settings=SETTINGS)
+    journal.write(Batch(time=10.0, objects=[moved]), settings=SETTINGS)
+    journal.write(Batch(time=15.0, objects=[missing], turned={"obj-1": 13.0}), settings=SETTINGS)
+    assert [version.time for version in journal.versions("obj-1")] == [4.0, 9.0, 13.0]
+    assert [(version.xyz, version.status) for version in journal.as_of(12.0)] == [(origin, "confirmed")]
+    assert journal.as_of(3.9) == []
 
 
 def test_versions_and_crops_are_limited(file: Path) -> None:
@@ -84,7 +89,7 @@ def test_versions_and_crops_are_limited(file: Path) -> None:
         journal.write(
             Batch(
                 time=float(time),
-                objects=[make_record(1, xyz=(float(time), 0.0, 0.0))],
+                objects=[make_record(1, xyz=(float(time), 0.0, 0.0), last_seen=float(time))],
                 crops=[CropRecord("obj-1", float(time), 1.0 - time / 10, b"jpeg")],
             ),
             settings=settings,

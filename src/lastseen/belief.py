@@ -48,6 +48,7 @@ class BeliefState(TypedDict):
     rejection_reason: str | None
     next_action: NextAction | None
     visible_streak: int
+    missed_streak: int
     last_seen_step: int | None
     last_seen_stamp: float | None
     last_seen_node_id: int | None
@@ -69,6 +70,7 @@ def new_belief(goal_text: str) -> BeliefState:
         rejection_reason=None,
         next_action=None,
         visible_streak=0,
+        missed_streak=0,
         last_seen_step=None,
         last_seen_stamp=None,
         last_seen_node_id=None,

@@ -13,6 +13,8 @@
     │   ├── JournalLocked       another process is writing it
     │   ├── JournalReadOnly     it was opened for reading
     │   └── StorageFull         the disk is full; nothing acknowledged is lost
+    │   └── PlanError           a model's answer that is not what it was asked for
+    ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
@@ -124,6 +126,8 @@ class StorageFull(JournalError):
         super().__init__(
             path, problem or "the disk is full; everything acknowledged is safe, free some space and flush again"
         )
+class HomeRefused(LastseenError):
+    """No house met its constraints within the attempts allowed; the message gives the last reason."""
 
 
 class MissingExtra(LastseenError, ImportError):

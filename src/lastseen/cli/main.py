@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config
-from lastseen.cli.options import Options
+from lastseen.cli import config, log
+from lastseen.cli.options import Options, remember
+from lastseen.cli import config, sim
+from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
 app = typer.Typer(
@@ -22,11 +24,12 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("config")(config.show)
+app.add_typer(sim.app)
+app.add_typer(log.app, name="log")
 
 
 @app.callback()
 def _options(
-    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     settings: Annotated[
         Path | None,
@@ -35,7 +38,7 @@ def _options(
         ),
     ] = None,
 ) -> None:
-    context.obj = Options(debug=debug, settings_file=settings)
+    remember(Options(debug=debug, settings_file=settings))
 
 
 @app.command()

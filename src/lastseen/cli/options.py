@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -20,9 +19,16 @@ class Options:
     settings_file: Path | None = None
 
 
+_given: ContextVar[Options] = ContextVar("options", default=Options())  # noqa: B039 - frozen
+
+
+def remember(options: Options) -> None:
+    """Keep the options of this run for the command that follows them."""
+    _given.set(options)
+
+
 def current_settings() -> Settings:
     """The settings this command runs with: defaults, the file given, the environment."""
     from lastseen.config import load
 
-    options = click.get_current_context().find_object(Options)
-    return load(options.settings_file if options else None)
+    return load(_given.get().settings_file)

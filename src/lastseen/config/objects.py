@@ -138,17 +138,44 @@ class Lifecycle(Section):
 class Absence(Section):
     """What counts as having seen that an object is gone."""
 
+    enabled: bool = setting(True, why="false where depth or poses cannot be trusted; objects then only go stale")
     min_visible_share: float = setting(
         0.5, low=0.0, high=1.0, why="share of the object's surface points that must be in view and unoccluded"
     )
+    present_share: float = setting(
+        0.2,
+        low=0.0,
+        high=1.0,
+        why="share of surface points met at their depth that says the thing stands there; its far side is hidden",
+    )
     depth_margin: float = setting(
-        0.15,
+        0.08,
         unit="m",
         low=0.0,
-        why="measured depth must lie this far behind a point before the point is empty",
+        why="measured depth must lie this far behind a point before the point is empty: half a mug's height seen "
+        "from above, and more than usual errors of pose",
     )
+    depth_noise: float = setting(
+        0.01, unit="m per m^2", low=0.0, why="added to the margin with the square of range, as depth noise grows"
+    )
+    lateral_margin: float = setting(
+        0.05,
+        unit="m",
+        low=0.0,
+        why="depth must be behind this far to all sides too: a small error in pose shifts a thing in the image",
+    )
+    min_range: float = setting(0.2, unit="m", low=0.0, why="closer than it, depth cameras are blind")
     max_range: float = setting(4.0, unit="m", low=0.1, why="beyond it depth noise and detector misses dominate")
-    min_views: int = setting(3, unit="views", low=1, why="distinct camera poses that must agree")
+    min_views: int = setting(3, unit="views", low=1, high=1000, why="distinct camera places that must agree")
+    max_views: int = setting(
+        12, unit="views", low=1, high=1000, why="even a thing that is rarely detected is gone after this many"
+    )
+    view_baseline: float = setting(
+        0.15, unit="m", low=0.0, why="camera places this far apart are distinct views; turning on the spot is one"
+    )
+    chance: float = setting(
+        0.001, low=0.0, high=1.0, why="misses are enough when the object's detection rate makes them this unlikely"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,11 +185,29 @@ class Linking(Section):
     same_look: float = setting(
         0.8, unit="cosine", low=-1.0, high=1.0, why="two looks of one thing agree at least this much"
     )
+    same_size: float = setting(
+        0.6, low=0.0, high=1.0, why="size agreement of a moved thing with itself: it may stand another way round"
+    )
     double_overlap: float = setting(
         0.5,
         low=0.0,
         high=1.0,
         why="boxes of one frame that share this part of their union are one thing detected twice",
+    )
+    merge_containment: float = setting(
+        0.6, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
+    )
+    rival_gap: float = setting(
+        0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"
+    )
+    free_share: float = setting(
+        0.6, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
+    )
+    keyframes: int = setting(
+        512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"
+    )
+    keyframe_cell: float = setting(
+        1.0, unit="m", low=0.1, why="one depth image is kept per floor cell of this size and viewing direction"
     )
 
 

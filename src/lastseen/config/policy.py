@@ -22,8 +22,20 @@ class Policy(Section):
     obstacle_low: float = setting(
         0.12, unit="m", low=0.0, why="above floor noise at 4 m; lower things are carpets and thresholds"
     )
+    floor_slope: float = setting(
+        0.03,
+        low=0.0,
+        high=0.2,
+        why="metres per metre added to it: one degree of tilt error lifts the floor so much",
+    )
     obstacle_high: float = setting(0.95, unit="m", low=0.1, why="just over the robot's height of 0.88 m")
-    max_range: float = setting(5.0, unit="m", low=0.5, why="beyond it depth noise blurs walls by more than a cell")
+    min_points: int = setting(
+        2, unit="pixels", low=1, why="pixels of one look that must fall on a cell: a single one is a stray"
+    )
+    max_range: float = setting(4.5, unit="m", low=0.5, why="beyond it depth noise blurs walls by more than a cell")
+    max_detour: float = setting(
+        2.5, low=1.0, why="times the straight way; a longer one is left to the planner, which knows more"
+    )
     max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
     waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
     max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from lastseen.config.offline import Offline
 from lastseen.config.section import Section, setting
 
 
@@ -44,6 +45,26 @@ class Context(Section):
         low=500,
         why="about 1,500 tokens: cheap to send, and nothing useful is cut at home",
     )
+    recent_tries: int = setting(6, unit="directions", low=0, why="older tries were made from somewhere else")
+    tried_radius: float = setting(
+        1.5, unit="m", low=0.0, why="a direction tried from farther off is another direction from here"
+    )
+    failed_distance: float = setting(
+        0.5, unit="m", low=0.0, why="two forward steps: a try that led less far than this was blocked"
+    )
+    visited_radius: float = setting(
+        5.0, unit="m", low=0.0, why="about one room and its neighbours: where going again finds nothing new"
+    )
+    max_labels: int = setting(12, unit="labels", low=1, why="a view or place is told by its first dozen things")
+    max_text: int = setting(80, unit="characters", low=10, why="a label or type longer than this is no label")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panorama(Section):
+    """The look around that the planner is shown."""
+
+    views: int = setting(12, unit="views", low=1, why="one per 30 degree turn: a full turn, as PixelNav looks")
+    tile_width: int = setting(256, unit="px", low=32, why="six across give 1,536 px: what models read in one go")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +78,16 @@ class Planner(Section):
     api_key_variable: str = setting(
         "OPENAI_API_KEY", why="the environment variable that holds the key; the key itself is never a setting"
     )
+    gemini_mode: str = setting(
+        "auto",
+        choices=("auto", "api_key", "vertex", "express"),
+        why="how Google is reached; auto: Vertex with a project, express with a key and GOOGLE_GENAI_USE_VERTEXAI",
+    )
+    cloud_project: str = setting("", why="the Vertex project; empty: GOOGLE_CLOUD_PROJECT")
+    cloud_location: str = setting("", why="the Vertex region; empty: GOOGLE_CLOUD_LOCATION, else us-central1")
+    backoff: float = setting(
+        0.5, unit="s", low=0.0, why="the first pause before a busy server is asked again; doubled each time"
+    )
     request_timeout: float = setting(
         30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead"
     )
@@ -67,6 +98,22 @@ class Planner(Section):
     time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
     max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")
     recall_on_pattern: bool = setting(False, why="section 6: STUCK/ABABA as a re-call trigger is an extension")
+    input_price: float = setting(
+        0.10, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
+    )
+    output_price: float = setting(
+        0.40, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
+    )
+    offline: Offline = field(default_factory=Offline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypothesis(Section):
+    """What the hypothesis planner shows a model of the memory."""
+
+    max_text: int = setting(160, unit="characters", low=10, why="a goal or summary longer than this says no more")
+    max_label: int = setting(60, unit="characters", low=5, why="a label longer than this is no label")
+    max_tags: int = setting(12, unit="tags per node", low=0, why="a place is told by its first dozen things")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,4 +122,13 @@ class Search(Section):
 
     max_steps: int = setting(500, unit="steps", low=1, why="the step budget of ObjectNav episodes")
     visible_streak: int = setting(2, unit="sightings", low=1, why="one detection may be false; two in a row seldom")
+    lost_streak: int = setting(
+        2, unit="misses", low=1, why="one missed detection on the way is common; two in a row mean it is gone"
+    )
     success_distance: float = setting(1.0, unit="m", low=0.0, why="ObjectNav: done within one metre of the goal")
+    max_failures: int = setting(
+        3, unit="failures", low=1, why="proposals in a row with no way left to go; then the search stops safely"
+    )
+    link_distance: float = setting(
+        4.0, unit="m", low=0.0, why="nodes without travelled edges are joined up to this: from one room to the next"
+    )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.longterm import Find, Longterm
+from lastseen.config.homes import Homes
+from lastseen.config.longterm import Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift
 from lastseen.config.policy import Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Planner, Retrieval, Search
+from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
+from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,14 @@ class Settings(Section):
     retrieval: Retrieval = field(default_factory=Retrieval)
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)
+    panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
+    hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
     stop: Stop = field(default_factory=Stop)
+    robot: Robot = field(default_factory=Robot)
+    camera: Camera = field(default_factory=Camera)
+    light: Light = field(default_factory=Light)
+    navigation: Navigation = field(default_factory=Navigation)
+    homes: Homes = field(default_factory=Homes)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from lastseen.belief import BeliefState
+from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
 from lastseen.vlm.protocol import EncodedImage
 
@@ -23,7 +23,8 @@ DecisionSource = Literal["panorama", "hypothesis", "fallback"]
 class Decision:
     """What to do until the next decision: one of heading, node or stop.
 
-    ``heading`` is in radians relative to where the robot faces, positive to the left.
+    ``heading`` is in radians relative to where the robot faces, positive to the left; with ``turn_only`` the robot
+    turns and looks, and does not walk.
     """
 
     goal_flag: bool
@@ -32,6 +33,7 @@ class Decision:
     heading: float | None = None
     node_id: int | None = None
     stop: bool = False
+    turn_only: bool = False
 
     def __post_init__(self) -> None:
         if (self.heading is not None) + (self.node_id is not None) + self.stop != 1:
@@ -47,9 +49,11 @@ class Decision:
             )
 
     @classmethod
-    def turn_to(cls, heading: float, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
+    def turn_to(
+        cls, heading: float, *, why: str, source: DecisionSource, goal_flag: bool = False, turn_only: bool = False
+    ) -> Decision:
         """Head this way, radians, positive to the left."""
-        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source)
+        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only)
 
     @classmethod
     def go_to(cls, node_id: int, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
@@ -81,6 +85,7 @@ class PlannerCall:
     """How a decision came about, for the step log: the checked output, and what went wrong on the way.
 
     ``output`` is what passed the checks, None when the fallback decided; ``errors`` holds one line per failed try.
+    ``hypothesis`` is what a hypothesis planner settled on, the model's or the fallback's; others leave it out.
     """
 
     backend: str
@@ -88,6 +93,7 @@ class PlannerCall:
     errors: tuple[str, ...] = ()
     output: Mapping[str, Any] | None = None
     fallback: bool = False
+    hypothesis: Hypothesis | None = None
 
 
 class Planner(Protocol):

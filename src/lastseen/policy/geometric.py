@@ -6,6 +6,7 @@ a step, and it says STOP when it is there, cannot get there, or has used up its 
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 
@@ -20,8 +21,12 @@ from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
 StopReason = Literal["reached", "blocked", "exhausted"]
 
-_LOOK_AHEAD = 0.8
+_LOOK_AHEAD = 1.2
 """Metres along the path to steer for: long enough to smooth the eight directions of the grid."""
+_WIGGLE = 1.5
+"""How many half turns off the way the robot may go on straight ahead while nothing is there."""
+_PAST_A_BUMP = 3.0
+"""The same just after a bump, when straight at the goal is known not to work."""
 
 
 class GeometricPixelPolicy:
@@ -49,12 +54,14 @@ class GeometricPixelPolicy:
         self._goal_kind = "floor"
         self._actions = 0
         self._collisions = 0
+        self._bumped_at: Pose2D | None = None
 
     def moved(self, action: Action, *, collided: bool) -> None:
         """Take note of an action that was done, by this policy or by anyone."""
         if collided and action is Action.FORWARD:
             self._map.mark_blocked(self.pose)
             self._collisions += 1
+            self._bumped_at = self.pose
         else:
             self.pose = apply(self.pose, action, motion=self.motion)
 
@@ -86,10 +93,29 @@ class GeometricPixelPolicy:
             return self._end("blocked")
         self._actions += 1
         path = self._map.path(self.pose, self._goal)
-        if path is None or len(path) < 2:
+        if path is None or len(path) < 2 or self._too_long(path, goal):
             turn = self._turn_to(goal) if self._goal_kind == "target" else None
-            return turn or self._end("blocked" if self._goal_kind == "floor" else "reached")
-        return self._turn_to(self._steer(path)) or Action.FORWARD
+            return turn or self._end("blocked")
+        return self._towards(self._steer(path))
+
+    def _too_long(self, path: list[tuple[float, float]], goal: Pose2D) -> bool:
+        length = sum(math.dist(a, b) for a, b in itertools.pairwise(path))
+        return length > self.settings.max_detour * max(self.pose.distance_to(goal), 1.0)
+
+    def _towards(self, there: Pose2D) -> Action:
+        """Turn or go; half a turn off is near enough while the way ahead is free, or it would wiggle for ever."""
+        bearing = self.pose.bearing_to(there)
+        ahead = self.pose.compose(Pose2D(2.0 * self.motion.forward_step, 0.0, 0.0))
+        slack = _WIGGLE if self._straight((ahead.x, ahead.y)) else 1.0
+        bump = self._bumped_at
+        if bump is not None and (bump.x, bump.y) == (self.pose.x, self.pose.y):
+            # the same step would end at the same thing: turn away from it and take one step past
+            slack = _PAST_A_BUMP
+            if bump == self.pose:
+                return Action.TURN_LEFT if bearing >= 0 else Action.TURN_RIGHT
+        if abs(bearing) <= slack * self._half_turn + 1e-6:
+            return Action.FORWARD
+        return Action.TURN_LEFT if bearing > 0 else Action.TURN_RIGHT
 
     def _steer(self, path: list[tuple[float, float]]) -> Pose2D:
         """The farthest point of the path within the look-ahead that can be seen in a straight line."""

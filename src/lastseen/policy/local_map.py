@@ -33,6 +33,7 @@ class LocalMap:
         self._left = origin.x - (self.size // 2 + 0.5) * settings.cell
         self._bottom = origin.y - (self.size // 2 + 0.5) * settings.cell
         self._evidence = np.zeros((self.size, self.size), dtype=np.int8)
+        self._bumps = np.zeros((self.size, self.size), dtype=np.bool_)
         self._blocked: NDArray[np.bool_] | None = None
         reach = settings.robot_radius / settings.cell
         span = np.arange(-math.ceil(reach), math.ceil(reach) + 1)
@@ -41,7 +42,7 @@ class LocalMap:
     @property
     def occupied(self) -> NDArray[np.bool_]:
         """Cells with something in them."""
-        return self._evidence >= _OCCUPIED
+        return (self._evidence >= _OCCUPIED) | self._bumps
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -72,19 +73,21 @@ class LocalMap:
         points = points[::2]
         reach = np.hypot(points[..., 0], points[..., 1])
         known = (reach < self.settings.max_range) & (points[..., 2] < self.settings.obstacle_high)
-        in_the_way = known & (points[..., 2] > self.settings.obstacle_low)
+        in_the_way = known & (points[..., 2] > floor_height(reach, self.settings))
         blocked = np.where(in_the_way, reach, np.inf).min(axis=0)
         seen = np.where(known, reach, 0.0).max(axis=0)
         self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
-        self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2)
+        self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
 
     def mark_blocked(self, pose: Pose2D) -> None:
-        """Something unseen stopped the robot: remember it just ahead."""
+        """Something unseen stopped the robot: remember it just ahead, whatever depth says later."""
         ahead = self.settings.robot_radius + self.settings.cell
         for side in (-0.5, 0.0, 0.5):
-            bump = np.array([[ahead, side * self.settings.robot_radius]])
-            for _ in range(2):
-                self._change(bump, pose, +2)
+            bump = pose.compose(Pose2D(ahead, side * self.settings.robot_radius, 0.0))
+            cell = self.cell_of(bump.x, bump.y)
+            if cell is not None:
+                self._bumps[cell] = True
+        self._blocked = None
 
     def path(self, start: Pose2D, goal: tuple[float, float]) -> list[tuple[float, float]] | None:
         """The shortest way as points, start and goal included; None when there is none.
@@ -120,7 +123,7 @@ class LocalMap:
         )
         self._change(xy[along].astype(np.float64), pose, -1)
 
-    def _change(self, body_xy: NDArray[np.float64], pose: Pose2D, amount: int) -> None:
+    def _change(self, body_xy: NDArray[np.float64], pose: Pose2D, amount: int, *, at_least: int = 1) -> None:
         cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
         x = pose.x + cos * body_xy[:, 0] - sin * body_xy[:, 1]
         y = pose.y + sin * body_xy[:, 0] + cos * body_xy[:, 1]
@@ -128,10 +131,16 @@ class LocalMap:
         j = np.floor((y - self._bottom) / self.settings.cell).astype(np.int64)
         inside = (i >= 0) & (i < self.size) & (j >= 0) & (j < self.size)
         # each cell changes once per look, however many pixels fall on it
-        cells = np.unique(i[inside] * self.size + j[inside])
+        counts = np.bincount(i[inside] * self.size + j[inside], minlength=self.size**2)
+        cells = np.flatnonzero(counts >= at_least)
         self._blocked = None
         flat = self._evidence.reshape(-1)
         flat[cells] = np.clip(flat[cells] + amount, _LEAST, _MOST)
+
+
+def floor_height(reach: NDArray[np.float32], settings: Policy) -> NDArray[np.float32]:
+    """Up to which height a point at this distance may still be floor."""
+    return np.float32(settings.obstacle_low) + np.float32(settings.floor_slope) * reach
 
 
 def _nearest_open(blocked: NDArray[np.bool_], cell: tuple[int, int]) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,13 @@ class Home:
             if key != thing.id or thing.id == STRUCTURE_ID:
                 raise InvalidValue("home.things", key, "must be the thing's own id from 1", remedy="number from 1")
         object.__setattr__(self, "things", dict(sorted(self.things.items())))
+
+    @classmethod
+    def from_npz(cls, path: str | Path) -> Home:
+        """A home from an npz file of labelled triangles; see ``lastseen.sim.from_npz``."""
+        from lastseen.sim.from_npz import load_npz
+
+        return load_npz(path)
 
     def thing(self, thing_id: int) -> Thing:
         """The thing of this id."""

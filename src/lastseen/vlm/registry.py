@@ -17,8 +17,14 @@ Factory = Callable[[str, Planner, int], Backend]
 """(argument, settings, seed) -> backend; the argument is what follows the colon, or empty."""
 
 _BACKENDS: dict[str, str] = {
+    "endpoint": "lastseen.vlm.gemini:endpoint_from_settings",
+    "faulty": "lastseen.vlm.faulty:from_settings",
+    "gemini": "lastseen.vlm.gemini:from_settings",
     "mock": "lastseen.vlm.mock:from_settings",
+    "offline": "lastseen.vlm.offline:from_settings",
     "openai": "lastseen.vlm.openai_compatible:from_settings",
+    "record": "lastseen.vlm.recorded:recorder_from_settings",
+    "recorded": "lastseen.vlm.recorded:from_settings",
 }
 
 

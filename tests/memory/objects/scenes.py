@@ -79,3 +79,65 @@ def seen(
         quality=quality,
         crop=crop,
     )
+
+
+class Room:
+    """Boxes before a far wall: renders depth and what a perfect observer would say of each box."""
+
+    def __init__(self, wall: float = 6.0) -> None:
+        self.wall = wall
+        self.boxes: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def put(self, name: str, xyz: Sequence[float], size: float | Sequence[float] = 0.2) -> None:
+        """Place a box, or move it."""
+        extent = np.full(3, size) if np.isscalar(size) else np.array(size)
+        self.boxes[name] = (np.array(xyz, dtype=np.float64), extent.astype(np.float64))
+
+    def take(self, name: str) -> None:
+        """Carry a box away."""
+        del self.boxes[name]
+
+    def see(
+        self,
+        number: int,
+        *,
+        eye: Sequence[float] = (0.0, 0.0, 1.2),
+        target: Sequence[float] = (2.0, 0.0, 0.8),
+        stamp: float | None = None,
+        unseen: Sequence[str] = (),
+        looks: bool = True,
+    ) -> tuple[Frame, list[Observation]]:
+        """A frame and the observations of the boxes in it, without those the detector misses."""
+        pose = look(eye, target)
+        pixels = np.stack(np.meshgrid(np.arange(CAMERA.width), np.arange(CAMERA.height)), axis=-1)
+        rays = CAMERA.unproject(pixels, np.ones(pixels.shape[:2])) @ pose.rotation.T
+        depth = np.full(pixels.shape[:2], self.wall)
+        owner = np.full(pixels.shape[:2], -1)
+        for index, (xyz, extent) in enumerate(self.boxes.values()):
+            with np.errstate(divide="ignore"):
+                near = (xyz - 0.5 * extent - pose.translation) / rays
+                far = (xyz + 0.5 * extent - pose.translation) / rays
+            enter = np.minimum(near, far).max(axis=-1)
+            leave = np.maximum(near, far).min(axis=-1)
+            hit = (enter < leave) & (enter > 0.05) & (enter < depth)
+            depth[hit], owner[hit] = enter[hit], index
+        frame = frame_at(number, stamp=stamp, eye=eye, target=target, depth=depth.astype(np.float32))
+        return frame, [
+            self._observation(name, frame, rays[owner == index] * depth[owner == index][:, None], looks=looks)
+            for index, name in enumerate(self.boxes)
+            if name not in unseen and (owner == index).sum() >= 4
+        ]
+
+    def _observation(self, name: str, frame: Frame, rays: NDArray[np.float64], *, looks: bool) -> Observation:
+        points = (rays + frame.T_world_camera.translation).astype(np.float32)
+        xyz, extent = self.boxes[name]
+        kind = name.split("/", maxsplit=1)[0]
+        return seen(
+            xyz,
+            eye=frame.T_world_camera.translation.tolist(),
+            stamp=frame.stamp,
+            labels={kind: 0.9},
+            embedding=unit(sum(map(ord, kind))) if looks else None,
+            size=extent.tolist(),
+            points=points[np.arange(min(64, len(points))) * len(points) // min(64, len(points))],
+        )

@@ -6,6 +6,7 @@ observation is which object, update, create, promote, expire. Time is the frame'
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config import Settings
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import snapshot
-from lastseen.memory.objects.association import assign, gated_pairs
+from lastseen.memory.objects.absence import look_for_absent
+from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
-from lastseen.memory.objects.boxes import overlap
 from lastseen.memory.objects.events import Event, EventKind
+from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
+from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
+from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
 from lastseen.memory.objects.store import ObjectStore, State, id_text
@@ -58,23 +63,39 @@ class ObjectMemory:
         self._protos: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
+        self.free = SeenFree(self.settings)
+        self.body_mask: NDArray[np.bool_] | None = None
+
+    def set_body_mask(self, mask: NDArray[np.bool_] | None) -> None:
+        """Tell which pixels of the depth image show the robot itself: nothing there is remembered or evidence."""
+        if mask is not None and (mask.ndim != 2 or mask.dtype != np.bool_):
+            raise InvalidValue("body_mask", mask, "must be a 2-D bool array", remedy="use mask > 0")
+        self.body_mask = mask
 
     def __len__(self) -> int:
         return len(self.store)
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
         """Take one frame and what was seen in it; returns what this changed in the lives of objects."""
+        if self.body_mask is not None and self.body_mask.shape != frame.depth.shape:
+            raise InvalidValue(
+                "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
+            )
         batch = gather(frame, observations, self.store.labels)
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
         self.now, self._frame_id = frame.stamp, frame.id
         self.store.version += 1
-        batch = self._without_people(batch)
-        batch = self._without_doubles(batch)
+        batch = without_labels(batch, self._ignored)
+        batch = without_body(batch, frame, self.body_mask)
+        batch = without_doubles(batch, self.settings.linking)
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
+            self._merge_duplicates(pairs, matched)
+        if self.settings.absence.enabled:
+            self._look_for_absent(frame)
         self._expire()
         events, self._events = tuple(self._events), []
         return events
@@ -108,11 +129,12 @@ class ObjectMemory:
 
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""
-        return snapshot.export_rows(self.store, now=self.now, frame_id=self._frame_id, since=since)
+        return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self._frame_id, since=since)
 
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
+        self.free.restore(rows.views)
         self.now, self._frame_id = rows.now, rows.frame_id
         store = self.store
         protos = store.live()
@@ -120,32 +142,6 @@ class ObjectMemory:
         oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
         self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
         self._ignored = {store.labels.id_of(label) for label in self.settings.labels.ignore}
-
-    def _without_people(self, batch: Batch) -> Batch:
-        if not len(batch) or not batch.label_ids.shape[1]:
-            return batch
-        kept = [index for index, best in enumerate(batch.label_ids[:, 0].tolist()) if best not in self._ignored]
-        return batch if len(kept) == len(batch) else batch.subset(np.array(kept, dtype=np.int64))
-
-    def _without_doubles(self, batch: Batch) -> Batch:
-        """One thing detected twice in one frame counts once: the better seen of two boxes that nearly coincide."""
-        if len(batch) < 2:
-            return batch
-        rules = self.settings.linking
-        first, second = np.triu_indices(len(batch), k=1)
-        share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
-        close = np.flatnonzero(share > rules.double_overlap)
-        if not len(close):
-            return batch
-        dropped: set[int] = set()
-        by_share = close[np.lexsort((close, -share[close]))]
-        for one, other in zip(first[by_share].tolist(), second[by_share].tolist(), strict=True):
-            if one in dropped or other in dropped or not _look_alike(batch, one, other, rules.same_look):
-                continue
-            better = batch.observations[other].quality > batch.observations[one].quality
-            dropped.add(one if better else other)
-        kept = [index for index in range(len(batch)) if index not in dropped]
-        return batch.subset(np.array(kept, dtype=np.int64))
 
     def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
         store = self.store
@@ -162,12 +158,71 @@ class ObjectMemory:
         new = np.flatnonzero(matched < 0)
         if len(new):
             rows = create(store, batch, new)
+            matched[new] = rows
+            store.born_free[rows] = self._stands_where_it_was_free(batch, new)
             self._hand_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
             store.settle(rows)
             for row in rows.tolist():
                 self._protos[int(store.seq[row])] = None
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
+        note_rivals(store, matched)
+
+    def _stands_where_it_was_free(self, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if not len(self.free):
+            return np.zeros(len(index), dtype=np.bool_)
+        return self.free.was_free(np.stack([_few_points(batch.observations[at]) for at in index.tolist()]))
+
+    def _merge_duplicates(self, pairs: Pairs, matched: RowNumbers) -> None:
+        store = self.store
+        for older, younger, cosine in duplicates(store, pairs, matched):
+            if not (store.state[older] and store.state[younger]):
+                # one of the two went into a third just now
+                continue
+            self._join(older, younger, EventKind.MERGED, cosine=_number(cosine))
+
+    def _join(self, keep: int, lose: int, kind: EventKind, **evidence: object) -> None:
+        """Let one object go on as another: the id of ``keep`` stays, and the event names the id that went."""
+        store = self.store
+        absorbed = store.id(lose)
+        was_proto = store.state[keep] == State.PROTO
+        if was_proto and store.state[lose] == State.CONFIRMED:
+            self._protos.pop(int(store.seq[keep]))
+            store.state[keep] = State.CONFIRMED
+        self._protos.pop(int(store.seq[lose]), None)
+        absorb(store, keep, lose, place_of_lost=kind is EventKind.MOVED)
+        self._tell(kind, keep, absorbed=absorbed, **evidence)
+
+    def _look_for_absent(self, frame: Frame) -> None:
+        store = self.store
+        for gone in look_for_absent(store, frame, self.body_mask):
+            row = gone.row
+            missing = store.state[row] == State.MISSING
+            store.state[row] = State.REMOVED if missing else State.MISSING
+            store.empty_views[row] = 0
+            if not missing:
+                store.missing_since[row] = self.now
+            self._tell(
+                EventKind.REMOVED if missing else EventKind.MISSING,
+                row,
+                views=gone.views,
+                needed=gone.needed,
+                empty_share=gone.empty_share,
+                detection_rate=gone.detection_rate,
+            )
+            arrivals = np.flatnonzero(
+                store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED)
+            )
+            found = moved_to(store, row, arrivals)
+            if found is not None:
+                self._move(row, *found)
+        self.free.note(frame, version=store.version)
+
+    def _move(self, absent: int, arrived: int, cosine: float) -> None:
+        store = self.store
+        before, after = _rounded(store.xyz[absent]), _rounded(store.xyz[arrived])
+        store.state[absent] = State.CONFIRMED
+        self._join(absent, arrived, EventKind.MOVED, before=before, after=after, cosine=_number(cosine))
 
     def _note_reappeared(self, rows: RowNumbers) -> None:
         store = self.store
@@ -198,6 +253,11 @@ class ObjectMemory:
                 stability=round(float(store.stability[row]), 4),
                 view_bins=int(store.n_bins[row]),
             )
+            if store.born_free[row]:
+                absent = np.flatnonzero(store.state[: store.used] > State.CONFIRMED)
+                found = moved_from(store, row, absent)
+                if found is not None:
+                    self._move(found[0], row, found[1])
 
     def _expire(self) -> None:
         """Let go of protos not seen for too long, and of the oldest ones when there are too many."""
@@ -228,11 +288,19 @@ class ObjectMemory:
         self._events.append(Event(self.now, self._frame_id, kind, id_text(int(self.store.seq[row])), evidence))
 
 
-def _look_alike(batch: Batch, one: int, other: int, same_look: float) -> bool:
-    if batch.looks is None or not (batch.has_look[one] and batch.has_look[other]):
-        return True
-    return float(batch.looks[one] @ batch.looks[other]) >= same_look
-
-
 def _rounded(xyz: NDArray[np.float64]) -> list[float]:
     return [round(value, 4) for value in xyz.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 4)
+
+
+def _few_points(seen: Observation) -> NDArray[np.float64]:
+    """Eight points of an observation: of its surface where it has some, else the corners of half its box."""
+    if seen.points is None:
+        return seen.position + 0.25 * seen.extent * _CORNERS
+    return seen.points[np.arange(8) * len(seen.points) // 8].astype(np.float64)
+
+
+_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)

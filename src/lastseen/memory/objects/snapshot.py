@@ -3,8 +3,9 @@
 ``export_rows(since)`` gives every object, or only those changed after an earlier export, as plain arrays with one
 row per object in the order of their numbers; nothing is marked or cleared, so an export that was not written can be
 made again. A full export restores to a memory that goes on exactly as the first: same ids, same bytes. To keep a
-file current, store ``rows.columns`` by ``columns["seq"]``, delete ``rows.gone``, replace ``rows.labels`` and the
-counters, and pass ``rows.version`` as ``since`` the next time, also after a restore.
+file current, store ``rows.columns`` by ``columns["seq"]`` and ``rows.views`` by ``views["slot"]``, delete
+``rows.gone``, replace ``rows.labels`` and the counters, and pass ``rows.version`` as ``since`` the next time, also
+after a restore.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
+from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
 
@@ -27,6 +29,7 @@ class Rows:
     """Objects as arrays: ``columns`` by name with equal first lengths, the table of labels, and the counters.
 
     ``gone`` are numbers of objects deleted since the earlier export; the id of number 7 is ``obj-7``.
+    ``views`` are the small depth images of ``freespace``, to be stored by ``views["slot"]``.
     ``dim`` is the length of embeddings, None before the first.
     """
 
@@ -37,13 +40,14 @@ class Rows:
     now: float
     frame_id: int
     version: int
-    gone: tuple[int, ...] = field(default=())
+    gone: tuple[int, ...] = ()
+    views: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.columns["seq"])
 
 
-def export_rows(store: ObjectStore, *, now: float, frame_id: int, since: int) -> Rows:
+def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int, since: int) -> Rows:
     """Copy the objects changed after version ``since`` out of the store; 0 copies all."""
     rows = store.live()
     if since:
@@ -59,6 +63,7 @@ def export_rows(store: ObjectStore, *, now: float, frame_id: int, since: int) ->
         frame_id=frame_id,
         version=store.version,
         gone=tuple(number for _, number in store.gone) if since else (),
+        views=free.export(since),
     )
 
 

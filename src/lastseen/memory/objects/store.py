@@ -97,7 +97,7 @@ class ObjectStore(Columns):
         self.gone: list[tuple[int, int]] = []
         self.row_of: dict[int, int] = {}
         self._free: list[int] = []
-        self._used = 0
+        self.used = 0
         views = settings.views
         for name, dtype, shape in (
             ("seq", np.int64, ()),
@@ -155,7 +155,7 @@ class ObjectStore(Columns):
 
     def reserve(self, count: int) -> None:
         """Make sure that this many rows can be taken without growing."""
-        if len(self._free) + self.capacity - self._used >= count:
+        if len(self._free) + self.capacity - self.used >= count:
             return
         self.grow(max(self.capacity * 2, self.capacity + count))
         self.grid.grow(self.capacity)
@@ -181,8 +181,8 @@ class ObjectStore(Columns):
         reused = self._free[-count:] if count else []
         del self._free[len(self._free) - len(reused) :]
         fresh = count - len(reused)
-        rows = np.array([*reused, *range(self._used, self._used + fresh)], dtype=np.int64)
-        self._used += fresh
+        rows = np.array([*reused, *range(self.used, self.used + fresh)], dtype=np.int64)
+        self.used += fresh
         return rows
 
     def drop(self, row: int) -> None:
@@ -214,7 +214,7 @@ class ObjectStore(Columns):
 
     def live(self) -> Rows:
         """The rows in use, in the order of their numbers."""
-        rows = np.flatnonzero(self.seq[: self._used])
+        rows = np.flatnonzero(self.seq[: self.used])
         return rows[np.argsort(self.seq[rows])]
 
     def row(self, object_id: str) -> int:

@@ -134,13 +134,13 @@ class SpatialMemory:
         *,
         world_pose: Pose2D | None = None,
     ) -> list[SpatialEvent]:
-        """Take what the scene analyzer said about this step; None or blank when it could not tell."""
+        """Take what the scene analyzer said about this step; None, blank or ``unknown`` when it could not."""
         if self._analyzed_at == self.step_id:
             raise InvalidValue(
                 "scene_type", scene_type, f"comes second in step {self.step_id}", remedy="analyze once per step"
             )
         self._analyzed_at = self.step_id
-        known = scene_type is not None and normalize_scene_type(scene_type) != ""
+        known = scene_type is not None and normalize_scene_type(scene_type) not in ("", UNKNOWN)
         told = scene_type.strip() if known and scene_type is not None else UNKNOWN
         events: list[SpatialEvent] = []
         if self.current_place is None:

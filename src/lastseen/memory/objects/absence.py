@@ -1,0 +1,167 @@
+"""Seeing that something is gone: the place was in view, nothing hid it, and depth went through it.
+
+Occlusion, missing depth, the robot's own body, range, and a camera that looks elsewhere are no evidence. Neither is
+one long stare: views count once per camera place. How many are enough depends on how reliably the object used to be
+detected when it stood there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.objects import Absence
+from lastseen.frame import Frame
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.store import EMPTY_POSES, ObjectStore, State
+from lastseen.memory.objects.update import count_chance
+
+POINT_STEP = 2
+"""Every second surface point is looked at: 32 tell as much as 64 about a share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An object whose place was seen empty often enough, and the evidence."""
+
+    row: int
+    views: int
+    needed: int
+    empty_share: float
+    detection_rate: float
+
+
+@dataclass(slots=True)
+class Sights:
+    """What a frame shows at each object's surface points, as shares of the points."""
+
+    empty: Floats
+    present: Floats
+
+
+def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None) -> list[Gone]:
+    """Judge every remembered object in view that was not seen in this frame; ordered by number."""
+    rules = store.settings.absence
+    rows = _unseen_in_view(store, frame, rules)
+    if not len(rows):
+        return []
+    sights = measure(store, frame, rows, mask)
+    there = sights.present >= rules.present_share
+    if there.any():
+        standing = rows[there & (store.state[rows] == State.CONFIRMED)]
+        count_chance(store, standing, detected=False)
+        store.empty_views[rows[there]] = 0
+        store.touch(rows[there])
+    empty = ~there & (sights.empty >= rules.min_visible_share)
+    if not empty.any():
+        return []
+    rows, share = rows[empty], sights.empty[empty]
+    distinct = _note_view(store, rows, frame)
+    rows, share = rows[distinct], share[distinct]
+    rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
+    needed = np.where(store.state[rows] == State.MISSING, rules.min_views, views_needed(rate, rules))
+    enough = np.flatnonzero(store.empty_views[rows] >= needed)
+    return [
+        Gone(
+            int(rows[at]),
+            int(store.empty_views[rows[at]]),
+            int(needed[at]),
+            round(float(share[at]), 3),
+            round(float(rate[at]), 3),
+        )
+        for at in enough[np.argsort(store.seq[rows[enough]])].tolist()
+    ]
+
+
+def views_needed(rate: NDArray[np.floating], rules: Absence) -> NDArray[np.int64]:
+    """Distinct empty views that a detection rate asks for: until so many misses in a row would be a rare chance."""
+    if rules.chance <= 0.0:
+        return np.full(len(rate), max(rules.max_views, rules.min_views))
+    misses = np.ceil(math.log(rules.chance) / np.log(np.clip(1.0 - rate, 1e-9, 1.0 - 1e-9)))
+    wanted: NDArray[np.int64] = np.maximum(np.minimum(misses, rules.max_views), rules.min_views).astype(np.int64)
+    return wanted
+
+
+def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_] | None) -> Sights:
+    """Compare the depth expected at surface points with the depth measured there and close beside.
+
+    A point is empty where everything measured around it lies clearly behind it, and present where the depth at it
+    is its own; it is neither where it is hidden, out of the image or out of range, or where depth is missing.
+    """
+    rules = store.settings.absence
+    camera, depth = frame.camera_of_depth, frame.depth
+    offsets = store.points[rows, ::POINT_STEP].astype(np.float64)
+    pose = frame.T_world_camera
+    local = (offsets + (store.points_origin[rows] - pose.translation)[:, np.newaxis]) @ pose.rotation
+    real = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
+    z = local[..., 2]
+    judged = real & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
+    ahead = np.where(judged, z, 1.0)
+    u = np.rint(camera.fx * local[..., 0] / ahead + camera.cx)
+    v = np.rint(camera.fy * local[..., 1] / ahead + camera.cy)
+    judged &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
+    column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
+    side = np.ceil(rules.lateral_margin * camera.fx / ahead).astype(np.int64)
+    left, right = np.maximum(column - side, 0), np.minimum(column + side, camera.width - 1)
+    above, below = np.maximum(row - side, 0), np.minimum(row + side, camera.height - 1)
+    at = depth[row, column]
+    judged &= np.isfinite(at)
+    if mask is not None:
+        judged &= ~mask[row, column]
+    around = np.fmin(
+        np.fmin(depth[row, left], depth[row, right]), np.fmin(depth[above, column], depth[below, column])
+    )
+    margin = rules.depth_margin + rules.depth_noise * ahead * ahead
+    nearest = np.fmin(around, at)
+    count = np.maximum(real.sum(axis=1), 1)
+    empty = judged & (nearest > ahead + margin)
+    present = judged & (np.abs(at - ahead) <= margin)
+    return Sights(empty.sum(axis=1) / count, present.sum(axis=1) / count)
+
+
+def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
+    """Confirmed and missing objects with surface points whose centre is in the image, by number."""
+    camera, pose = frame.camera_of_depth, frame.T_world_camera
+    corners = np.array(
+        [
+            [(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0]
+            for u in (0, camera.width)
+            for v in (0, camera.height)
+        ]
+    )
+    reach = np.concatenate([pose.translation[np.newaxis], pose.transform(corners * rules.max_range)])
+    rows = store.grid.inside(reach.min(axis=0), reach.max(axis=0))
+    state = store.state[rows]
+    known = (state == State.CONFIRMED) | (state == State.MISSING)
+    known &= (store.last_seen[rows] < frame.stamp) & (store.n_points[rows] > 0)
+    waiting = (state == State.MISSING) & (
+        frame.stamp - store.missing_since[rows] < store.settings.lifecycle.remove_after
+    )
+    rows = rows[known & ~waiting]
+    local = (store.xyz[rows] - pose.translation) @ pose.rotation
+    z = local[:, 2]
+    inside = (z >= rules.min_range) & (z <= rules.max_range)
+    ahead = np.where(inside, z, 1.0)
+    u = camera.fx * local[:, 0] / ahead + camera.cx
+    v = camera.fy * local[:, 1] / ahead + camera.cy
+    inside &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
+    rows = rows[inside]
+    ordered: Rows = rows[np.argsort(store.seq[rows])]
+    return ordered
+
+
+def _note_view(store: ObjectStore, rows: Rows, frame: Frame) -> NDArray[np.bool_]:
+    """Count an empty view where the camera stands apart from the places it counted from; tells where it did."""
+    place = frame.T_world_camera.translation
+    views = store.empty_views[rows]
+    gap = np.linalg.norm(store.empty_from[rows] - place, axis=2)
+    used = np.arange(EMPTY_POSES) < views[:, np.newaxis]
+    distinct: NDArray[np.bool_] = (~used | (gap >= store.settings.absence.view_baseline)).all(axis=1)
+    chosen = rows[distinct]
+    store.empty_from[chosen, views[distinct] % EMPTY_POSES] = place
+    store.empty_views[chosen] += 1
+    store.touch(chosen)
+    return distinct

@@ -1,0 +1,147 @@
+"""When two remembered objects are one: a thing that was carried elsewhere, or a thing remembered twice.
+
+Things seen beside each other in one frame are two, whatever they look like. Of two that are one the older id stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lastseen.memory.objects.association import Pairs, size_agreement
+from lastseen.memory.objects.boxes import containment, overlap, shared_volume
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.labels import blend
+from lastseen.memory.objects.store import RIVALS, ObjectStore, State
+
+
+def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
+    """Cosine of the mean looks, pair by pair; NaN where one has none."""
+    if store.dim is None:
+        return np.full(len(rows), np.nan)
+    length = store.stability[rows] * store.stability[other]
+    known = (store.emb_hits[rows] > 0) & (store.emb_hits[other] > 0) & (length > 0.0)
+    dot = np.einsum("ij,ij->i", store.emb_mean[rows], store.emb_mean[other]).astype(np.float64)
+    return np.where(known, dot / np.where(known, length, 1.0), np.nan)
+
+
+def note_rivals(store: ObjectStore, rows: Rows) -> None:
+    """Remember of close objects that they were seen beside each other."""
+    if len(rows) < 2:
+        return
+    first, second = np.triu_indices(len(rows), k=1)
+    one, other = rows[first], rows[second]
+    gap = store.settings.linking.rival_gap
+    close = shared_volume(store.xyz[one], store.extent[one] + gap, store.xyz[other], store.extent[other] + gap) > 0
+    one, other = one[close], other[close]
+    unknown = ~(store.rivals[one] == store.seq[other][:, np.newaxis]).any(axis=1)
+    for a, b in zip(one[unknown].tolist(), other[unknown].tolist(), strict=True):
+        for row, rival in ((a, b), (b, a)):
+            store.rivals[row, store.rivals_n[row] % RIVALS] = store.seq[rival]
+            store.rivals_n[row] += 1
+
+
+def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
+    """Pairs (older row, younger row, cosine) of objects that share one observation's place and are one thing.
+
+    The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
+    """
+    rules = store.settings.linking
+    mine = matched[pairs.index]
+    open_ = (mine >= 0) & (pairs.rows != mine) & (store.last_seen[pairs.rows] < store.last_seen[mine])
+    mine, other = mine[open_], pairs.rows[open_]
+    if not len(mine):
+        return []
+    state = store.state[other]
+    here = (state == State.PROTO) | (state == State.CONFIRMED)
+    here &= ~(store.rivals[mine] == store.seq[other][:, np.newaxis]).any(axis=1)
+    mine, other = mine[here], other[here]
+    boxes = store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other]
+    cosine = looks_alike(store, mine, other)
+    # without looks, only boxes that nearly coincide are taken for one
+    alike = np.where(
+        np.isnan(cosine),
+        overlap(*boxes) >= rules.double_overlap,
+        (cosine >= rules.same_look) & (containment(*boxes) >= rules.merge_containment),
+    )
+    found = [
+        (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
+        for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)
+    ]
+    return sorted(set(found), key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
+
+
+def moved_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
+    """The absent object that an arrived one is, with the cosine: the best look, the nearest of equal ones."""
+    return _best(store, arrived, absent, store.last_seen[absent] < store.first_seen[arrived])
+
+
+def moved_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, float] | None:
+    """The arrived object that an absent one is, with the cosine: the best look, the nearest of equal ones."""
+    return _best(store, absent, arrivals, store.first_seen[arrivals] > store.last_seen[absent])
+
+
+def _best(
+    store: ObjectStore, row: int, others: Rows, possible: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> tuple[int, float] | None:
+    others = others[possible]
+    if not len(others):
+        return None
+    rules = store.settings.linking
+    same = np.full(len(others), row)
+    cosine = looks_alike(store, same, others)
+    size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
+    fits = (cosine >= rules.same_look) & (size >= rules.same_size)
+    others, cosine = others[fits], cosine[fits]
+    if not len(others):
+        return None
+    distance = np.linalg.norm(store.xyz[others] - store.xyz[row], axis=1)
+    best = int(np.lexsort((store.seq[others], distance, -np.round(cosine, 2)))[0])
+    return int(others[best]), float(cosine[best])
+
+
+def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> None:
+    """Put what is known of one object into another and delete it; with its place, or with both boxes joined."""
+    kept, lost = int(store.hits[keep]), int(store.hits[lose])
+    share = lost / (kept + lost)
+    if place_of_lost:
+        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points", "rivals"):
+            store.column(name)[keep] = store.column(name)[lose]
+        for name in ("rivals_n", "ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
+            store.column(name)[keep] = store.column(name)[lose]
+    else:
+        low = np.minimum(store.xyz[keep] - 0.5 * store.extent[keep], store.xyz[lose] - 0.5 * store.extent[lose])
+        high = np.maximum(store.xyz[keep] + 0.5 * store.extent[keep], store.xyz[lose] + 0.5 * store.extent[lose])
+        store.xyz[keep], store.extent[keep] = 0.5 * (low + high), high - low
+        store.bins[keep] |= store.bins[lose]
+        store.n_bins[keep] = store.bins[keep].sum()
+        if store.ring_n[lose] > store.ring_n[keep]:
+            for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
+                store.column(name)[keep] = store.column(name)[lose]
+    ids, scores = store.label_ids[[keep]], store.label_scores[[keep]]
+    blend(ids, scores, store.label_ids[[lose]], store.label_scores[[lose]], share)
+    store.label_ids[keep], store.label_scores[keep] = ids[0], scores[0]
+    if store.dim is not None:
+        _absorb_look(store, keep, lose)
+    store.hits[keep] = kept + lost
+    store.expected[keep] += store.expected[lose]
+    store.detected[keep] += store.detected[lose]
+    store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
+    store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
+    store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
+    store.empty_views[keep] = 0
+    store.drop(lose)
+    store.settle(np.array([keep]))
+
+
+def _absorb_look(store: ObjectStore, keep: int, lose: int) -> None:
+    kept, lost = int(store.emb_hits[keep]), int(store.emb_hits[lose])
+    if not lost:
+        return
+    mean = (store.emb_mean[keep] * kept + store.emb_mean[lose] * lost) / np.float32(kept + lost)
+    store.emb_mean[keep], store.emb_hits[keep] = mean, kept + lost
+    store.stability[keep] = np.sqrt(mean @ mean)
+    room = store.gallery.shape[1] - int(store.gallery_n[keep])
+    extra = store.gallery[lose, : min(room, int(store.gallery_n[lose]))]
+    start = int(store.gallery_n[keep])
+    store.gallery[keep, start : start + len(extra)] = extra
+    store.gallery_n[keep] = start + len(extra)

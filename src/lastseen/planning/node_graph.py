@@ -1,0 +1,93 @@
+"""Which memory nodes can be walked between: the edges a robot travelled, or nearness where none are known."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Self
+
+from lastseen.config.seeking import Search
+from lastseen.memory.nodes.store import SemanticMemoryStore
+from lastseen.memory.nodes.types import MemoryNode
+
+_DEFAULTS = Search()
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Nodes from start to goal, both included, and the metres between them."""
+
+    nodes: tuple[int, ...]
+    length: float
+
+
+class NodeGraph:
+    """Nodes by id and undirected edges, each as long as the straight line between its ends."""
+
+    def __init__(self, nodes: Mapping[int, MemoryNode], edges: Iterable[tuple[int, int]]) -> None:
+        self.nodes = dict(sorted(nodes.items()))
+        joined: dict[int, set[int]] = {node_id: set() for node_id in self.nodes}
+        for a, b in edges:
+            if a in joined and b in joined and a != b:
+                joined[a].add(b)
+                joined[b].add(a)
+        self._neighbors = {node_id: tuple(sorted(others)) for node_id, others in joined.items()}
+
+    @classmethod
+    def from_store(cls, store: SemanticMemoryStore, *, link_distance: float = _DEFAULTS.link_distance) -> Self:
+        """Join every two nodes that are no farther apart than this; an assumption, for nodes without a history."""
+        size = max(link_distance, 1e-6)
+        cells: dict[tuple[int, int], list[MemoryNode]] = {}
+        for node in store.nodes.values():
+            cells.setdefault((int(node.pose.x // size), int(node.pose.y // size)), []).append(node)
+        edges = [
+            (a.node_id, b.node_id)
+            for (column, row), here in cells.items()
+            for right, up in product((-1, 0, 1), repeat=2)
+            for b in cells.get((column + right, row + up), ())
+            for a in here
+            if a.node_id < b.node_id and a.pose.distance_to(b.pose) <= link_distance
+        ]
+        return cls(store.nodes, edges)
+
+    def neighbors(self, node_id: int) -> tuple[int, ...]:
+        """The nodes one edge away, by id; none for an unknown node."""
+        return self._neighbors.get(node_id, ())
+
+    def reachable_from(self, start: int) -> set[int]:
+        """Every node that can be walked to, the start included; none for an unknown node."""
+        found: set[int] = set()
+        waiting = [start] if start in self.nodes else []
+        while waiting:
+            here = waiting.pop()
+            if here not in found:
+                found.add(here)
+                waiting.extend(self._neighbors[here])
+        return found
+
+    def shortest_path(
+        self, start: int, goal: int, *, closed: Callable[[MemoryNode], bool] = lambda _: False
+    ) -> Path | None:
+        """The shortest way that touches no closed node, or None; the start may be closed, one is there already.
+
+        Of ways of equal length the one over the lower ids is taken.
+        """
+        if start not in self.nodes or goal not in self.nodes:
+            return None
+        frontier: list[tuple[float, tuple[int, ...]]] = [(0.0, (start,))]
+        settled: set[int] = set()
+        while frontier:
+            length, way = heapq.heappop(frontier)
+            here = way[-1]
+            if here == goal:
+                return Path(way, length)
+            if here in settled:
+                continue
+            settled.add(here)
+            for other in self._neighbors[here]:
+                if other not in settled and not closed(self.nodes[other]):
+                    step = self.nodes[here].pose.distance_to(self.nodes[other].pose)
+                    heapq.heappush(frontier, (length + step, (*way, other)))
+        return None

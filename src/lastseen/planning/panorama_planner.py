@@ -1,0 +1,148 @@
+"""The planner of a robot that moves: panorama and navigation context in, a heading out (sections 5.1 and 11).
+
+It is the default wherever there is an environment. Every call leaves one record in the discovered-context queue,
+the fallback's too, and opens a try whose outcome the next call will be told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lastseen.config import Settings
+from lastseen.memory.places import SpatialMemory
+from lastseen.planning.context import NodeLike, build_context, context_text
+from lastseen.planning.decision import Decision, PlannerCall, Situation
+from lastseen.planning.discovered_context import DiscoveredContextQueue
+from lastseen.planning.panorama import stitch, view_angles
+from lastseen.planning.planner import Planned, VlmPlanner
+from lastseen.planning.prompt import View, planner_prompt
+from lastseen.planning.tried import TriedDirections
+from lastseen.pose2d import Pose2D
+from lastseen.vlm.protocol import Backend
+
+NO_CONTEXT = "none"
+
+
+class PanoramaPlanner:
+    """Decides on a heading; implements ``lastseen.planning.decision.Planner``.
+
+    ``use_context=False`` shows the model the panorama and nothing of memory, which is the baseline to compare with.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        spatial: SpatialMemory,
+        *,
+        settings: Settings | None = None,
+        use_context: bool = True,
+        queue: DiscoveredContextQueue | None = None,
+        tried: TriedDirections | None = None,
+    ) -> None:
+        self.settings = settings or spatial.settings
+        self.vlm = VlmPlanner(backend, self.settings)
+        self.spatial = spatial
+        self.queue = queue or DiscoveredContextQueue(self.settings.discovered_context.max_records)
+        self.tried = tried or TriedDirections(self.settings.context)
+        self.use_context = use_context
+        self.last: Planned | None = None
+        self.last_context: dict[str, Any] | None = None
+
+    def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
+        """Ask once, by the discipline of section 11.3, and turn the plan into a heading."""
+        hint = self.spatial.avoid_hint()
+        self.tried.end(self.spatial.pose)
+        text = NO_CONTEXT
+        if self.use_context:
+            self.last_context = build_context(
+                self.spatial,
+                self.queue,
+                belief=situation.belief,
+                nodes=_nodes_by_id(situation.context.get("nodes", ())),
+                tried=self.tried.from_here(self.spatial.pose),
+                here=_pose(situation.context.get("here")),
+                settings=self.settings,
+            )
+            text = context_text(self.last_context)
+        prompt = planner_prompt(
+            situation.belief["goal_text"], text, _views(situation), settings=self.settings.context
+        )
+        pictures = [stitch(situation.images, settings=self.settings.panorama)] if situation.images else []
+        self.last = planned = self.vlm.plan(prompt, pictures)
+        plan = planned.plan
+        discovered = plan.discovered_context
+        self.queue.push(
+            goal_flag=plan.goal_flag,
+            goal_scene_type=discovered.goal_scene_type,
+            why=discovered.why,
+            avoid_hint=hint,
+        )
+        self.tried.begin(self.spatial.pose, angle=plan.angle, goal_scene_type=discovered.goal_scene_type)
+        decision = Decision.turn_to(
+            math.radians(plan.angle),
+            why=discovered.why,
+            source="fallback" if planned.fallback else "panorama",
+            goal_flag=plan.goal_flag,
+        )
+        call = PlannerCall(
+            backend=self.vlm.backend.name,
+            retries=max(0, len(planned.attempts) - 1),
+            errors=tuple(failure.message for failure in planned.failures),
+            output=plan.to_dict(),
+            fallback=planned.fallback,
+        )
+        return decision, call
+
+    def events(self, step_id: int) -> list[dict[str, Any]]:
+        """The last call as the event log writes it: that it was made, and why it fell back if it did."""
+        if self.last is None:
+            return []
+        made: list[dict[str, Any]] = [
+            {
+                "event": "planner_called",
+                "step_id": step_id,
+                "calls": self.vlm.calls,
+                "retries": len(self.last.failures),
+            }
+        ]
+        if self.last.fallback:
+            reason = self.last.failures[-1].reason
+            made.append(
+                {
+                    "event": "fallback",
+                    "step_id": step_id,
+                    "reason": reason,
+                    "message": self.last.failures[-1].message,
+                    "count": self.vlm.fallbacks[reason],
+                }
+            )
+        return made
+
+
+def view_to_dict(view: View) -> dict[str, Any]:
+    """A view in the plain values that a situation carries under ``views``."""
+    return {"angle": view.angle, "labels": [list(label) for label in view.labels], "free": view.free}
+
+
+def _views(situation: Situation) -> list[View]:
+    told: Sequence[Mapping[str, Any]] = situation.context.get("views", ())
+    if told:
+        return [
+            View(
+                float(view["angle"]),
+                tuple((str(label), float(score)) for label, score in view["labels"]),
+                view["free"],
+            )
+            for view in told
+        ]
+    return [View(float(angle)) for angle in view_angles(len(situation.images))] if situation.images else []
+
+
+def _nodes_by_id(nodes: Iterable[Any]) -> dict[int, NodeLike]:
+    return {node.node_id: node for node in nodes}
+
+
+def _pose(value: object) -> Pose2D | None:
+    return value if isinstance(value, Pose2D) else None

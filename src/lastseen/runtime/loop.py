@@ -1,0 +1,338 @@
+"""The search: look, retrieve, decide, check, act, log; one step after the other until the goal is reached.
+
+There is one loop. What differs between a rehearsal, a simulator and a robot is the ``World``; what differs between
+ways of deciding is the ``Planner``. The model proposes, this loop verifies: only perception makes anything visible
+or done, nothing moves to a node without a checked way, and candidates are tried in their order, once each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lastseen.belief import BeliefState, Candidate, NextAction, new_belief, validate_belief
+from lastseen.config import Settings
+from lastseen.errors import LastseenError
+from lastseen.memory.nodes.embedding import DeterministicEmbedder, Embedder
+from lastseen.memory.nodes.retrieval import retrieve_candidates
+from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
+from lastseen.memory.nodes.utils import tokenize
+from lastseen.planning.constraints import parse_constraint
+from lastseen.planning.decision import Decision, Planner, PlannerCall, Situation
+from lastseen.planning.hypothesis import RULES, HypothesisPlanner
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.planning.reachability import Map, Verdict, check_way
+from lastseen.runtime.attempts import Attempts
+from lastseen.runtime.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
+from lastseen.runtime.perceiving import perceive, unconfirmed
+from lastseen.runtime.rehearsal import RehearsalWorld
+from lastseen.runtime.step_log import StepLog
+from lastseen.runtime.step_record import one_line, planner_meta, retrieval_meta, step_record
+from lastseen.runtime.world import Moved, Sight, World
+from lastseen.vlm import open_backend
+
+__all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "rehearse"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """How a search ended; ``asked`` means that it waits for an answer to ``question``."""
+
+    status: Literal["found", "not_found", "asked"]
+    reason: str
+    steps: int
+    belief: BeliefState
+    question: str | None = None
+
+
+class SearchLoop:
+    """One search for one goal; call ``run``, or ``step`` until there is a ``result``."""
+
+    def __init__(
+        self,
+        goal_text: str,
+        *,
+        store: SemanticMemoryStore,
+        embedder: Embedder,
+        planner: Planner,
+        world: World,
+        ways: Map,
+        settings: Settings | None = None,
+        constraints: Iterable[str] = (),
+        log: StepLog | None = None,
+    ) -> None:
+        self.store, self.embedder = store, embedder
+        self.planner, self.world, self.ways = planner, world, ways
+        self.settings = settings or Settings()
+        self.log = log or StepLog()
+        self.belief = new_belief(goal_text)
+        self.belief["active_constraints"] = [parse_constraint(text).text for text in constraints]
+        self.attempts = Attempts()
+        self.steps = 0
+        self.calls = 0
+        self.result: SearchResult | None = None
+        self._decision: Decision | None = None
+        self._rules = HypothesisPlanner(None, self.settings)
+
+    def run(self, max_steps: int | None = None) -> SearchResult:
+        """Search until the goal is reached, nothing is left to try, a question comes up, or the steps are spent."""
+        limit = self.settings.search.max_steps if max_steps is None else max_steps
+        while self.result is None and self.steps < limit:
+            self.step()
+        return self.result or SearchResult(
+            "not_found", f"not found within {self.steps} steps", self.steps, self.belief
+        )
+
+    def step(self) -> dict[str, Any]:
+        """One step; returns its log record."""
+        belief, threshold = self.belief, self.settings.retrieval.score_threshold
+        sight = self.world.look(belief["goal_text"])
+        belief_before = json.loads(json.dumps(belief))
+
+        # === Memory retrieval step ===
+        tokens = tokenize(belief["goal_text"])
+        retrieval_ran = len(tokens) > 0
+        candidates: list[Candidate] = []
+        if retrieval_ran:
+            candidates = retrieve_candidates(
+                belief["goal_text"], self.store, self.embedder, k=self.settings.retrieval.k
+            )
+        apply_memory_retrieval(belief, candidates, threshold)
+
+        perceive(belief, sight, step=self.steps, settings=self.settings.search)
+        if sight.idle and sight.node_id is not None and belief["visible_streak"] == 0:
+            self.attempts.looked_from(sight.node_id)
+        decision, call, verdict = self._decide(sight, belief_before)
+        moved = self._act(decision)
+        record = step_record(
+            self.steps,
+            sight=sight,
+            before=belief_before,
+            belief=belief,
+            decision=decision,
+            moved=moved,
+            meta={
+                **retrieval_meta(candidates, ran=retrieval_ran, threshold=threshold),
+                **planner_meta(call, verdict),
+                "tried": sorted(self.attempts.tried),
+            },
+        )
+        validate_belief(belief)
+        self.log.write(record)
+        self.steps += 1
+        return record
+
+    def _decide(
+        self, sight: Sight, before: BeliefState
+    ) -> tuple[Decision | None, PlannerCall | None, Verdict | None]:
+        """The decision to act on now: the one still being followed, or a new one; None to look once more."""
+        belief = self.belief
+        if unconfirmed(belief, self.settings.search):
+            belief["next_action"] = "rotate"
+            return None, None, None
+        just_seen = belief["target_status"] == "visible" != before["target_status"]
+        if self._decision is not None and not sight.idle and not just_seen:
+            return self._decision, None, None
+        decision, call = self._planner().decide(
+            Situation(
+                step=self.steps,
+                belief=json.loads(json.dumps(belief)),
+                images=sight.images,
+                context={**sight.context, "nodes": self.store.nodes, "tried": sorted(self.attempts.tried)},
+            )
+        )
+        self.calls += 1
+        if call.hypothesis is not None:
+            belief["last_hypothesis"] = call.hypothesis
+        belief["next_action"] = _action_of(decision, call, belief)
+        verdict = self._check(decision, call)
+        belief["rejection_reason"] = verdict.reason
+        if verdict.reason is not None:
+            decision = self._instead(decision, verdict.reason)
+        if decision.stop:
+            self._end(decision, call)
+        self._decision = decision
+        return decision, call, verdict
+
+    def _planner(self) -> Planner:
+        """The planner, unless the goal is reached or the calls are used up: then the rule, which asks no model."""
+        spent = self.calls >= self.settings.planner.max_calls
+        return self._rules if spent or self.belief["target_status"] == "done" else self.planner
+
+    def _check(self, decision: Decision, call: PlannerCall) -> Verdict:
+        """Judge a proposal: a stop before its time, a node once more, or a way that is not there is refused."""
+        belief = self.belief
+        if decision.stop and belief["next_action"] == "stop" and belief["target_status"] != "done":
+            left = self.attempts.left(belief)
+            if belief["target_status"] == "visible":
+                return Verdict(False, "stop: the goal is in view and not yet reached")
+            if left:
+                return Verdict(False, f"stop: node {left[0]} has not been tried")
+        if decision.node_id is None:
+            return Verdict(True)
+        if decision.node_id in self.attempts.tried:
+            return Verdict(False, f"node {decision.node_id}: tried already")
+        proposed = () if call.hypothesis is None else call.hypothesis.get("constraints", ())
+        return self._way_to(decision.node_id, proposed)
+
+    def _way_to(self, node_id: int, proposed: Iterable[str] = ()) -> Verdict:
+        return check_way(
+            self.ways,
+            start=self.belief["current_node_id"],
+            goal=node_id,
+            active_constraints=self.belief["active_constraints"],
+            proposed_constraints=proposed,
+        )
+
+    def _instead(self, refused: Decision, reason: str) -> Decision:
+        """In place of a refused proposal: what is in view, the next candidate with a way to it, or explore."""
+        belief, attempts = self.belief, self.attempts
+        why = f"instead of: {reason}"
+        if belief["target_status"] == "visible":
+            belief["next_action"] = "approach"
+            return Decision.turn_to(0.0, why=why, source="fallback", goal_flag=True)
+        if belief["current_node_id"] is not None:
+            if refused.node_id is not None and not self._way_to(refused.node_id).reachable:
+                attempts.block(refused.node_id)
+            for node_id in attempts.left(belief):
+                if self._way_to(node_id).reachable:
+                    belief["next_action"] = "goto_node"
+                    return Decision.go_to(node_id, why=why, source="fallback")
+                attempts.block(node_id)
+        attempts.failures += 1
+        return self._explore_or_stop(why)
+
+    def _explore_or_stop(self, why: str) -> Decision:
+        if self.attempts.failures < self.settings.search.max_failures:
+            self.belief["next_action"] = "explore"
+            return Decision.turn_to(0.0, why=why, source="fallback")
+        self.belief["next_action"] = "stop"
+        if self.attempts.all_blocked(self.belief):
+            self.belief["target_status"] = "unreachable"
+        return Decision.halt(why=f"{self.attempts.failures} failures in a row; {why}", source="fallback")
+
+    def _act(self, decision: Decision | None) -> Moved:
+        if decision is None:
+            return self.world.confirm()
+        if decision.stop:
+            return Moved(action="stop")
+        moved = self.world.follow(decision)
+        if moved.failed is None:
+            if self.belief["rejection_reason"] is None:
+                self.attempts.failures = 0
+            return moved
+        self.belief["rejection_reason"] = moved.failed
+        self.attempts.failures += 1
+        if decision.node_id is not None:
+            self.attempts.block(decision.node_id)
+        self._decision = None
+        if self.attempts.failures >= self.settings.search.max_failures:
+            self._end(self._explore_or_stop(moved.failed), None)
+        return moved
+
+    def _end(self, decision: Decision, call: PlannerCall | None) -> None:
+        belief = self.belief
+        hypothesis = None if call is None else call.hypothesis
+        if belief["target_status"] == "done":
+            self.result = SearchResult("found", "seen, approached and within reach", self.steps + 1, belief)
+        elif belief["next_action"] == "ask_clarification" and hypothesis is not None:
+            question = hypothesis.get("clarification_question")
+            self.result = SearchResult("asked", "a question comes first", self.steps + 1, belief, question)
+        else:
+            self.result = SearchResult("not_found", decision.why, self.steps + 1, belief)
+
+
+def _action_of(decision: Decision, call: PlannerCall, belief: BeliefState) -> NextAction:
+    """The belief's word for a decision; a hypothesis brings its own."""
+    if call.hypothesis is not None:
+        return call.hypothesis["action"]
+    if decision.stop:
+        return "stop"
+    if decision.node_id is not None:
+        return "goto_node"
+    if decision.turn_only:
+        return "rotate"
+    return "approach" if decision.goal_flag and belief["target_status"] == "visible" else "explore"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Rehearse a search over a nodes file, or run the self-check: ``python -m lastseen.runtime.loop --help``."""
+    options = _parser().parse_args(arguments)
+    if options.self_check:
+        from lastseen.runtime.self_check import print_self_check
+
+        return print_self_check()
+    try:
+        result = rehearse(
+            options.goal,
+            steps=options.steps,
+            seed=options.seed,
+            memory=options.memory,
+            backend=options.backend,
+            constraints=options.constraint,
+            log=options.log,
+            tell=print,
+        )
+    except LastseenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"{result.status} after {result.steps} steps: {result.question or result.reason}")
+    return 0
+
+
+def rehearse(
+    goal: str,
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    memory: str | Path | None = None,
+    backend: str = RULES,
+    constraints: Iterable[str] = (),
+    log: str | Path | None = None,
+    settings: Settings | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> SearchResult:
+    """Search in a world that is what the nodes say; ``tell`` gets one line per step."""
+    settings = settings or Settings()
+    # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
+    store = seed_demo_store() if memory is None else SemanticMemoryStore.load_json(memory)
+    graph = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
+    model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)
+    with StepLog(log) as step_log:
+        search = SearchLoop(
+            goal,
+            store=store,
+            embedder=DeterministicEmbedder(settings.retrieval.embedder_dim),
+            planner=HypothesisPlanner(model, settings),
+            world=RehearsalWorld(graph, seed=seed),
+            ways=graph,
+            settings=settings,
+            constraints=constraints,
+            log=step_log,
+        )
+        limit = settings.search.max_steps if steps is None else steps
+        while search.result is None and search.steps < limit:
+            tell(one_line(search.step()))
+        return search.run(limit)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lastseen.runtime.loop", description=main.__doc__)
+    parser.add_argument("goal", nargs="?", default="red mug", help="what to look for (default: %(default)s)")
+    parser.add_argument("--self-check", action="store_true", help="check every invariant and exit, 1 on failure")
+    parser.add_argument("--steps", type=int, help="stop after this many steps")
+    parser.add_argument("--seed", type=int, default=0, help="chooses the start and the mock's answers")
+    parser.add_argument("--memory", metavar="FILE", help="a nodes file (default: a demo flat)")
+    parser.add_argument("--backend", default=RULES, help="a lastseen.vlm backend; default: %(default)s, no model")
+    parser.add_argument("--constraint", action="append", default=[], help="such as 'avoid: kitchen'; repeatable")
+    parser.add_argument("--log", metavar="FILE", help="write the step log here, one JSON object per line")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""A world that is exactly what memory says it is: a search is rehearsed in it before a robot walks.
+
+Every node shows the things in its text, and nothing has moved since. It needs no simulator, so that the loop, its
+planners and their prompts can be tried on any nodes file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from lastseen.memory.nodes.utils import tokenize
+from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.pose2d import wrap_angle
+from lastseen.runtime.world import Moved, Sight
+
+FIRST_SEEN_AT = 3.0
+"""Metres at which a thing comes into view: across a room."""
+APPROACH_STEP = 1.0
+"""Metres that one approach brings the robot nearer."""
+
+
+class RehearsalWorld:
+    """Walks the graph of nodes; starts at a node chosen by the seed, or nowhere when there are none."""
+
+    def __init__(self, graph: NodeGraph, *, seed: int = 0, start: int | None = None) -> None:
+        self.graph = graph
+        ids = sorted(graph.nodes)
+        self.at: int | None = start if start is not None or not ids else random.Random(seed).choice(ids)
+        self._stamp = 0.0
+        self._distance = FIRST_SEEN_AT
+        self._way: list[int] = []
+        self._visits: Counter[int] = Counter([] if self.at is None else [self.at])
+        self._reachable: set[int] = set() if self.at is None else graph.reachable_from(self.at)
+
+    def look(self, goal_text: str) -> Sight:
+        """The goal is visible where a node holds all its words."""
+        words = set(tokenize(goal_text))
+        here = None if self.at is None else self.graph.nodes[self.at]
+        visible = here is not None and bool(words) and words <= set(tokenize(here.text))
+        return Sight(
+            stamp=self._stamp,
+            visible=visible,
+            distance=self._distance if visible else None,
+            node_id=self.at,
+            idle=not self._way,
+            log={} if here is None else {"pose": [here.pose.x, here.pose.y, here.pose.yaw]},
+        )
+
+    def follow(self, decision: Decision) -> Moved:
+        """One node along the way, one step nearer to what is in view, or on to the neighbour least visited."""
+        self._stamp += 1.0
+        if decision.node_id is not None:
+            return self._walk_to(decision.node_id)
+        self._way = []
+        if decision.turn_only or decision.stop:
+            return Moved(action="stop" if decision.stop else "turn")
+        if decision.goal_flag:
+            self._distance = max(0.0, self._distance - APPROACH_STEP)
+            return Moved(action="approach")
+        return self._explore(decision.heading or 0.0)
+
+    def confirm(self) -> Moved:
+        """Stand and look."""
+        self._stamp += 1.0
+        return Moved(action="look")
+
+    def _walk_to(self, goal: int) -> Moved:
+        path = None if self.at is None else self.graph.shortest_path(self.at, goal)
+        if path is None:
+            self._way = []
+            return Moved(action="none", failed=f"node {goal}: no way there")
+        self._way = list(path.nodes[1:])
+        if self._way:
+            self._arrive(self._way.pop(0))
+        return Moved(action="walk")
+
+    def _explore(self, heading: float) -> Moved:
+        if self.at is None or not self.graph.neighbors(self.at):
+            return Moved(action="none", failed="there is nowhere to go")
+        if self._reachable <= set(self._visits):
+            return Moved(action="none", failed="every node in reach has been visited")
+        pose = self.graph.nodes[self.at].pose
+
+        def order(node_id: int) -> tuple[int, float, int]:
+            off = wrap_angle(pose.bearing_to(self.graph.nodes[node_id].pose) - heading)
+            return self._visits[node_id], abs(off), node_id
+
+        self._arrive(min(self.graph.neighbors(self.at), key=order))
+        return Moved(action="explore")
+
+    def _arrive(self, node_id: int) -> None:
+        self.at = node_id
+        self._visits[node_id] += 1
+        self._distance = FIRST_SEEN_AT

@@ -1,0 +1,78 @@
+"""What one step leaves in the log: the belief before and after, the decision, and how it came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from lastseen.belief import BeliefState, Candidate
+from lastseen.planning.decision import Decision, PlannerCall
+from lastseen.planning.quoting import clean
+from lastseen.planning.reachability import Verdict
+from lastseen.runtime.world import Moved, Sight
+
+LOGGED_CANDIDATES = 5
+"""The document's k: a log line holds no more, however many the search keeps."""
+
+
+def retrieval_meta(candidates: list[Candidate], *, ran: bool, threshold: float) -> dict[str, Any]:
+    """What retrieval found: ids and scores only, never the nodes themselves."""
+    return {
+        "retrieval_ran": ran,
+        "retrieval_topk": [
+            {"node_id": found["node_id"], "score": found["score"]} for found in candidates[:LOGGED_CANDIDATES]
+        ],
+        "retrieval_best_score": candidates[0]["score"] if candidates else None,
+        "retrieval_threshold_pass": bool(candidates) and candidates[0]["score"] >= threshold,
+    }
+
+
+def planner_meta(call: PlannerCall | None, verdict: Verdict | None) -> dict[str, Any]:
+    """How the decision came about; all empty in a step without one."""
+    return {
+        "planner_called": call is not None,
+        "backend": None if call is None else call.backend,
+        "retries": 0 if call is None else call.retries,
+        "errors": [] if call is None else list(call.errors),
+        "fallback": call is not None and call.fallback,
+        "output": None if call is None or call.output is None else dict(call.output),
+        "rejected": None if verdict is None else verdict.reason,
+        "constraints_unchecked": [] if verdict is None else list(verdict.unchecked),
+    }
+
+
+def step_record(
+    step: int,
+    *,
+    sight: Sight,
+    before: BeliefState,
+    belief: BeliefState,
+    decision: Decision | None,
+    moved: Moved,
+    meta: dict[str, Any],
+) -> dict[str, Any]:
+    """The record as it is logged, holding copies of everything that will still change."""
+    return {
+        "step": step,
+        "stamp": sight.stamp,
+        "sight": {"visible": sight.visible, "distance": sight.distance, **sight.log},
+        "belief_before": before,
+        "belief": json.loads(json.dumps(belief)),
+        "decision": None if decision is None else asdict(decision),
+        "action": moved.action,
+        "move_failed": moved.failed,
+        "meta": meta,
+    }
+
+
+def one_line(record: Mapping[str, Any]) -> str:
+    """A step for people to read."""
+    belief = record["belief"]
+    aim = record["decision"] or {"why": "look again", "node_id": None}
+    target = "" if aim["node_id"] is None else f" -> node {aim['node_id']}"
+    return (
+        f"step {record['step']}: at node {belief['current_node_id']}, {belief['target_status']}, "
+        f"{belief['next_action']}{target} ({clean(aim['why'], limit=100)})"
+    )

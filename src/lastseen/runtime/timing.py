@@ -1,0 +1,75 @@
+"""What the clock and the meter said: latency, tokens and cost of every model call, apart from the run's log.
+
+Two runs with equal logs may differ here, and only here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from lastseen.config.seeking import Planner
+from lastseen.planning.asking import Attempt
+
+CallKind = Literal["planner", "scene"]
+_MILLION = 1e6
+
+
+class TimingLog:
+    """One line per call, and one for the episode when it is closed; without a path it only adds up."""
+
+    def __init__(self, path: str | Path | None = None, *, settings: Planner | None = None) -> None:
+        self.settings = settings or Planner()
+        self.calls: Counter[str] = Counter()
+        self.seconds = 0.0
+        self.prompt_tokens = 0
+        self.output_tokens = 0
+        self._file: TextIO | None = None
+        if path is not None:
+            self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed by close()
+
+    def call(self, step_id: int, kind: CallKind, attempts: Sequence[Attempt]) -> None:
+        """Note every attempt of one decision or analysis."""
+        for attempt in attempts:
+            self.calls[kind] += 1
+            self.seconds += attempt.seconds
+            line: dict[str, Any] = {"step_id": step_id, "kind": kind, "seconds": round(attempt.seconds, 6)}
+            if attempt.usage is not None:
+                self.prompt_tokens += attempt.usage.prompt_tokens
+                self.output_tokens += attempt.usage.output_tokens
+                line |= {
+                    "prompt_tokens": attempt.usage.prompt_tokens,
+                    "output_tokens": attempt.usage.output_tokens,
+                    "cost_usd": self._cost(attempt.usage.prompt_tokens, attempt.usage.output_tokens),
+                }
+            self._write(line)
+
+    def episode(self) -> dict[str, Any]:
+        """The sums so far."""
+        return {
+            "kind": "episode",
+            "calls": dict(sorted(self.calls.items())),
+            "seconds": round(self.seconds, 6),
+            "prompt_tokens": self.prompt_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self._cost(self.prompt_tokens, self.output_tokens),
+        }
+
+    def close(self) -> None:
+        """Write the sums and close the file; may be called twice."""
+        if self._file is not None:
+            self._write(self.episode())
+            self._file.close()
+            self._file = None
+
+    def _cost(self, prompt_tokens: int, output_tokens: int) -> float:
+        dollars = prompt_tokens * self.settings.input_price + output_tokens * self.settings.output_price
+        return round(dollars / _MILLION, 8)
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()

@@ -1,0 +1,32 @@
+"""The part of a house that does not move: rooms, walls, doors and windows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lastseen.config.homes import Homes
+from lastseen.sim.floorplan.doors import openings_for
+from lastseen.sim.floorplan.layout import lay_out
+from lastseen.sim.floorplan.plan import Constraint, FloorPlan, Opening, OpeningKind, Wall
+from lastseen.sim.floorplan.program import ROOM_SIZES, room_types
+from lastseen.sim.floorplan.walls import structure_mesh, wall_boxes, walls_between
+
+__all__ = [
+    "ROOM_SIZES",
+    "Constraint",
+    "FloorPlan",
+    "Opening",
+    "OpeningKind",
+    "Wall",
+    "draw_plan",
+    "structure_mesh",
+    "wall_boxes",
+]
+
+
+def draw_plan(rooms: int, rng: np.random.Generator, *, settings: Homes) -> FloorPlan:
+    """A connected floor plan with this many rooms, or ``Constraint``."""
+    placed = lay_out(room_types(rooms, rng), rng, scale=settings.room_scale)
+    walls = walls_between(placed)
+    openings = openings_for(placed, walls, rng, settings)
+    return FloorPlan(placed, walls, openings, settings.wall_thickness, settings.wall_height)

@@ -1,0 +1,157 @@
+"""How imperfect the simulated senses are: four levels, every figure with the reason why it resembles real hardware.
+
+``perfect`` is geometry itself and tests logic; ``typical`` is what a home robot has; ``bad`` is what breaks systems.
+
+| figure | good | typical | bad | where it comes from |
+|---|---|---|---|---|
+| depth sigma at 1 m | 1 mm | 2.5 mm | 6 mm | structured light and stereo: error grows with range squared, 2 to 3 mm at 1 m and about 1 cm at 2 m for the common cameras; time of flight is better, cheap stereo worse |
+| depth range | 0.1 to 10 m | 0.25 to 6 m | 0.4 to 4.5 m | the working ranges on data sheets of laser scanners in phones, of indoor stereo, of the first depth cameras |
+| depth lost at edges, at grazing angles, at random | 30 %, beyond 84 deg, 0.2 % | 65 %, beyond 80 deg, 1 % | 90 %, beyond 75 deg, 5 % | the projector's shadow beside every edge; too little light returns from a slanted surface; dark and shiny spots |
+| flying pixels at edges | 2 % | 10 % | 20 % | one pixel sees two surfaces and reports a distance between them |
+| pose | 1 cm, 0.3 deg | 3 cm, 1 deg | 8 cm, 3 deg | motion capture or a good lidar map; visual SLAM at home; odometry with few features |
+| drift per metre | 0.2 %, 0.05 deg | 1 %, 0.25 deg | 3 %, 0.8 deg | lidar, visual-inertial and wheel odometry without loop closure |
+| actuation | 1 %, 0.3 deg | 4 %, 1 deg | 10 %, 3 deg | standard deviation of a 0.25 m step and a 30 degree turn of small wheeled robots on hard floor and carpet |
+| detector: largest recall | 0.99 | 0.95 | 0.80 | large, near, unoccluded things: strong open-vocabulary detectors miss a few in a hundred |
+| detector: half recall at | 9 px, 10 m, 10 % visible | 16 px, 7 m, 25 % | 26 px, 5 m, 45 % | side of the thing in a 640 pixel wide image; detectors lose half of the things under 32 px on common benchmarks, and occluded ones first |
+| false positives per frame | 0.02 | 0.1 | 0.5 | above the usual score thresholds |
+| label confusion | 2 % | 8 % | 20 % | mug for cup, sofa for chair; seldom far classes |
+| box jitter, mask jitter | 1 %, 0.5 px | 4 %, 1 px | 10 %, 2 px | of the box's side; IoU of about 0.95, 0.85 and 0.7 with the truth |
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lastseen.errors import InvalidValue
+
+
+class Level(StrEnum):
+    """How good the senses are."""
+
+    PERFECT = "perfect"
+    GOOD = "good"
+    TYPICAL = "typical"
+    BAD = "bad"
+
+    @classmethod
+    def of(cls, name: str) -> Level:
+        """The level of this name, or an error that lists them."""
+        try:
+            return cls(name)
+        except ValueError:
+            choices = ", ".join(cls)
+            raise InvalidValue("level", name, "is not a level", remedy=f"choose one of {choices}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthFigures:
+    """How a depth camera errs; ``grazing`` is the angle in degrees between the line of sight and the normal."""
+
+    sigma: float
+    nearest: float
+    farthest: float
+    lost_edges: float
+    grazing: float
+    lost: float
+    flying: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionFigures:
+    """How poses and motions err: metres and degrees, per metre for drift, shares of the motion for actuation."""
+
+    position: float
+    rotation: float
+    drift: float
+    drift_rotation: float
+    forward: float
+    turn: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorFigures:
+    """How a detector errs; sizes are sides in pixels of an image 640 pixels wide."""
+
+    recall: float
+    half_size: float
+    half_range: float
+    half_visible: float
+    false_positives: float
+    confusion: float
+    box_jitter: float
+    mask_jitter: float
+    score_noise: float
+    min_pixels: int
+
+
+DEPTH = {
+    Level.GOOD: DepthFigures(
+        sigma=0.001, nearest=0.1, farthest=10.0, lost_edges=0.30, grazing=84.0, lost=0.002, flying=0.02
+    ),
+    Level.TYPICAL: DepthFigures(
+        sigma=0.0025, nearest=0.25, farthest=6.0, lost_edges=0.65, grazing=80.0, lost=0.01, flying=0.10
+    ),
+    Level.BAD: DepthFigures(
+        sigma=0.006, nearest=0.4, farthest=4.5, lost_edges=0.90, grazing=75.0, lost=0.05, flying=0.20
+    ),
+}
+MOTION = {
+    Level.GOOD: MotionFigures(
+        position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3
+    ),
+    Level.TYPICAL: MotionFigures(
+        position=0.03, rotation=1.0, drift=0.01, drift_rotation=0.25, forward=0.04, turn=1.0
+    ),
+    Level.BAD: MotionFigures(position=0.08, rotation=3.0, drift=0.03, drift_rotation=0.8, forward=0.10, turn=3.0),
+}
+DETECTOR = {
+    Level.PERFECT: DetectorFigures(
+        recall=1.0,
+        half_size=0.0,
+        half_range=float("inf"),
+        half_visible=0.0,
+        false_positives=0.0,
+        confusion=0.0,
+        box_jitter=0.0,
+        mask_jitter=0.0,
+        score_noise=0.0,
+        min_pixels=12,
+    ),
+    Level.GOOD: DetectorFigures(
+        recall=0.99,
+        half_size=9.0,
+        half_range=10.0,
+        half_visible=0.10,
+        false_positives=0.02,
+        confusion=0.02,
+        box_jitter=0.01,
+        mask_jitter=0.5,
+        score_noise=0.03,
+        min_pixels=8,
+    ),
+    Level.TYPICAL: DetectorFigures(
+        recall=0.95,
+        half_size=16.0,
+        half_range=7.0,
+        half_visible=0.25,
+        false_positives=0.10,
+        confusion=0.08,
+        box_jitter=0.04,
+        mask_jitter=1.0,
+        score_noise=0.08,
+        min_pixels=8,
+    ),
+    Level.BAD: DetectorFigures(
+        recall=0.80,
+        half_size=26.0,
+        half_range=5.0,
+        half_visible=0.45,
+        false_positives=0.5,
+        confusion=0.20,
+        box_jitter=0.10,
+        mask_jitter=2.0,
+        score_noise=0.15,
+        min_pixels=8,
+    ),
+}

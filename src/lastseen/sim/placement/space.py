@@ -1,0 +1,175 @@
+"""What is taken in a room, and whether one can still walk through it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from lastseen.config.homes import Homes
+from lastseen.sim.floorplan import FloorPlan, Opening, Wall
+from lastseen.sim.home import Room
+
+Boxes = NDArray[np.float64]
+
+TOUCH = 1e-3
+"""Metres that two boxes may overlap and still count as touching: rounding, not penetration."""
+CELL = 0.05
+DOOR_DEPTH = 0.75
+"""Metres kept free before and behind a doorway."""
+UNDERFOOT = 0.03
+"""Metres: lower than this is walked over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One wall as seen from inside a room: a line with the direction into the room."""
+
+    wall: Wall
+    index: int
+    start: float
+    end: float
+    face: float
+    inward: int
+    """+1 when the room lies at larger coordinates than the wall."""
+
+    @property
+    def yaw(self) -> float:
+        """The direction a thing looks that stands with its back to this wall."""
+        if self.wall.along == "x":
+            return math.pi / 2 if self.inward > 0 else -math.pi / 2
+        return 0.0 if self.inward > 0 else math.pi
+
+    def point(self, along: float, out: float) -> tuple[float, float]:
+        """The floor point at a place along the wall and a distance out of it."""
+        across = self.face + self.inward * out
+        return (along, across) if self.wall.along == "x" else (across, along)
+
+
+@dataclass
+class Space:
+    """The boxes in one room, the doorways to keep free, and the test for walking."""
+
+    plan: FloorPlan
+    room: Room
+    settings: Homes
+    walls: Boxes
+    taken: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
+    kept_free: Boxes = field(init=False)
+    fronts: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
+    worktop_fronts: Boxes = field(default_factory=lambda: np.empty((0, 2, 3)))
+    """Fronts that another part of the same kitchen may close: the dead corner of an L."""
+    sides: list[Side] = field(init=False)
+    doors: list[tuple[float, float]] = field(init=False)
+    windows: list[tuple[int, Opening]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        half = self.plan.wall_thickness / 2
+        self.sides, self.doors, self.windows, zones = [], [], [], []
+        for index, wall in self.plan.walls_of(self.room.id):
+            inward = 1 if wall.high == self.room.id else -1
+            side = Side(wall, index, wall.start + half, wall.end - half, wall.at + inward * half, inward)
+            self.sides.append(side)
+            for opening in self.plan.openings_in(index):
+                if opening.sill > 0.0:
+                    self.windows.append((index, opening))
+                    continue
+                corners = [side.point(opening.start - 0.03, -0.02), side.point(opening.end + 0.03, DOOR_DEPTH)]
+                zones.append(_box(corners, 0.0, 2.2))
+                if opening.walkable:
+                    self.doors.append(side.point(opening.middle, 0.4))
+        self.kept_free = np.array(zones).reshape(-1, 2, 3)
+        x0, y0, x1, y1 = self.bounds
+        near = (self.walls[:, 1, 0] > x0 - 0.5) & (self.walls[:, 0, 0] < x1 + 0.5)
+        near &= (self.walls[:, 1, 1] > y0 - 0.5) & (self.walls[:, 0, 1] < y1 + 0.5)
+        self.walls = self.walls[near]
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """The rectangle about the room."""
+        parts = np.array(self.room.rectangles)
+        low, high = parts[:, :2].min(axis=0), parts[:, 2:].max(axis=0)
+        return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+    def is_free(self, parts: Boxes, *, on_floor: bool, before_others: bool = True, in_run: bool = False) -> bool:
+        """Whether these boxes lie in the room and meet no wall and no thing.
+
+        On the floor they also keep out of doorways and, unless they belong ``before_others``, out of the space in
+        front of furniture; those ``in_run`` may close off a worktop's corner.
+        """
+        middle = (parts[:, 0].min(axis=0) + parts[:, 1].max(axis=0)) / 2
+        if not self.room.contains(float(middle[0]), float(middle[1])):
+            return False
+        if overlaps(parts, self.walls) or overlaps(parts, self.taken):
+            return False
+        if on_floor and overlaps(parts, self.kept_free):
+            return False
+        if before_others:
+            return True
+        return not overlaps(parts, self.fronts) and (in_run or not overlaps(parts, self.worktop_fronts))
+
+    def blocks_window(self, parts: Boxes, side: Side) -> bool:
+        """Whether something tall would stand before a window of this wall."""
+        axis = 0 if side.wall.along == "x" else 1
+        start, end = parts[:, 0, axis].min(), parts[:, 1, axis].max()
+        # a tap or the top of a back may show
+        top = parts[:, 1, 2].max() - 0.1
+        return any(
+            index == side.index and top > max(opening.sill, 1.0) and start < opening.end and end > opening.start
+            for index, opening in self.windows
+        )
+
+    def take(self, parts: Boxes) -> None:
+        """Remember that these boxes are occupied."""
+        self.taken = np.concatenate([self.taken, parts])
+
+    def stays_walkable(self, parts: Boxes | None = None) -> bool:
+        """Whether, with these boxes added, all doors and most of the open floor hang together."""
+        x0, y0, x1, y1 = self.bounds
+        shape = (math.ceil((x1 - x0) / CELL), math.ceil((y1 - y0) / CELL))
+        free = np.zeros(shape, dtype=bool)
+        for a, b, c, d in self.room.rectangles:
+            free[_span(a, c, x0, shape[0]), _span(b, d, y0, shape[1])] = True
+        boxes = self.taken if parts is None else np.concatenate([self.taken, parts])
+        low = boxes[(boxes[:, 0, 2] < 1.8) & (boxes[:, 1, 2] > UNDERFOOT)]
+        for box in np.concatenate([self.walls[self.walls[:, 0, 2] < 1.8], low]):
+            columns = _span(box[0, 0], box[1, 0], x0, shape[0])
+            free[columns, _span(box[0, 1], box[1, 1], y0, shape[1])] = False
+        padded = np.pad(free, 1)
+        roomy = (ndimage.distance_transform_edt(padded) * CELL >= self.settings.walk_width / 2)[1:-1, 1:-1]
+        labels, count = ndimage.label(roomy)
+        if count == 0:
+            return False
+        reached = {
+            int(labels[min(int((x - x0) / CELL), shape[0] - 1), min(int((y - y0) / CELL), shape[1] - 1)])
+            for x, y in self.doors
+        }
+        if len(reached) > 1 or 0 in reached:
+            return False
+        main = next(iter(reached), 1)
+        share = (labels == main).sum() / roomy.sum()
+        return bool(share >= self.settings.reachable_share)
+
+
+def overlaps(parts: Boxes, others: Boxes) -> bool:
+    """Whether any of these boxes meets any of those by more than a touch."""
+    if not len(others) or not len(parts):
+        return False
+    low = np.maximum(parts[:, None, 0], others[None, :, 0])
+    high = np.minimum(parts[:, None, 1], others[None, :, 1])
+    return bool((high - low > TOUCH).all(axis=-1).any())
+
+
+def _box(corners: list[tuple[float, float]], low: float, high: float) -> Boxes:
+    plane = np.array(corners)
+    return np.array([[*plane.min(axis=0), low], [*plane.max(axis=0), high]])
+
+
+def _span(low: float, high: float, origin: float, size: int) -> slice:
+    """The cells that an interval touches."""
+    first = math.floor((low - origin) / CELL + 1e-6)
+    last = math.ceil((high - origin) / CELL - 1e-6)
+    return slice(max(first, 0), min(max(last, 0), size))

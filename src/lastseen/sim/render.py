@@ -1,0 +1,168 @@
+"""Pictures of a home by ray casting: colour, metric depth and instance ids, with no GPU and no GL.
+
+The cost beyond the ray cast itself is kept to a few lookups per pixel: light is worked out per face and frame (the
+angle to a flat face follows from the camera's distance to its plane), textures are one indexed read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.sim import Light
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.sim.camera import camera_pose, camera_rays
+from lastseen.sim.home import Home
+from lastseen.sim.scene import NO_HIT, Scene
+from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
+
+PANORAMA_VIEWS = 12
+SKY = (200, 214, 228)
+_SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
+_UNDERSIDE = 0.12
+_LIGHT = Light()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """One rendered image: ``depth`` in metres along z, NaN where nothing; ``ids`` 0 for structure and nothing."""
+
+    rgb: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    ids: NDArray[np.int32]
+
+
+class Renderer:
+    """Draws one home; ``changed`` gives the renderer of an edited home and bakes only what was edited.
+
+    >>> Renderer(home).render(T_world_camera, intrinsics).depth.shape  # doctest: +SKIP
+    (192, 256)
+    """
+
+    scene: Scene
+    _stack: TextureStack
+
+    def __init__(self, home: Home, *, light: Light = _LIGHT, previous: Renderer | None = None) -> None:
+        self.home = home
+        self.light = light
+        self.scene = Scene(home, previous=None if previous is None else previous.scene)
+        same_textures = previous is not None and previous.home.textures is home.textures
+        self._stack = previous._stack if previous is not None and same_textures else TextureStack(home.textures)
+        surface = self.scene.surface
+        # one row more than faces: the index -1 of a ray that hit nothing reads the sky from it
+        self._ids = np.append(surface.ids, np.int32(0))
+        self._planes = np.append(surface.planes, np.zeros((1, 4), dtype=np.float32), axis=0)
+        self._texels = np.zeros((len(surface.faces) + 1, 8), dtype=np.float32)
+        self._texels[:-1, :7] = surface.texels
+        self._texels.view(np.int32)[:-1, 7] = surface.textures
+        self._paint = np.zeros((len(surface.faces) + 1, 8), dtype=np.float32)
+        self._paint[:-1, :3] = surface.colors
+        self._paint[:-1, 3:5] = _two_sided_light(surface.planes[:, :3], light)
+        self._paint[-1, :4] = [*(value / 255.0 for value in SKY), 1.0]
+
+    def changed(self, home: Home) -> Renderer:
+        """The renderer of an edited home; surfaces of things that did not change are not computed again."""
+        return Renderer(home, light=self.light, previous=self)
+
+    def render(self, T_world_camera: Pose3D, intrinsics: Intrinsics) -> View:
+        """What a camera at this pose sees."""
+        rays, lengths = camera_rays(intrinsics)
+        directions = rays @ np.ascontiguousarray(T_world_camera.rotation.T, dtype=np.float32)
+        origins = np.empty_like(directions)
+        for axis in range(3):
+            origins[:, axis] = T_world_camera.translation[axis]
+        hits = self.scene.cast(origins, directions)
+        face, depth = hits["primID"].astype(np.intp), hits["tfar"]
+        # the angle to a flat face: the camera's distance from its plane over its distance from the hit
+        cosine = self._planes.take(face, axis=0) @ np.append(T_world_camera.translation, 1.0).astype(np.float32)
+        cosine /= depth
+        cosine /= lengths
+        paint = self._paint.take(face, axis=0)
+        light = np.sign(cosine)
+        light *= paint[:, 4]
+        light += paint[:, 3]
+        np.abs(cosine, out=cosine)
+        light += np.float32(self.light.headlight) * cosine
+        texel = self._lookup(
+            face, hits["u"], hits["v"], depth=depth, cosine=cosine, pixel_angle=1.0 / intrinsics.fx
+        )
+        rgb = np.empty((len(face), 3), dtype=np.uint8)
+        for channel in range(3):
+            shade = paint[:, channel] * light
+            shade *= texel[:, channel]
+            np.minimum(shade, 255.0, out=shade)
+            rgb[:, channel] = shade
+        depth[face == NO_HIT] = np.nan
+        shape = intrinsics.height, intrinsics.width
+        return View(rgb.reshape(*shape, 3), depth.reshape(shape), self._ids.take(face).reshape(shape))
+
+    def panorama(
+        self,
+        pose: Pose2D,
+        intrinsics: Intrinsics,
+        *,
+        height: float,
+        pitch: float = 0.0,
+        views: int = PANORAMA_VIEWS,
+    ) -> list[View]:
+        """Views all around, the first along the pose's yaw, each 360 / views degrees to the left of the last."""
+        turned = [Pose2D(pose.x, pose.y, wrap_angle(pose.yaw + math.tau * k / views)) for k in range(views)]
+        return [self.render(camera_pose(one, height=height, pitch=pitch), intrinsics) for one in turned]
+
+    def _lookup(
+        self,
+        face: NDArray[np.intp],
+        u: NDArray[np.float32],
+        v: NDArray[np.float32],
+        *,
+        depth: NDArray[np.float32],
+        cosine: NDArray[np.float32],
+        pixel_angle: float,
+    ) -> NDArray[np.uint8]:
+        """Texture colours (pixels, 4): the copy whose texels are about as large as the pixel is taken."""
+        rows = self._texels.take(face, axis=0)
+        column, row = _texel(rows[:, 0:3], u, v), _texel(rows[:, 3:6], u, v)
+        texels_per_pixel = rows[:, 6] * depth
+        texels_per_pixel *= np.float32(pixel_angle)
+        texels_per_pixel *= texels_per_pixel
+        texels_per_pixel /= np.maximum(cosine, np.float32(0.02))
+        # half the exponent of a squared float is the whole part of its logarithm: the copy to use
+        level = texels_per_pixel.view(np.int32) >> 23
+        level -= 127
+        level >>= 1
+        np.clip(level, 0, LEVELS - 1, out=level)
+        wide = np.int32(SIZE_LOG2) - level
+        column >>= level
+        row >>= level
+        index = rows.view(np.int32)[:, 7] << wide
+        index += row
+        index <<= wide
+        index += column
+        index += self._stack.starts.take(level)
+        return self._stack.texels.take(index).view(np.uint8).reshape(-1, 4)
+
+
+def _texel(steps: NDArray[np.float32], u: NDArray[np.float32], v: NDArray[np.float32]) -> NDArray[np.int32]:
+    """The texel number along one axis, within one repeat."""
+    coordinate = steps[:, 1] * u
+    coordinate += steps[:, 2] * v
+    coordinate += steps[:, 0]
+    # rounding at a face's edge may fall a hair below 0, where truncation would not be the floor
+    np.maximum(coordinate, 0.0, out=coordinate)
+    whole = coordinate.astype(np.int32)
+    whole &= SIZE - 1
+    return whole
+
+
+def _two_sided_light(normals: NDArray[np.float32], light: Light) -> NDArray[np.float32]:
+    """Mean of the light on the two sides of each face, and half their difference: scenes mix up front and back."""
+    sun = normals @ _SUN.astype(np.float32)
+    # light from everywhere is softer from below: undersides are darker than tops
+    up = light.ambient * _UNDERSIDE * normals[:, 2]
+    front = light.ambient + up + light.sun * np.maximum(sun, 0.0)
+    back = light.ambient - up + light.sun * np.maximum(-sun, 0.0)
+    return np.column_stack([(front + back) / 2.0, (front - back) / 2.0]).astype(np.float32)

@@ -1,0 +1,159 @@
+"""Imperfect depth, poses and motions: each disturbs the truth as real hardware does, from a seed.
+
+Depth and pose noise are drawn from (seed, frame id) alone, so a run that is resumed or replayed errs alike. Drift
+and actuation noise depend on the way travelled and draw from a stream of their own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sim.level import DEPTH, MOTION, Level
+
+_STREAMS = {"depth": 1, "pose": 2, "drift": 3, "actuation": 4}
+_EDGE = 0.04
+"""Share of the distance by which neighbouring depths must differ to be two surfaces: 8 cm at 2 m."""
+_VERTICAL_SHARE = 1.0 / 3.0
+"""Height, roll and pitch err less than position and heading on a floor: gravity and wheels hold them."""
+_PATCH = 8
+"""Pixels per patch of depth lost at random: it is lost in spots, not in single pixels."""
+
+
+def stream(seed: int, name: str, frame_id: int = 0) -> np.random.Generator:
+    """A random stream of one sense at one frame, apart from all others."""
+    return np.random.default_rng([seed, _STREAMS[name], frame_id])
+
+
+class DepthNoise:
+    """A depth camera that errs: noise growing with range squared, lost and flying pixels."""
+
+    def __init__(self, level: Level, *, seed: int) -> None:
+        self.level = level
+        self.seed = seed
+
+    def apply(self, depth: NDArray[np.float32], intrinsics: Intrinsics, frame_id: int) -> NDArray[np.float32]:
+        """The depth a sensor would have measured; NaN where it measured nothing."""
+        if self.level is Level.PERFECT:
+            return depth
+        figures, rng = DEPTH[self.level], stream(self.seed, "depth", frame_id)
+        far = np.where(np.isnan(depth), np.float32(1e3), depth)
+        lowest, highest = _neighbours(far)
+        edge = highest - lowest > _EDGE * far
+        measured = far + (figures.sigma * rng.standard_normal(far.shape) * far**2).astype(np.float32)
+        drawn = rng.random(far.shape)
+        flying = edge & (drawn < figures.flying) & (highest < 1e3)
+        share = rng.random(far.shape, dtype=np.float32)
+        measured = np.where(flying, lowest + share * (highest - lowest), measured)
+        gone = np.isnan(depth)
+        gone |= edge & ~flying & (rng.random(far.shape) < figures.lost_edges)
+        gone |= ~edge & (_slant(far, intrinsics) > math.tan(math.radians(figures.grazing)))
+        gone |= _patches(rng, far.shape) < figures.lost
+        gone |= (measured < figures.nearest) | (measured > figures.farthest)
+        measured[gone] = np.nan
+        return measured.astype(np.float32)
+
+
+class PoseNoise:
+    """A localisation that errs anew at each frame, around the truth."""
+
+    def __init__(self, level: Level, *, seed: int) -> None:
+        self.level = level
+        self.seed = seed
+
+    def apply(self, T_world_camera: Pose3D, frame_id: int) -> Pose3D:
+        """The pose that would have been reported."""
+        if self.level is Level.PERFECT:
+            return T_world_camera
+        figures = MOTION[self.level]
+        drawn = stream(self.seed, "pose", frame_id).standard_normal(6)
+        share = np.array([1.0, 1.0, _VERTICAL_SHARE])
+        shift = drawn[:3] * share * figures.position
+        turn = drawn[3:] * share[::-1] * math.radians(figures.rotation)
+        turn = np.array([turn[0] * _VERTICAL_SHARE, turn[1], turn[2]])
+        return _disturbed(T_world_camera, shift, turn)
+
+
+class Drift:
+    """Odometry that slowly loses its way: the error grows with the distance travelled and is never corrected."""
+
+    def __init__(self, level: Level, *, seed: int) -> None:
+        self.level = level
+        self._rng = stream(seed, "drift")
+        self._last: Pose3D | None = None
+        self._error = Pose3D.identity()
+
+    def apply(self, T_world_camera: Pose3D) -> Pose3D:
+        """The drifted pose of the next frame; frames must come in order."""
+        if self.level is Level.PERFECT:
+            return T_world_camera
+        figures = MOTION[self.level]
+        if self._last is not None:
+            travelled = self._last.distance_to(T_world_camera)
+            drawn = self._rng.standard_normal(3)
+            if travelled > 0.0:
+                shift = np.array([*(drawn[:2] * figures.drift * math.sqrt(travelled)), 0.0])
+                turn = drawn[2] * math.radians(figures.drift_rotation) * math.sqrt(travelled)
+                self._grow(T_world_camera.translation, shift, float(turn))
+        self._last = T_world_camera
+        return self._error @ T_world_camera
+
+    def _grow(self, about: NDArray[np.float64], shift: NDArray[np.float64], turn: float) -> None:
+        """Add a shift and a turn about where the robot is: about the origin it would throw the pose far off."""
+        spin = Rotation.from_rotvec([0.0, 0.0, turn])
+        step = Pose3D(about - spin.apply(about) + shift, spin.as_quat())
+        self._error = self._error @ step
+
+
+class ActuationNoise:
+    """Wheels that do not do quite what they are told."""
+
+    def __init__(self, level: Level, *, seed: int) -> None:
+        self.level = level
+        self._rng = stream(seed, "actuation")
+
+    def disturb(self, distance: float, turn: float) -> tuple[float, float]:
+        """What a motion of this distance (m) and turn (rad) becomes; a straight step veers a little."""
+        if self.level is Level.PERFECT:
+            return distance, turn
+        figures = MOTION[self.level]
+        along, around = self._rng.standard_normal(2)
+        # a quarter of a turn's error: a straight step veers far less than a turn misses
+        spread = math.radians(figures.turn) * (1.0 if turn else 0.25)
+        return max(0.0, distance * (1.0 + figures.forward * float(along))), turn + spread * float(around)
+
+
+def _disturbed(pose: Pose3D, shift: NDArray[np.float64], turn: NDArray[np.float64]) -> Pose3D:
+    """Shift and turn a pose where it is, in world axes."""
+    rotation = Rotation.from_rotvec(turn) * Rotation.from_quat(pose.quaternion)
+    return Pose3D(pose.translation + shift, rotation.as_quat())
+
+
+def _neighbours(depth: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Smallest and largest depth of each pixel and its four neighbours."""
+    padded = np.pad(depth, 1, mode="edge")
+    around = [padded[1:-1, 1:-1], padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]]
+    return np.minimum.reduce(around), np.maximum.reduce(around)
+
+
+def _slant(depth: NDArray[np.float32], intrinsics: Intrinsics) -> NDArray[np.float32]:
+    """The tangent of the angle between the line of sight and the surface's normal, from the slope of depth."""
+    down, across = np.gradient(depth)
+    slope = np.hypot(across * np.float32(intrinsics.fx), down * np.float32(intrinsics.fy))
+    tangent: NDArray[np.float32] = slope / depth
+    return tangent
+
+
+def _patches(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Uniform numbers, each the same over most of a small patch with a ragged border."""
+    rows, columns = -(-shape[0] // _PATCH) + 1, -(-shape[1] // _PATCH) + 1
+    coarse = rng.random((rows, columns))
+    jitter = rng.integers(0, _PATCH, (2, *shape))
+    row = (np.arange(shape[0])[:, np.newaxis] + jitter[0]) // _PATCH
+    column = (np.arange(shape[1])[np.newaxis, :] + jitter[1]) // _PATCH
+    values: NDArray[np.float64] = coarse[row, column]
+    return values

@@ -1,0 +1,172 @@
+"""Which things one expects in which room: the common sense of the offline model.
+
+Source: compiled by hand in the manner of the room-by-room inventory checklists that home insurers hand out, where
+each room has a list of what is usually in it and of what may be. It knows nothing of any simulator or test home.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+SOURCE = "room-by-room home inventory checklists, compiled by hand"
+
+_USUAL = 3.0
+_POSSIBLE = 1.0
+
+# room: (usually in it, possibly in it)
+_CHECKLIST: dict[str, tuple[str, str]] = {
+    "kitchen": (
+        """
+        refrigerator, stove, oven, microwave, sink, kettle, toaster, pan, pot, plate, bowl, mug, knife, fork,
+        spoon, cutting board, dish rack, dishwasher, coffee machine, blender, spatula, bottle, glass, apple,
+        bread, cereal box, can, tray, counter, cooker hood, tea pot, jar, salt shaker
+        """,
+        "chair, table, bin, stool, cabinet, towel, banana, clock, plant, cup holder, apron, basket, phone",
+    ),
+    "dining room": (
+        """
+        dining table, dining chair, table cloth, wine glass, candle, placemat, sideboard, vase, serving bowl,
+        plate
+        """,
+        "chair, table, bowl, fork, knife, glass, bottle, fruit bowl, rug, painting, cabinet, lamp, mug",
+    ),
+    "living room": (
+        """
+        sofa, television, coffee table, armchair, remote control, cushion, bookshelf, rug, fireplace, speaker,
+        tv stand, game console, curtain, ottoman
+        """,
+        """
+        lamp, plant, painting, book, vase, blanket, magazine, clock, laptop, glass, mug, toy, piano, guitar,
+        phone, cat, side table, basket, picture frame
+        """,
+    ),
+    "bedroom": (
+        """
+        bed, pillow, wardrobe, nightstand, dresser, blanket, mattress, alarm clock, teddy bear, hanger, bedside
+        lamp
+        """,
+        """
+        lamp, mirror, book, curtain, rug, chair, laundry basket, slippers, phone, glasses, jewelry box, box,
+        toy, shirt, hat, backpack, desk
+        """,
+    ),
+    "bathroom": (
+        """
+        toilet, bathtub, shower, toilet paper, toothbrush, toothpaste, soap, shampoo, bath mat, washbasin, towel
+        rack, scale, hair dryer, toilet brush, soap dispenser
+        """,
+        "sink, mirror, towel, bin, laundry basket, cabinet, sponge, comb, perfume, candle, plant",
+    ),
+    "office": (
+        """
+        desk, office chair, laptop, monitor, keyboard, computer mouse, printer, computer, file cabinet, desk
+        lamp, stapler, notebook, pen, whiteboard, pencil, scissors
+        """,
+        """
+        book, bookshelf, lamp, mug, plant, headphones, paper, bin, box, clock, backpack, phone, glasses, globe,
+        chair
+        """,
+    ),
+    "laundry room": (
+        "washing machine, dryer, laundry basket, detergent, ironing board, iron, drying rack",
+        "sink, bucket, mop, broom, towel, hanger, shirt, vacuum cleaner, box, shelf",
+    ),
+    "corridor": (
+        "coat rack, shoe rack, umbrella stand, door, key bowl, doormat, console table",
+        "mirror, shoes, umbrella, coat, painting, rug, bench, keys, lamp, hat, bag, backpack",
+    ),
+    "garage": (
+        "car, bicycle, toolbox, ladder, workbench, hammer, drill, screwdriver, lawn mower, tire",
+        "box, bucket, broom, shelf, ball, helmet, paint can, skateboard, suitcase",
+    ),
+    "storage room": (
+        "box, suitcase, vacuum cleaner, broom, mop, shelf, bucket, ladder",
+        "toolbox, basket, can, bottle, ball, paint can, umbrella, iron, bag",
+    ),
+    "children's room": (
+        "toy, teddy bear, crib, doll, ball, toy car, bunk bed, blocks",
+        "bed, desk, book, chair, rug, pillow, backpack, shelf, box, lamp, wardrobe, globe",
+    ),
+    "balcony": (
+        "plant pot, watering can, deck chair, railing",
+        "plant, table, chair, bicycle, broom, drying rack",
+    ),
+}
+
+_SAME = {
+    "couch": "sofa",
+    "tv": "television",
+    "fridge": "refrigerator",
+    "cup": "mug",
+    "closet": "wardrobe",
+    "potted plant": "plant",
+    "houseplant": "plant",
+    "trash can": "bin",
+    "garbage can": "bin",
+    "trash bin": "bin",
+    "remote": "remote control",
+    "bookcase": "bookshelf",
+    "cell phone": "phone",
+    "cellphone": "phone",
+    "computer monitor": "monitor",
+    "teapot": "tea pot",
+    "frying pan": "pan",
+    "saucepan": "pot",
+    "picture": "painting",
+    "doorway": "door",
+    "teddy": "teddy bear",
+    "night stand": "nightstand",
+    "bedside table": "nightstand",
+    "mouse": "computer mouse",
+    "shoe": "shoes",
+    "key": "keys",
+    "washbasin": "sink",
+}
+
+ROOMS = tuple(sorted(_CHECKLIST))
+
+
+def _strengths() -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for room, lists in _CHECKLIST.items():
+        for names, strength in zip(lists, (_USUAL, _POSSIBLE), strict=True):
+            for name in names.split(","):
+                table.setdefault(_SAME.get(name.strip(), name.strip()), {})[room] = strength
+    return table
+
+
+_TABLE = _strengths()
+
+
+@lru_cache(maxsize=4096)
+def rooms_of(thing: str) -> dict[str, float]:
+    """How strongly each room is expected to hold a thing, summing to 1; empty for things it never heard of.
+
+    A name it does not know is tried by its last words: a red mug is a mug.
+    """
+    words = thing.lower().split()
+    for start in range(len(words)):
+        name = " ".join(words[start:])
+        known = _TABLE.get(_SAME.get(name, name))
+        if known is not None:
+            total = sum(known.values())
+            return {room: strength / total for room, strength in sorted(known.items())}
+    return {}
+
+
+def same_thing(label: str, target: str) -> bool:
+    """Whether a label names the kind of thing that is looked for: the same head noun, synonyms levelled.
+
+    >>> same_thing("mug", "red mug"), same_thing("cup", "mug"), same_thing("mug rack", "mug")
+    (True, True, False)
+    """
+    return bool(_head(label)) and _head(label) == _head(target)
+
+
+def _head(name: str) -> str:
+    words = name.lower().split()
+    for start in range(len(words)):
+        known = _SAME.get(" ".join(words[start:]), " ".join(words[start:]))
+        if known in _TABLE:
+            return known
+    return words[-1] if words else ""

@@ -1,0 +1,176 @@
+"""The model that needs no key and no network: rules over the prompt's own lines (the default planner).
+
+It is given the text that any model is given, with what the detector saw in each view, and reads nothing else:
+no picture, no map, no simulator. What it knows of homes is in ``household``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lastseen.config.offline import Offline
+from lastseen.config.seeking import Planner
+from lastseen.errors import BackendError
+from lastseen.vlm.household import ROOMS, rooms_of, same_thing
+from lastseen.vlm.prompt_reading import ReadPrompt, SeenView, Toward, read_prompt
+from lastseen.vlm.protocol import Backend, EncodedImage
+
+_REACH = 45.0
+"""Degrees within which something lies in the direction of a view; it counts the less the farther off it lies."""
+
+_NEUTRAL = 0.3
+"""What a view without a hint of its room is worth: less than the right room, more than a wrong one."""
+
+
+class OfflineBackend:
+    """Chooses a direction, or names a scene, by the schema it is asked for; equal prompts give equal answers."""
+
+    def __init__(self, weights: Offline | None = None, *, seed: int = 0) -> None:
+        self.weights = weights or Offline()
+        self.seed = seed
+
+    @property
+    def name(self) -> str:
+        """Always ``offline``."""
+        return "offline"
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        """Planner output for a schema with an ``angle``, a scene for one with a ``scene_type``."""
+        del images
+        asked = (schema or {}).get("properties", {})
+        read = read_prompt(prompt)
+        if "angle" in asked:
+            return json.dumps(self._plan(read, prompt), ensure_ascii=False)
+        if "scene_type" in asked:
+            return json.dumps(_scene(read), ensure_ascii=False)
+        raise BackendError(
+            self.name, "only plans directions and names scenes", remedy="ask with one of their schemas"
+        )
+
+    def _plan(self, read: ReadPrompt, prompt: str) -> dict[str, Any]:
+        seen = self._sighting(read)
+        if seen is not None:
+            room = likely_room(seen.labels) or "unknown"
+            return _answer(True, seen.angle, room, f"the {read.target} is in view")
+        if not read.views:
+            return _answer(False, 0.0, "corridor", "nothing can be seen")
+        scores = [self.score(read, view) for view in read.views]
+        # seeded by the prompt itself: no call depends on how many came before it
+        digest = hashlib.sha256(f"{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
+        chosen = read.views[_softmax_choice(scores, self.weights.temperature, random.Random(digest))]
+        room, why = self._reason(read, chosen)
+        return _answer(False, chosen.angle, room, why)
+
+    def _sighting(self, read: ReadPrompt) -> SeenView | None:
+        """The view in which the target is seen best, if it is."""
+        best: tuple[float, SeenView] | None = None
+        for view in read.views:
+            for label, score in view.labels:
+                if score >= self.weights.goal_score and same_thing(label, read.target):
+                    best = (score, view) if best is None or score > best[0] else best
+        return None if best is None else best[1]
+
+    def score(self, read: ReadPrompt, view: SeenView) -> float:
+        """How promising a view is: rooms, open floor and memory for it, what was tried and visited against it."""
+        w = self.weights
+        free = w.unknown_free if view.free is None else view.free
+        total = w.room_weight * room_affinity(view.labels, read.target)
+        total += w.free_weight * min(free, w.free_range) / w.free_range
+        total -= w.barred_penalty * (free < w.least_free)
+        total += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
+        total += w.candidate_weight * max(
+            (self._promise(read, each, view) for each in read.candidates), default=0.0
+        )
+        total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
+        total -= w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
+        visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
+        total -= min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
+        if read.ababa:
+            total -= w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
+        return total
+
+    def _promise(self, read: ReadPrompt, candidate: Toward, view: SeenView) -> float:
+        if any(same_thing(word, read.target) for word in candidate.words):
+            return _near(candidate, view)
+        floor = self.weights.candidate_floor
+        return _near(candidate, view) * max(0.0, candidate.weight - floor) / max(1e-9, 1.0 - floor)
+
+    def _reason(self, read: ReadPrompt, view: SeenView) -> tuple[str, str]:
+        for candidate in read.candidates:
+            if _near(candidate, view) > 0.3 and any(same_thing(word, read.target) for word in candidate.words):
+                return candidate.words[0], f"memory saw a {read.target} there"
+        room = likely_room(view.labels)
+        expected = rooms_of(read.target)
+        if room is not None and room in expected:
+            return room, f"it looks like a {room}, where a {read.target} may be"
+        if room is not None:
+            return room, "it leads somewhere new"
+        if expected:
+            return _best(expected), "open space, perhaps the way there"
+        return "corridor", "open space to explore"
+
+
+def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
+    """Open ``offline``."""
+    del argument
+    return OfflineBackend(settings.offline, seed=seed)
+
+
+def room_beliefs(labels: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """How likely each room is, from what is seen in it; empty where nothing tells."""
+    evidence = dict.fromkeys(ROOMS, 0.0)
+    for label, score in labels:
+        for room, strength in rooms_of(label).items():
+            evidence[room] += score * strength
+    total = sum(evidence.values())
+    return {room: value / total for room, value in evidence.items()} if total > 0.0 else {}
+
+
+def likely_room(labels: Sequence[tuple[str, float]]) -> str | None:
+    """The likeliest room; ties go to the alphabetically first."""
+    beliefs = room_beliefs(labels)
+    return _best(beliefs) if beliefs else None
+
+
+def room_affinity(labels: Sequence[tuple[str, float]], target: str) -> float:
+    """0 to 1: how much the room that a view seems to show is one that holds the target."""
+    expected, beliefs = rooms_of(target), room_beliefs(labels)
+    if not expected or not beliefs:
+        return _NEUTRAL
+    most = max(expected.values())
+    return sum(belief * expected.get(room, 0.0) / most for room, belief in beliefs.items())
+
+
+def _scene(read: ReadPrompt) -> dict[str, Any]:
+    labels = [label for view in read.views for label in view.labels]
+    room = likely_room(labels) or "unknown"
+    objects = sorted({label for label, _ in labels})[:10]
+    held = f" with {', '.join(objects[:3])}" if objects else ""
+    return {"scene_type": room, "objects": objects, "description": f"A {room}{held}."}
+
+
+def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[str, Any]:
+    context = {"goal_scene_type": scene_type, "why": why}
+    return {"goal_flag": goal_flag, "angle": float(angle), "discovered_context": context}
+
+
+def _near(each: Toward, view: SeenView) -> float:
+    apart = abs(math.remainder(each.angle - view.angle, 360.0))
+    return max(0.0, 1.0 - apart / _REACH)
+
+
+def _best(values: Mapping[str, float]) -> str:
+    return min(values, key=lambda name: (-values[name], name))
+
+
+def _softmax_choice(scores: Sequence[float], temperature: float, rng: random.Random) -> int:
+    highest = max(scores)
+    weights = [math.exp((score - highest) / temperature) for score in scores]
+    return rng.choices(range(len(scores)), weights=weights)[0]

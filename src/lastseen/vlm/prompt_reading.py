@@ -1,0 +1,82 @@
+"""Reads a prompt as a model would: the target, the views and the lines of the navigation context, and no more.
+
+Every quoted text is JSON, so a label that looks like a line of the prompt is still only a label.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LABEL = re.compile(r'("(?:[^"\\]|\\.)*") (\d\.\d\d)')
+_ANGLE = r"([+-]?\d+) deg"
+_VIEW = re.compile(rf"view {_ANGLE}: ")
+_FREE = re.compile(r"; free (\d+\.\d) m$")
+_CANDIDATE = re.compile(rf"candidate node \d+: score (\d\.\d\d), (\d+\.\d) m at {_ANGLE}, ")
+_TRIED = re.compile(rf"tried {_ANGLE}: ")
+_VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
+_PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenView:
+    """One view line."""
+
+    angle: float
+    labels: tuple[tuple[str, float], ...]
+    free: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Toward:
+    """Something the context places in a direction: a candidate, a try, a visited sector or a place."""
+
+    angle: float
+    weight: float = 0.0
+    distance: float = 0.0
+    words: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ReadPrompt:
+    """What a prompt says."""
+
+    target: str = ""
+    views: list[SeenView] = field(default_factory=list)
+    candidates: list[Toward] = field(default_factory=list)
+    blocked: list[Toward] = field(default_factory=list)
+    tried: list[Toward] = field(default_factory=list)
+    visited: list[Toward] = field(default_factory=list)
+    places: list[Toward] = field(default_factory=list)
+    stuck: bool = False
+    ababa: bool = False
+
+
+def read_prompt(prompt: str) -> ReadPrompt:
+    """Take a prompt apart; lines it does not know are passed over, as a reader would."""
+    read = ReadPrompt()
+    for line in prompt.split("\n"):
+        if line.startswith("TARGET: "):
+            read.target = (_texts(line) or [""])[0]
+        elif line.startswith("avoid: "):
+            read.stuck, read.ababa = "pattern:STUCK" in line, "pattern:ABABA" in line
+        elif view := _VIEW.match(line):
+            labels = tuple((str(json.loads(text)), float(score)) for text, score in _LABEL.findall(line))
+            free = _FREE.search(_QUOTED.sub("", line))
+            read.views.append(SeenView(float(view[1]), labels, None if free is None else float(free[1])))
+        elif found := _CANDIDATE.match(line):
+            read.candidates.append(Toward(float(found[3]), float(found[1]), float(found[2]), tuple(_texts(line))))
+        elif found := _TRIED.match(line):
+            into = read.blocked if line.endswith(", blocked") else read.tried
+            into.append(Toward(float(found[1]), words=tuple(_texts(line))))
+        elif found := _VISITED.match(line):
+            read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
+        elif (found := _PLACE.match(line)) and found[2] is not None:
+            read.places.append(Toward(float(found[2]), distance=float(found[1]), words=tuple(_texts(line))))
+    return read
+
+
+def _texts(line: str) -> list[str]:
+    return [str(json.loads(text)) for text in _QUOTED.findall(line)]

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tests.memory.objects.scenes import CAMERA, Room, frame_at, seen
+
+from lastseen.config import Settings
+from lastseen.config.objects import Absence
+from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
+from lastseen.memory.objects import Event, EventKind, ObjectMemory
+from lastseen.memory.objects.absence import views_needed
+
+MUG = [2.0, 0.0, 0.8]
+
+
+class Walk:
+    """A camera that sways left and right before a room, one frame per step, and what memory said of it."""
+
+    def __init__(self, room: Room, settings: Settings | None = None) -> None:
+        self.room = room
+        self.memory = ObjectMemory(settings)
+        self.events: list[Event] = []
+        self.steps = 0
+        self.clock = 0.0
+
+    def look(
+        self,
+        count: int,
+        *,
+        target: Sequence[float] = MUG,
+        unseen: Sequence[str] = (),
+        sway: bool = True,
+        spoil: float | None = None,
+    ) -> None:
+        for _ in range(count):
+            side = 1.2 * np.sin(0.7 * self.steps) if sway else 0.0
+            frame, observations = self.room.see(
+                self.steps, eye=(0.0, side, 1.4), target=target, stamp=self.clock, unseen=unseen
+            )
+            if spoil is not None:
+                frame = with_depth(frame, spoil)
+            self.events += self.memory.observe(frame, observations)
+            self.steps += 1
+            self.clock += 0.5
+
+    def told(self, *kinds: EventKind) -> list[tuple[EventKind, str]]:
+        return [(event.kind, event.object_id) for event in self.events if event.kind in kinds]
+
+
+def with_depth(frame: Frame, depth: float) -> Frame:
+    values = np.full(frame.depth.shape, depth, dtype=np.float32)
+    return Frame(frame.id, frame.stamp, frame.rgb, values, frame.T_world_camera, frame.intrinsics)
+
+
+GONE = (EventKind.MISSING, EventKind.REMOVED)
+
+
+@pytest.fixture
+def walk() -> Walk:
+    """A mug on nothing, well known."""
+    room = Room()
+    room.put("mug", MUG)
+    walk = Walk(room)
+    walk.look(20)
+    assert [one.label for one in walk.memory.states()] == ["mug"]
+    return walk
+
+
+def test_a_thing_that_stays_is_never_missing(walk: Walk) -> None:
+    walk.look(100)
+    assert walk.told(*GONE) == []
+
+
+def test_a_thing_that_is_not_detected_but_stands_there_is_not_missing(walk: Walk) -> None:
+    walk.look(60, unseen=["mug"])
+    assert walk.told(*GONE) == []
+    assert walk.memory.state("obj-1").detection_rate < 0.5
+
+
+def test_a_thing_carried_away_is_missing_once_its_place_was_seen_empty(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    assert walk.told(*GONE) == [(EventKind.MISSING, "obj-1")]
+    evidence = next(event for event in walk.events if event.kind is EventKind.MISSING).evidence
+    assert evidence["empty_share"] == 1.0
+    assert evidence["views"] == evidence["needed"] == 3
+    assert walk.memory.states() == []
+    assert [one.state for one in walk.memory.states(include_absent=True)] == ["missing"]
+
+
+def test_fewer_views_than_asked_are_not_enough(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(2)
+    assert walk.told(*GONE) == []
+
+
+def test_one_long_stare_is_one_view(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(100, sway=False)
+    assert walk.told(*GONE) == []
+
+
+def test_what_hides_a_place_is_no_evidence(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.room.put("curtain", [1.0, 0.0, 1.0], [0.05, 4.0, 2.0])
+    walk.look(60)
+    assert ("obj-1" in {name for _, name in walk.told(*GONE)}) is False
+
+
+def test_missing_depth_is_no_evidence(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(60, spoil=np.nan)
+    assert walk.told(*GONE) == []
+
+
+def test_a_camera_that_looks_away_is_no_evidence(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(60, target=[-2.0, 0.0, 0.8])
+    assert walk.told(*GONE) == []
+
+
+def test_out_of_range_is_no_evidence(walk: Walk) -> None:
+    walk.room.take("mug")
+    for number in range(40):
+        eye = (-3.0, 0.3 * (number % 8) - 1.2, 1.4)
+        frame, _ = walk.room.see(walk.steps, eye=eye, target=MUG, stamp=walk.clock)
+        walk.steps += 1
+        walk.clock += 0.5
+        walk.events += walk.memory.observe(frame, [])
+    assert walk.told(*GONE) == []
+
+
+def test_depth_just_behind_the_thing_is_no_evidence() -> None:
+    """A flat thing: what lies behind it after it was taken is within the margin."""
+    room = Room()
+    room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
+    room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
+    walk = Walk(room)
+    walk.look(20)
+    room.take("poster")
+    walk.look(40)
+    assert walk.told(*GONE) == []
+
+
+def test_the_robot_s_own_body_is_no_evidence(walk: Walk) -> None:
+    walk.memory.set_body_mask(np.ones((CAMERA.height, CAMERA.width), dtype=np.bool_))
+    walk.room.take("mug")
+    walk.look(40)
+    assert walk.told(*GONE) == []
+
+
+def test_absence_can_be_switched_off() -> None:
+    room = Room()
+    room.put("mug", MUG)
+    walk = Walk(room, Settings(absence=Absence(enabled=False)))
+    walk.look(20)
+    room.take("mug")
+    walk.look(40)
+    assert walk.told(*GONE) == []
+
+
+def test_a_pose_off_by_a_few_centimetres_is_no_evidence(walk: Walk) -> None:
+    """The mug appears beside its remembered place, and the detector misses it."""
+    walk.room.put("mug", [2.0, 0.05, 0.8])
+    walk.look(40, unseen=["mug"])
+    assert walk.told(*GONE) == []
+
+
+def test_missing_becomes_removed_on_a_second_look_a_minute_later(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(60)
+    assert walk.told(*GONE) == [(EventKind.MISSING, "obj-1")]
+    walk.clock += 60.0
+    walk.look(10)
+    assert walk.told(*GONE) == [(EventKind.MISSING, "obj-1"), (EventKind.REMOVED, "obj-1")]
+    assert [one.state for one in walk.memory.states(include_absent=True)] == ["removed"]
+
+
+def test_a_minute_without_a_second_look_removes_nothing(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    walk.clock += 600.0
+    walk.look(30, target=[-2.0, 0.0, 0.8])
+    assert walk.told(*GONE) == [(EventKind.MISSING, "obj-1")]
+
+
+@pytest.mark.parametrize(("pause", "was"), [(0.0, "missing"), (60.0, "removed")])
+def test_what_comes_back_keeps_its_id(walk: Walk, pause: float, was: str) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    walk.clock += pause
+    walk.look(10)
+    walk.room.put("mug", MUG)
+    walk.look(5)
+    (event,) = [event for event in walk.events if event.kind is EventKind.REAPPEARED]
+    assert (event.object_id, event.evidence["was"]) == ("obj-1", was)
+    assert [(one.id, one.state) for one in walk.memory.states()] == [("obj-1", "confirmed")]
+
+
+def test_something_else_in_the_place_of_a_missing_thing_is_something_else(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    walk.room.put("vase", MUG)
+    walk.look(10)
+    assert walk.told(EventKind.REAPPEARED) == []
+    assert [one.label for one in walk.memory.states()] == ["vase"]
+
+
+@pytest.mark.parametrize(("rate", "views"), [(0.99, 3), (0.9, 3), (0.8, 5), (0.5, 10), (0.1, 12)])
+def test_a_thing_detected_less_reliably_needs_more_empty_views(rate: float, views: int) -> None:
+    assert views_needed(np.array([rate]), Absence()).tolist() == [views]
+
+
+def test_a_thing_often_missed_is_given_up_later(walk: Walk) -> None:
+    walk.look(20, unseen=["mug"])
+    walk.room.take("mug")
+    walk.look(6)
+    assert walk.told(*GONE) == []
+    walk.look(20)
+    assert walk.told(*GONE) == [(EventKind.MISSING, "obj-1")]
+
+
+def test_a_body_mask_keeps_the_gripper_out_of_memory() -> None:
+    memory = ObjectMemory()
+    mask = np.zeros((CAMERA.height, CAMERA.width), dtype=np.bool_)
+    mask[40:] = True
+    memory.set_body_mask(mask)
+    gripper, mug = seen([0.6, 0.0, 0.75]), seen([2.0, 0.0, 0.8])
+    memory.observe(frame_at(0), [gripper, mug])
+    assert [one.xyz_world.tolist() for one in memory.states(include_tentative=True)] == [[2.0, 0.0, 0.8]]
+
+
+def test_a_body_mask_must_fit_the_depth() -> None:
+    memory = ObjectMemory()
+    memory.set_body_mask(np.zeros((4, 4), dtype=np.bool_))
+    with pytest.raises(InvalidValue, match="must have the depth's shape"):
+        memory.observe(frame_at(0), [])
+    with pytest.raises(InvalidValue, match="2-D bool"):
+        memory.set_body_mask(np.zeros(4, dtype=np.bool_))

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+from tests.memory.objects.scenes import Room, frame_at, seen, unit
+from tests.memory.objects.test_absence import MUG, Walk
+
+from lastseen.memory.objects import Event, EventKind, ObjectMemory
+
+ELSEWHERE = [2.0, 0.9, 0.8]
+
+
+@pytest.fixture
+def walk() -> Walk:
+    room = Room()
+    room.put("mug", MUG)
+    walk = Walk(room)
+    walk.look(20)
+    return walk
+
+
+def test_a_thing_that_moved_keeps_its_id_and_history(walk: Walk) -> None:
+    hits = walk.memory.state("obj-1").hits
+    walk.room.put("mug", ELSEWHERE)
+    walk.look(30)
+    (event,) = [event for event in walk.events if event.kind is EventKind.MOVED]
+    assert event.object_id == "obj-1"
+    assert event.evidence["before"] == pytest.approx(MUG, abs=0.01)
+    assert event.evidence["after"] == pytest.approx(ELSEWHERE, abs=0.01)
+    (mug,) = walk.memory.states(include_tentative=True, include_absent=True)
+    assert (mug.id, mug.state) == ("obj-1", "confirmed")
+    assert mug.xyz_world == pytest.approx(ELSEWHERE, abs=0.01)
+    assert mug.hits > hits
+    assert mug.first_seen == 0.0
+
+
+def test_a_thing_found_after_it_was_missed_is_the_same(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
+    walk.room.put("mug", ELSEWHERE)
+    walk.look(15)
+    assert walk.told(EventKind.MOVED) == [(EventKind.MOVED, "obj-1")]
+    assert [one.id for one in walk.memory.states(include_tentative=True)] == ["obj-1"]
+
+
+def test_a_look_alike_while_the_first_still_stands_is_another(walk: Walk) -> None:
+    walk.room.put("mug/second", ELSEWHERE)
+    walk.look(40)
+    assert walk.told(EventKind.MOVED) == []
+    assert [one.label for one in walk.memory.states()] == ["mug", "mug"]
+
+
+def test_a_different_thing_that_appears_is_not_the_missing_one(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.room.put("vase", ELSEWHERE)
+    walk.look(40)
+    assert walk.told(EventKind.MOVED) == []
+    assert [one.label for one in walk.memory.states()] == ["vase"]
+
+
+def test_a_look_alike_in_a_place_never_seen_before_is_not_the_missing_one(walk: Walk) -> None:
+    walk.room.take("mug")
+    walk.room.put("mug", [-2.0, 0.0, 0.8])
+    walk.look(10)
+    walk.look(20, target=[-2.0, 0.0, 0.8])
+    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
+    assert walk.told(EventKind.MOVED) == []
+    assert [one.id for one in walk.memory.states()] == ["obj-2"]
+
+
+def both_sides(memory: ObjectMemory, start: int, **thing: object) -> None:
+    for number, eye in enumerate([(0.0, 0.0, 1.0), (4.0, 0.0, 1.0)]):
+        memory.observe(frame_at(start + number), [seen(eye=eye, **thing)])  # type: ignore[arg-type]
+
+
+def test_duplicates_that_grow_together_are_merged_into_the_older() -> None:
+    memory = ObjectMemory()
+    both_sides(memory, 0, xyz=[2.0, 0.0, 0.5], size=(0.4, 0.4, 0.4), embedding=unit(1))
+    both_sides(memory, 2, xyz=[2.0, 0.38, 0.5], size=(0.4, 0.4, 0.4), embedding=unit(1))
+    assert len(memory.states()) == 2
+    events: list[Event] = []
+    for number in range(20):
+        grown = seen([2.0, 0.2, 0.5], size=(0.4, 0.8, 0.4), embedding=unit(1))
+        events += memory.observe(frame_at(4 + number), [grown])
+    (only,) = memory.states(include_tentative=True)
+    assert only.id == "obj-1"
+    assert only.hits == 24
+    (merged,) = [event for event in events if event.kind is EventKind.MERGED]
+    assert (merged.object_id, merged.evidence["absorbed"]) == ("obj-1", "obj-2")
+
+
+def test_things_once_seen_side_by_side_are_never_merged() -> None:
+    memory = ObjectMemory()
+    for number, eye in enumerate([(0.0, 0.0, 1.0), (4.0, 0.0, 1.0)]):
+        pair = [seen([2.0, y, 0.5], eye=eye, size=(0.4, 0.4, 0.4), embedding=unit(1)) for y in (0.0, 0.38)]
+        memory.observe(frame_at(number), pair)
+    for number in range(20):
+        grown = seen([2.0, 0.2, 0.5], size=(0.4, 0.8, 0.4), embedding=unit(1))
+        memory.observe(frame_at(2 + number), [grown])
+    assert [one.id for one in memory.states()] == ["obj-1", "obj-2"]
+
+
+def test_different_looks_in_one_another_are_not_merged() -> None:
+    memory = ObjectMemory()
+    both_sides(memory, 0, xyz=[2.0, 0.0, 0.5], size=(1.0, 1.0, 0.8), embedding=unit(1))
+    both_sides(memory, 2, xyz=[2.2, 0.2, 0.6], size=(0.3, 0.3, 0.3), embedding=unit(2))
+    both_sides(memory, 4, xyz=[2.0, 0.0, 0.5], size=(1.0, 1.0, 0.8), embedding=unit(1))
+    assert len(memory.states()) == 2
+
+
+def test_without_looks_a_thing_that_moved_is_gone_there_and_new_here() -> None:
+    room = Room()
+    room.put("mug", MUG)
+    memory = ObjectMemory()
+    kinds = []
+    for number in range(60):
+        if number == 20:
+            room.put("mug", ELSEWHERE)
+        eye = (0.0, 0.3 * (number % 8) - 1.2, 1.4)
+        frame, observations = room.see(number, eye=eye, target=MUG, looks=False)
+        kinds += [event.kind for event in memory.observe(frame, observations)]
+    assert EventKind.MOVED not in kinds
+    assert [one.id for one in memory.states()] == ["obj-2"]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lastseen.config import Settings
+from lastseen.config.seeking import Planner
+from lastseen.errors import InvalidValue
+from lastseen.planning.planner import PLAN_SCHEMA, VlmPlanner
+from lastseen.vlm import open_backend
+from lastseen.vlm.faulty import FAULTS, Fault, FaultyBackend
+from lastseen.vlm.mock import MockBackend
+
+
+def spoilt(fault: Fault, **options: float) -> FaultyBackend:
+    return FaultyBackend(MockBackend(), faults=[fault], rate=1.0, sleep=lambda _: None, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("garbage", "not_json"),
+        ("half_json", "not_json"),
+        ("wrong_types", "wrong_type"),
+        ("out_of_range", "out_of_range"),
+        ("refusal", "not_json"),
+        ("empty", "backend"),
+        ("down", "backend"),
+    ],
+)
+def test_each_fault_ends_in_the_fallback_for_its_own_reason(fault: Fault, reason: str) -> None:
+    planner = VlmPlanner(spoilt(fault))
+    fallbacks = [planner.plan("find the mug").fallback for _ in range(10)]
+    assert all(fallbacks)
+    assert reason in planner.fallbacks
+
+
+def test_a_delay_is_only_slow() -> None:
+    waited: list[float] = []
+    backend = FaultyBackend(MockBackend(), faults=["delay"], rate=1.0, delay=3.0, sleep=waited.append)
+    assert not VlmPlanner(backend).plan("find the mug").fallback
+    assert waited == [3.0]
+
+
+def test_a_delay_beyond_the_limit_is_the_fallback() -> None:
+    backend = FaultyBackend(MockBackend(), faults=["delay"], rate=1.0, delay=0.5)
+    planner = VlmPlanner(backend, Settings(planner=Planner(time_limit=0.1)))
+    assert planner.plan("find the mug").fallback
+    assert dict(planner.fallbacks) == {"time_limit": 1}
+
+
+def test_the_seed_decides_what_is_spoilt() -> None:
+    def run(seed: int) -> list[str]:
+        backend = FaultyBackend(MockBackend(), faults=["garbage", "half_json"], rate=0.5, seed=seed)
+        return [backend.complete("a", schema=PLAN_SCHEMA) for _ in range(20)]
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_no_rate_spoils_nothing() -> None:
+    backend = FaultyBackend(MockBackend(), rate=0.0)
+    assert [json.loads(backend.complete("a", schema=PLAN_SCHEMA))["goal_flag"] for _ in range(5)] == [False] * 5
+    assert not backend.injected
+
+
+def test_it_opens_by_name_around_any_model() -> None:
+    assert open_backend("faulty").name == "faulty:offline"
+    assert open_backend("faulty:garbage,down:mock:valid").name == "faulty:mock:valid"
+
+
+def test_an_unknown_fault_is_refused_with_the_choices() -> None:
+    with pytest.raises(InvalidValue, match=FAULTS[0]):
+        open_backend("faulty:typo")

@@ -1,0 +1,286 @@
+"""The real google-genai SDK against a server of our own on the loopback, in every way Google can be reached."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lastseen.config.seeking import Planner
+from lastseen.errors import BackendError, InvalidValue, MissingExtra
+from lastseen.planning.planner import PLAN_SCHEMA, VlmPlanner
+from lastseen.vlm import EncodedImage, open_backend
+from lastseen.vlm.gemini import GeminiBackend, endpoint_name
+from lastseen.vlm.usage import Usage, usage_of
+
+pytest.importorskip("google.genai")
+SECRET = "AIza-very-secret-1234"
+VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+GOOD = '{"goal_flag": false, "angle": 30, "discovered_context": {"goal_scene_type": "kitchen", "why": "mugs"}}'
+
+
+def answer(text: object) -> dict[str, Any]:
+    return {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18},
+    }
+
+
+class GeminiServer:
+    """Speaks just enough of generateContent; ``answers`` are (status, body) in turn, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, object]] = [(200, answer("hello"))]
+        self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self.delay = 0.0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.requests.append(json.loads(body))
+                outer.paths.append(self.path)
+                outer.headers.append({name.lower(): value for name, value in self.headers.items()})
+                time.sleep(outer.delay)
+                status, reply = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
+                data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                except OSError:
+                    pass  # the client hung up first: what the test of slowness is about
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+    for name in (*VARIABLES, "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(name, raising=False)
+    running = GeminiServer()
+    yield running
+    running.close()
+
+
+def with_key(server: GeminiServer, **options: Any) -> GeminiBackend:
+    given: dict[str, Any] = {"mode": "api_key", "timeout": 5.0, "backoff": 0.001} | options
+    return GeminiBackend("gemini-2.5-flash-lite", api_key=SECRET, base_url=server.url, **given)
+
+
+def on_vertex(server: GeminiServer, model: str = "gemini-2.5-flash-lite") -> GeminiBackend:
+    from google.oauth2.credentials import Credentials
+
+    later = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(hours=1)
+    token = Credentials(token="vertex-token", expiry=later)  # type: ignore[no-untyped-call]
+    return GeminiBackend(
+        model,
+        mode="vertex",
+        project="home",
+        location="europe-west4",
+        credentials=token,
+        base_url=server.url,
+        timeout=5.0,
+    )
+
+
+def test_prompt_picture_and_schema_reach_the_server(server: GeminiServer) -> None:
+    image = EncodedImage.from_rgb(np.zeros((2, 3, 3), dtype=np.uint8), media_type="image/png")
+    assert with_key(server).complete("where?", [image], PLAN_SCHEMA) == "hello"
+    (request,) = server.requests
+    text, picture = request["contents"][0]["parts"]
+    assert text["text"] == "where?"
+    inline = picture["inlineData"]
+    assert inline.get("mimeType", inline.get("mime_type")) == "image/png"
+    assert base64.urlsafe_b64decode(inline["data"]) == image.data
+    config = request["generationConfig"]
+    assert config["responseMimeType"] == "application/json"
+    assert config["responseJsonSchema"]["required"] == PLAN_SCHEMA["required"]
+    assert (config["temperature"], config["seed"]) == (0.0, 0)
+
+
+def test_section_3_the_planner_model_is_gemini_2_5_flash_lite(server: GeminiServer) -> None:
+    assert Planner().model == "gemini-2.5-flash-lite"
+    with_key(server).complete("where?")
+    assert server.paths[0].endswith("/models/gemini-2.5-flash-lite:generateContent")
+
+
+def test_without_a_schema_none_is_asked_for(server: GeminiServer) -> None:
+    with_key(server).complete("where?")
+    assert "responseJsonSchema" not in server.requests[0].get("generationConfig", {})
+
+
+def test_api_key_mode_sends_the_key_as_a_header(server: GeminiServer) -> None:
+    with_key(server).complete("where?")
+    assert server.headers[0]["x-goog-api-key"] == SECRET
+
+
+def test_vertex_mode_sends_the_token_and_names_project_and_region(server: GeminiServer) -> None:
+    assert on_vertex(server).complete("where?", schema=PLAN_SCHEMA) == "hello"
+    assert server.headers[0]["authorization"] == "Bearer vertex-token"
+    (path,) = server.paths
+    assert "projects/home/locations/europe-west4/publishers/google/models/gemini-2.5-flash-lite" in path
+
+
+def test_express_mode_sends_the_key_to_vertex(server: GeminiServer) -> None:
+    assert with_key(server, mode="express").complete("where?") == "hello"
+    assert server.headers[0]["x-goog-api-key"] == SECRET
+    assert "publishers/google/models/gemini-2.5-flash-lite" in server.paths[0]
+
+
+def test_section_3_an_endpoint_is_called_by_its_id(server: GeminiServer) -> None:
+    name = endpoint_name("4321", project="home", location="europe-west4")
+    backend = on_vertex(server, name)
+    assert backend.complete("which room?") == "hello"
+    assert "projects/home/locations/europe-west4/endpoints/4321:generateContent" in server.paths[0]
+    assert backend.name.endswith("endpoints/4321")
+
+
+def test_tokens_are_counted(server: GeminiServer) -> None:
+    backend = with_key(server)
+    assert usage_of(backend) is None
+    backend.complete("where?")
+    assert usage_of(backend) == Usage(11, 7)
+
+
+def test_a_busy_server_is_asked_again_with_growing_pauses(server: GeminiServer) -> None:
+    busy = {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}}
+    server.answers = [(429, busy), (503, b"down"), (200, answer("at last"))]
+    pauses: list[float] = []
+    assert with_key(server, backoff=0.5, sleep=pauses.append).complete("where?") == "at last"
+    assert pauses == [0.5, 1.0]
+
+
+def test_retries_are_bounded(server: GeminiServer) -> None:
+    server.answers = [(500, {"error": {"code": 500, "message": "boom", "status": "INTERNAL"}})]
+    with pytest.raises(BackendError, match="status 500"):
+        with_key(server, http_retries=2).complete("where?")
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "transient"), [(400, False), (403, False), (404, False), (429, True), (503, True)]
+)
+def test_a_refusal_says_its_status_and_never_the_key(server: GeminiServer, status: int, transient: bool) -> None:
+    message = f"key {SECRET} is bad\nsecond line"
+    server.answers = [(status, {"error": {"code": status, "message": message, "status": "X"}})]
+    with pytest.raises(BackendError, match=f"status {status}") as caught:
+        with_key(server, http_retries=0).complete("where?")
+    assert caught.value.transient is transient
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_slow_server_is_given_up(server: GeminiServer) -> None:
+    server.delay = 0.5
+    with pytest.raises(BackendError, match="did not answer in time") as caught:
+        with_key(server, timeout=0.1, http_retries=0).complete("where?")
+    assert caught.value.transient
+
+
+def test_no_server_is_told_as_such(server: GeminiServer) -> None:
+    gone = GeminiServer()
+    gone.close()
+    with pytest.raises(BackendError, match="cannot be reached"):
+        with_key(gone, http_retries=0).complete("where?")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>hello</html>",
+        b"{",
+        b"",
+        b"\xff\xfe",
+        [],
+        {},
+        "text",
+        None,
+        {"candidates": []},
+        {"candidates": "x"},
+        {"candidates": [{}]},
+        {"candidates": [{"content": {"parts": []}}]},
+        {"candidates": [{"content": {"parts": [{"text": 3}]}}]},
+        {"promptFeedback": {"blockReason": "SAFETY"}},
+        answer(""),
+    ],
+    ids=repr,
+)
+def test_garbage_from_the_server_is_one_clear_error(server: GeminiServer, body: object) -> None:
+    server.answers = [(200, body)]
+    with pytest.raises(BackendError, match=r"gemini:gemini-2\.5-flash-lite"):
+        with_key(server, http_retries=0).complete("where?")
+
+
+def test_no_secret_reaches_name_repr_or_log(server: GeminiServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    backend = with_key(server)
+    backend.complete("where?")
+    assert SECRET not in backend.name + repr(backend) + caplog.text
+
+
+def test_http_retries_lie_below_the_planners_own_retry(server: GeminiServer) -> None:
+    server.answers = [(503, b"busy"), (200, answer("not json")), (429, b"busy"), (200, answer(GOOD))]
+    planner = VlmPlanner(with_key(server))
+    assert not planner.plan("find the mug").fallback
+    assert dict(planner.failures) == {"not_json": 1}
+    assert "REFUSED" in server.requests[-1]["contents"][0]["parts"][0]["text"]
+
+
+def test_settings_choose_the_mode_from_the_environment(
+    server: GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Planner(base_url=server.url)
+    monkeypatch.setenv("GEMINI_API_KEY", SECRET)
+    assert open_backend("gemini", settings).complete("where?") == "hello"
+    assert "/models/gemini-2.5-flash-lite" in server.paths[0]
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    assert open_backend("gemini:other-model", settings).complete("where?") == "hello"
+    assert "publishers/google/models/other-model" in server.paths[1]
+
+
+def test_a_key_that_is_missing_is_named(server: GeminiServer) -> None:
+    with pytest.raises(InvalidValue, match=r"needs GOOGLE_API_KEY or GEMINI_API_KEY; export the key"):
+        open_backend("gemini")
+
+
+def test_an_endpoint_needs_an_id_and_a_project(server: GeminiServer) -> None:
+    with pytest.raises(InvalidValue, match=r"planner\.scene_endpoint"):
+        open_backend("endpoint")
+    with pytest.raises(InvalidValue, match=r"planner\.cloud_project.*GOOGLE_CLOUD_PROJECT"):
+        open_backend("endpoint:4321")
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.genai", None)
+    with pytest.raises(MissingExtra, match=r"lastseen\[gemini\]"):
+        GeminiBackend("tiny", mode="api_key", api_key=SECRET)

@@ -13,7 +13,6 @@
     │   ├── JournalLocked       another process is writing it
     │   ├── JournalReadOnly     it was opened for reading
     │   └── StorageFull         the disk is full; nothing acknowledged is lost
-    │   └── PlanError           a model's answer that is not what it was asked for
     ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lastseen.config.longterm import Find, Longterm
 from lastseen.config.homes import Homes
-from lastseen.config.longterm import Longterm
+from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift

@@ -27,7 +27,7 @@ from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
-from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of
+from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState
 from lastseen.memory.objects.store import id_text
 from lastseen.observation import Observation
@@ -73,10 +73,10 @@ class Memory:
             meta = self._store.journal.meta()
             if "working.counters" in meta:
                 size = self.settings.lifecycle.gallery_size
-                self._objects.restore(rows_of(records, meta, gallery_size=size, path=path))
-                # what was just restored is no change: exports count from after it
-                self._objects.store.version += 1
-                self._version = self._objects.store.version
+                views = self._store.journal.views()
+                rows = rows_of(records, views, meta, gallery_size=size, path=path)
+                self._objects.restore(rows)
+                self._version = rows.version
             self._places = {record.id: record.place for record in records if record.place is not None}
         except BaseException:
             self._store.close()
@@ -289,7 +289,7 @@ class Memory:
             reads_colors=self._store.look == LookEncoder.name,
         )
         gone = [id_text(number) for number in rows.gone]
-        self._store.stage(objects=records, gone=gone, meta=counters_of(rows))
+        self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
         self._version = rows.version
         for key in gone:
             self._coloring.forget(key)

@@ -46,6 +46,7 @@ class LongTermStore:
         self._gone: dict[str, None] = {}
         self._events: list[EventRecord] = []
         self._crops: list[CropRecord] = []
+        self._views: dict[int, bytes] = {}
         self._meta: dict[str, str] = {}
 
     @classmethod
@@ -84,6 +85,7 @@ class LongTermStore:
         gone: Sequence[str] = (),
         events: Sequence[EventRecord] = (),
         crops: Sequence[CropRecord] = (),
+        views: Mapping[int, bytes] | None = None,
         meta: Mapping[str, str] | None = None,
     ) -> None:
         """Take changes in: they can be searched from now on and wait for the next commit."""
@@ -99,12 +101,14 @@ class LongTermStore:
             self._events.extend(events)
             if self.settings.longterm.store_crops:
                 self._crops.extend(crops)
+            self._views.update(views or {})
             self._meta.update(meta or {})
 
     @property
     def waiting(self) -> int:
         """How many staged changes are not on disk yet."""
-        return len(self._objects) + len(self._gone) + len(self._events) + len(self._crops)
+        staged = (self._objects, self._gone, self._events, self._crops, self._views, self._meta)
+        return sum(len(kind) for kind in staged)
 
     def commit(self, time: float, *, session: SessionRecord | None, outbox: bool = False) -> int:
         """Put everything staged on disk in one transaction; on an error it stays staged for the next try."""
@@ -117,6 +121,7 @@ class LongTermStore:
                 crops=list(self._crops),
                 session=session,
                 turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
+                views=dict(self._views),
                 meta={**self._meta, **({"look": self.look} if self.look else {})},
             )
         rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
@@ -128,7 +133,9 @@ class LongTermStore:
                 self._gone.pop(object_id, None)
             del self._events[: len(batch.events)]
             del self._crops[: len(batch.crops)]
-            self._meta.clear()
+            for staged, written in ((self._views, batch.views), (self._meta, batch.meta)):
+                for key in [key for key in staged if staged[key] is written[key]]:  # type: ignore[index]
+                    del staged[key]  # type: ignore[arg-type]
         return rows
 
     def forget(self, ids: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ def records_of(
     if not len(rows):
         return []
     columns = rows.columns
-    packed, _ = _packed(columns)
+    packed = _packed(columns)
     shares = color_shares(columns["emb_mean"]) if reads_colors and "emb_mean" in columns else None
     seqs = columns["seq"].tolist()
     xyz, extent = columns["xyz"].tolist(), columns["extent"].tolist()
@@ -70,24 +70,38 @@ def records_of(
 
 def counters_of(rows: Rows) -> dict[str, str]:
     """What the file must know of working memory besides its objects."""
-    _, layout = _packed(rows.columns)
     return {
-        "working.layout": json.dumps(layout),
+        "working.layout": json.dumps(_layout(rows.columns)),
         "working.labels": json.dumps(rows.labels, ensure_ascii=False),
         "working.counters": json.dumps(
             {"dim": rows.dim, "next_seq": rows.next_seq, "now": rows.now, "frame_id": rows.frame_id}
+            | {"version": rows.version}
         ),
+        "working.views": json.dumps(_layout(rows.views, leave_out=frozenset({"slot"}))),
     }
 
 
-def rows_of(records: Sequence[ObjectRecord], meta: Mapping[str, str], *, gallery_size: int, path: object) -> Rows:
-    """The export that restores working memory from a file's records and meta."""
+def views_of(rows: Rows) -> dict[int, bytes]:
+    """The small depth images of an export as packed bytes by slot."""
+    if "slot" not in rows.views:
+        return {}
+    packed = _packed(rows.views, leave_out=frozenset({"slot"}))
+    return {int(slot): packed[i].tobytes() for i, slot in enumerate(rows.views["slot"].tolist())}
+
+
+def rows_of(
+    records: Sequence[ObjectRecord],
+    views: Mapping[int, bytes],
+    meta: Mapping[str, str],
+    *,
+    gallery_size: int,
+    path: object,
+) -> Rows:
+    """The export that restores working memory from a file's records, views and meta."""
     counters = json.loads(meta["working.counters"])
-    dtype = np.dtype([(name, kind, tuple(shape)) for name, kind, shape in json.loads(meta["working.layout"])])
-    if any(len(record.state) != dtype.itemsize for record in records):
-        raise JournalDamaged(path, "the state of an object has another length than the file's layout says")
-    packed = np.frombuffer(b"".join(record.state for record in records), dtype=dtype)
-    columns: dict[str, NDArray[Any]] = {name: packed[name].copy() for name in dtype.names or ()}
+    columns = _unpacked([record.state for record in records], meta["working.layout"], path)
+    slots = np.array(sorted(views), dtype=np.int64)
+    images = _unpacked([views[slot] for slot in slots.tolist()], meta["working.views"], path)
     dim = counters["dim"]
     if dim is not None:
         columns["emb_mean"] = np.zeros((len(records), dim), dtype=np.float32)
@@ -96,9 +110,9 @@ def rows_of(records: Sequence[ObjectRecord], meta: Mapping[str, str], *, gallery
         for i, record in enumerate(records):
             if record.look is not None:
                 columns["emb_mean"][i] = record.look
-                views = record.gallery if record.gallery is not None else ()
-                columns["gallery"][i, : len(views)] = views
-                columns["gallery_n"][i] = len(views)
+                gallery = record.gallery if record.gallery is not None else ()
+                columns["gallery"][i, : len(gallery)] = gallery
+                columns["gallery_n"][i] = len(gallery)
     return Rows(
         columns=columns,
         labels=tuple(json.loads(meta["working.labels"])),
@@ -106,7 +120,8 @@ def rows_of(records: Sequence[ObjectRecord], meta: Mapping[str, str], *, gallery
         next_seq=counters["next_seq"],
         now=counters["now"],
         frame_id=counters["frame_id"],
-        version=0,
+        version=counters["version"],
+        views={"slot": slots, **images},
     )
 
 
@@ -115,11 +130,29 @@ def look_name(name: str | None, dim: int) -> str:
     return name or (LookEncoder.name if dim == LookEncoder.dim else f"unnamed-{dim}")
 
 
-def _packed(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], list[tuple[str, str, list[int]]]]:
-    names = [name for name in columns if name not in _VECTORS]
-    layout = [(name, columns[name].dtype.str, list(columns[name].shape[1:])) for name in names]
-    dtype = np.dtype([(name, kind, tuple(shape)) for name, kind, shape in layout])
-    packed = np.zeros(len(columns["seq"]), dtype=dtype)
-    for name in names:
+def _layout(
+    columns: Mapping[str, NDArray[Any]], *, leave_out: frozenset[str] = _VECTORS
+) -> list[tuple[str, str, list[int]]]:
+    return [
+        (name, columns[name].dtype.str, list(columns[name].shape[1:])) for name in columns if name not in leave_out
+    ]
+
+
+def _packed(columns: Mapping[str, NDArray[Any]], *, leave_out: frozenset[str] = _VECTORS) -> NDArray[Any]:
+    layout = _layout(columns, leave_out=leave_out)
+    packed = np.zeros(len(columns[layout[0][0]]), dtype=_dtype(layout))
+    for name, _, _ in layout:
         packed[name] = columns[name]
-    return packed, layout
+    return packed
+
+
+def _unpacked(bodies: Sequence[bytes], layout: str, path: object) -> dict[str, NDArray[Any]]:
+    dtype = _dtype(json.loads(layout))
+    if any(len(body) != dtype.itemsize for body in bodies):
+        raise JournalDamaged(path, "a state has another length than the file's layout says")
+    packed = np.frombuffer(b"".join(bodies), dtype=dtype)
+    return {name: packed[name].copy() for name in dtype.names or ()}
+
+
+def _dtype(layout: Sequence[tuple[str, str, Sequence[int]]]) -> np.dtype[Any]:
+    return np.dtype([(name, kind, tuple(shape)) for name, kind, shape in layout])

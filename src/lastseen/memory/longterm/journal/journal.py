@@ -11,6 +11,7 @@ import json
 import sqlite3
 import struct
 import threading
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -77,6 +78,7 @@ class Batch:
     crops: Sequence[CropRecord] = ()
     session: SessionRecord | None = None
     turned: Mapping[str, float] = field(default_factory=dict)
+    views: Mapping[int, bytes] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -147,6 +149,8 @@ class Journal:
                 self._put_session(db, batch.session)
             for key, value in sorted(batch.meta.items()):
                 db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            for slot, body in sorted(batch.views.items()):
+                db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
             rows = db.total_changes - before
         self._written.update(staged)
         for object_id in batch.removed:
@@ -217,6 +221,16 @@ class Journal:
         """Facts about the whole file by name."""
         with self._reading() as db:
             return dict(db.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
+
+    def views(self) -> dict[int, bytes]:
+        """What working memory keeps of places it looked at, by slot."""
+        with self._reading() as db:
+            found = {}
+            for slot, body, expected in db.execute("SELECT slot, body, checksum FROM views ORDER BY slot"):
+                if zlib.crc32(body) != expected:
+                    raise JournalDamaged(self.path, f"view {slot} does not match its checksum")
+                found[int(slot)] = bytes(body)
+            return found
 
     def put_bodies(self, table: str, bodies: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace all places or nodes by these, as JSON by id."""
@@ -406,6 +420,7 @@ _SIZE_QUERIES = {
     "crops": "SELECT sum(length(jpeg) + 24) FROM crops",
     "versions": "SELECT count(*) * 120 FROM versions",
     "events": "SELECT sum(length(evidence) + 48) FROM events",
+    "views": "SELECT sum(length(body) + 16) FROM views",
     "places": "SELECT sum(length(body)) FROM places",
     "nodes": "SELECT sum(length(body)) FROM nodes",
     "outbox": "SELECT count(*) * 24 FROM outbox",

@@ -32,6 +32,7 @@ ORDER = [
     "lastseen.memory.answer",
     "lastseen.memory.find",
     "lastseen.memory.coloring",
+    "lastseen.memory.export",
     "lastseen.memory.history",
     "lastseen.memory.facade",
     "lastseen.memory",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from lastseen.memory.find import Region, Wording
 from lastseen.memory.find.search import Search
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
 from lastseen.memory.longterm.clock import Clock, Moment
-from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
+from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
@@ -221,6 +221,26 @@ class Memory:
     def store(self) -> LongTermStore:
         """The journal and indexes behind this memory: for tools, not for everyday use."""
         return self._store
+
+    def stats(self) -> dict[str, Any]:
+        """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
+        self._pull()
+        status = self._store.table.columns.status[: len(self._store.table)]
+        counts = {name: int((status == number).sum()) for number, name in enumerate(STATUSES)}
+        indexes = (self._store.main, self._store.aside)
+        vectors = sum(4 * len(index) * index.dim for index in indexes if index is not None)
+        working = self._objects.store
+        return {
+            "counts": {**counts, "sessions": len(self._clock.sessions)},
+            "disk": self._store.journal.sizes(),
+            "ram": {
+                "table": self._store.table.bytes(),
+                "vectors": vectors,
+                "working": sum(int(working.column(name).nbytes) for name in working.names),
+            },
+            "encoder": self.encoder.name,
+            "look": self._store.look,
+        }
 
     def flush(self) -> int:
         """Write everything that changed; it is on disk when this returns. Returns the rows written."""

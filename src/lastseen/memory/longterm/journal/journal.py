@@ -317,6 +317,8 @@ class Journal:
         vectors = embedding_row(record)
         if vectors is not None and (known is None or known.embedding != digests.embedding):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
+        elif vectors is None and known is not None and known.embedding:
+            db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
         if record.status != PROTO and (known is None or known.version != digests.version):
             self._put_version(db, num, record, batch, keep=settings.longterm.keep_versions)
         return digests

@@ -11,6 +11,7 @@ import typer
 from lastseen import __version__
 from lastseen.cli import config, log, sim
 from lastseen.cli import config, sim
+from lastseen.cli import config, log, memory, sim
 from lastseen.cli.options import Options, remember
 from lastseen.cli import config, search
 from lastseen.cli import config, log, search, sim
@@ -26,6 +27,7 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("config")(config.show)
+memory.register(app)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.command("search")(search.search)

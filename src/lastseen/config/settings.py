@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.homes import Homes
-from lastseen.config.longterm import Longterm
+from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Lift
@@ -31,6 +31,7 @@ class Settings(Section):
     linking: Linking = field(default_factory=Linking)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
+    find: Find = field(default_factory=Find)
     lift: Lift = field(default_factory=Lift)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)

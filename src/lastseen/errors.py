@@ -6,6 +6,7 @@
     │   ├── StampError          a time stamp that goes backwards within one session
     │   └── PlanError           a model's answer that is not what it was asked for
     ├── HomeRefused             no house meets the constraints within the attempts allowed
+    │   └── SourceError         a recording or stream that cannot be read as it is
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
@@ -65,6 +66,8 @@ class PlanError(InvalidValue):
 
 class HomeRefused(LastseenError):
     """No house met its constraints within the attempts allowed; the message gives the last reason."""
+class SourceError(InvalidValue):
+    """A recording or a camera stream cannot be read as it is; one bad frame is skipped, a bad recording refused."""
 
 
 class MissingExtra(LastseenError, ImportError):

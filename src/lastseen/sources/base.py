@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -30,8 +30,11 @@ class RecordSource(ABC):
         self.intake = Intake()
 
     @abstractmethod
-    def records(self, *, every: int = 1) -> Iterator[RawRecord]:
-        """Yield raw records by stamp, every n-th one; unreadable ones are counted in ``intake``."""
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
+        """Yield raw records by stamp; unreadable ones are counted in ``intake``.
+
+        ``wanted`` picks records by their number in the stream, so that a sample need not decode every image.
+        """
 
     def frames(self) -> Iterator[Frame]:
         """Yield frames in our conventions, numbered in the order of their stamps."""

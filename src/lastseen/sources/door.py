@@ -69,6 +69,10 @@ def cameras(record: RawRecord, options: SourceOptions) -> tuple[Intrinsics, Intr
     if options.rescale_intrinsics:
         camera = camera.resized(*rgb_size)
         depth_camera = depth_camera and depth_camera.resized(*depth_size)
+    if options.share_view == "color":
+        depth_camera = None
+    elif options.share_view == "depth" and depth_camera is not None:
+        camera = depth_camera.resized(*rgb_size)
     if depth_camera is None and depth_size != rgb_size:
         # no word about depth's own camera: it shows the same view in another size
         depth_camera = camera.resized(*depth_size)

@@ -73,6 +73,11 @@ class SourceOptions(Section):
     fy: float = setting(0.0, unit="px", low=0.0, why="colour focal length; 0 takes the recording's")
     cx: float = setting(0.0, unit="px", why="colour principal point; 0 takes the recording's")
     cy: float = setting(0.0, unit="px", why="colour principal point; 0 takes the recording's")
+    share_view: str = setting(
+        "none",
+        choices=("none", "color", "depth"),
+        why="whose intrinsics hold for both images, where those of the other are wrong or missing",
+    )
     focal_factor: float = setting(
         1.0, low=0.05, high=20.0, why="multiplies both focal lengths of colour and depth: a quick calibration"
     )

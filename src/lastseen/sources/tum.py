@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +65,11 @@ class TumSource(RecordSource):
         path = self.folder / "detections.jsonl"
         return RecordedDetections.read(path, self.options) if path.exists() else None
 
-    def records(self, *, every: int = 1) -> Iterator[RawRecord]:
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records in the order of the colour stamps."""
         self._read_lists()
-        for index in range(0, len(self._rgb.stamps), every):
-            record = self._record(index)
+        for index in range(len(self._rgb.stamps)):
+            record = self._record(index) if wanted is None or wanted(index) else None
             if record is not None:
                 yield record
 

@@ -14,6 +14,7 @@
     │   ├── JournalReadOnly     it was opened for reading
     │   └── StorageFull         the disk is full; nothing acknowledged is lost
     ├── HomeRefused             no house meets the constraints within the attempts allowed
+    │   └── SourceError         a recording or stream that cannot be read as it is
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
     └── NotBuiltYet             the facade names it, this version does not do it
@@ -127,6 +128,8 @@ class StorageFull(JournalError):
         )
 class HomeRefused(LastseenError):
     """No house met its constraints within the attempts allowed; the message gives the last reason."""
+class SourceError(InvalidValue):
+    """A recording or a camera stream cannot be read as it is; one bad frame is skipped, a bad recording refused."""
 
 
 class MissingExtra(LastseenError, ImportError):

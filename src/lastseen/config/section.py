@@ -73,6 +73,8 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
         value = float(value)
     if isinstance(default, tuple) and isinstance(value, list):
         value = tuple(value)
+    if isinstance(default, str) and isinstance(value, str):
+        value = str(value)  # members of a StrEnum are welcome and become plain text
     if type(value) is not type(default):
         raise SettingsError(name, value, f"must be {_kind(default)}", remedy=f"leave it out to get {default!r}")
     if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):

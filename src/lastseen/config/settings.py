@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lastseen.config.doctor import Doctor
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
@@ -53,3 +54,4 @@ class Settings(Section):
     light: Light = field(default_factory=Light)
     navigation: Navigation = field(default_factory=Navigation)
     homes: Homes = field(default_factory=Homes)
+    doctor: Doctor = field(default_factory=Doctor)

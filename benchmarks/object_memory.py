@@ -138,9 +138,7 @@ class Rtsm:
         config = load_config()
         cells = config["sweep_cache"]
         grid = GridSpec(cell_m=float(cells["grid_size_m"]), use_3d=not cells["two_d"], up_axis="z")
-        self.index = ProximityIndex(
-            grid, per_cell_cap=cells["per_cell_cap"], neighbors_max=cells["neighbors_max"]
-        )
+        self.index = ProximityIndex(grid, per_cell_cap=cells["per_cell_cap"], neighbors_max=cells["neighbors_max"])
         self.memory = WorkingMemory(config, index=self.index)
         self.associator = Associator(config)
 

@@ -9,12 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, log, sim
-from lastseen.cli import config, sim
-from lastseen.cli import config, log, memory, sim
-from lastseen.cli.options import Options, remember
-from lastseen.cli import config, search
-from lastseen.cli import config, log, search, sim
+from lastseen.cli import config, log, memory, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 

@@ -11,9 +11,7 @@ from lastseen.config.section import Section, setting
 class Doctor(Section):
     """When data is called wrong. The bars are set so that a clean recording passes with room to spare."""
 
-    max_frames: int = setting(
-        60, unit="frames", low=4, why="six stretches of ten: enough to judge, seconds to read"
-    )
+    max_frames: int = setting(60, unit="frames", low=4, why="six stretches of ten: enough to judge, seconds to read")
     stretch: int = setting(10, unit="frames", low=2, why="frames in a row, so that neighbours show the same things")
     spacing: float = setting(0.2, unit="s", low=0.0, why="between sampled frames: a hand-held camera moves visibly")
     points: int = setting(1500, unit="points", low=50, why="depth points re-projected per pair; medians are stable")
@@ -39,9 +37,7 @@ class Doctor(Section):
     depth_range_low: float = setting(0.08, unit="m", low=0.0, why="no depth camera sees a median nearer than this")
     depth_range_high: float = setting(60.0, unit="m", low=0.0, why="nor one farther: a unit is wrong")
     empty_depth: float = setting(0.05, low=0.0, high=1.0, why="fewer valid pixels than this leave nothing to lift")
-    sparse_depth: float = setting(
-        0.25, low=0.0, high=1.0, why="under this the sensor is too near, far or in the sun"
-    )
+    sparse_depth: float = setting(0.25, low=0.0, high=1.0, why="under this the sensor is too near, far or in the sun")
     static_distance: float = setting(
         0.002, unit="m", low=0.0, why="a pose that moves less while images change is stuck"
     )
@@ -59,9 +55,7 @@ class Doctor(Section):
     max_shift: float = setting(
         4.5, unit="px at that height", low=0.0, why="2 % of the image; loose mounts stay below"
     )
-    shift_gain: float = setting(
-        1.4, low=1.0, why="how far the best shift must stand out from no shift and the rest"
-    )
+    shift_gain: float = setting(1.4, low=1.0, why="how far the best shift must stand out from no shift and the rest")
     min_two_sided: float = setting(
         0.4, low=0.0, high=1.0, why="share of surface seen from two view bins under which few objects get confirmed"
     )

@@ -82,9 +82,7 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(name, value, "must be finite", remedy=f"the default is {default!r}")
     low, high = field.metadata["low"], field.metadata["high"]
-    if isinstance(value, int | float) and (
-        (low is not None and value < low) or (high is not None and value > high)
-    ):
+    if isinstance(value, int | float) and ((low is not None and value < low) or (high is not None and value > high)):
         bounds = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
         raise SettingsError(name, value, f"is outside {bounds}", remedy=f"the default is {default!r}")
     choices: tuple[str, ...] = field.metadata["choices"]

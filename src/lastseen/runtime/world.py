@@ -19,8 +19,8 @@ class Sight:
     """What is perceived now.
 
     ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was looked
-    at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``context`` is the navigation
-    context for planners that read it, ``log`` what the step log should hold besides (pose, place, anchor).
+    at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``context`` is the
+    navigation context for planners that read it, ``log`` what the step log should hold besides.
     """
 
     stamp: float

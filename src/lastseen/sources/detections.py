@@ -74,9 +74,7 @@ def _row(line: str, where: str) -> tuple[float, Detection]:
         raise SourceError(where, tree, "must be an object", remedy='write {"stamp": s, "box": [...], ...}')
     box = tree.get("box")
     if not isinstance(box, list) or len(box) != 4 or not all(_is_number(value) for value in box):
-        raise SourceError(
-            f"{where} box", box, "must hold four numbers", remedy="left, top, right, bottom in pixels"
-        )
+        raise SourceError(f"{where} box", box, "must hold four numbers", remedy="left, top, right, bottom in pixels")
     stamp, score = tree.get("stamp"), tree.get("score", 1.0)
     if not _is_number(stamp) or not _is_number(score):
         raise SourceError(f"{where} stamp, score", (stamp, score), "must be numbers", remedy="stamp in seconds")

@@ -150,9 +150,7 @@ def _intrinsics(tree: Mapping[str, Any]) -> Intrinsics:
 def _number(tree: Mapping[str, Any], key: str, default: object) -> float:
     value = tree.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise SourceError(
-            f"camera.json {key}", value, "must be a number", remedy="give pixels, or values per metre"
-        )
+        raise SourceError(f"camera.json {key}", value, "must be a number", remedy="give pixels, or values per metre")
     return float(value)
 
 

@@ -21,9 +21,7 @@ from lastseen.memory.longterm.store import LongTermStore
 def write_until_killed(path: Path, *, seed: int, delay: float) -> int:
     """Let a process write, kill it after a while, and return the last batch it acknowledged (-1 for none)."""
     command = [sys.executable, "-m", "tests.memory.longterm.crash_writer", str(path), str(seed)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": _path()}
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": _path()})
     assert process.stdout is not None
     first = process.stdout.readline()
     time.sleep(delay)

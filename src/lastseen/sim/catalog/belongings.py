@@ -212,9 +212,7 @@ def hat(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """A brim, a crown and a band."""
     radius, height = min(size[0], size[1]) / 2, size[2]
     s.cylinder(radius, 0.012, (0, 0, 0), ink, sections=16)
-    s.turned(
-        [(radius * 0.58, 0), (radius * 0.5, height - 0.03), (radius * 0.3, height - 0.012)], (0, 0, 0.012), ink
-    )
+    s.turned([(radius * 0.58, 0), (radius * 0.5, height - 0.03), (radius * 0.3, height - 0.012)], (0, 0, 0.012), ink)
     s.cylinder(radius * 0.6, 0.025, (0, 0, 0.012), shade(ink, 0.5))
 
 
@@ -290,9 +288,7 @@ def teddy_bear(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> 
     s.ball((depth * 0.3, width * 0.28, height * 0.2), (-depth * 0.05, 0, height * 0.72), ink)
     s.ball((0.03, 0.035, 0.028), (depth * 0.2, 0, height * 0.68), shade(ink, 1.3), sections=6)
     for side in (-1, 1):
-        s.ball(
-            (0.02, 0.035, 0.035), (-depth * 0.08, side * width * 0.22, height * 0.9), shade(ink, 0.8), sections=6
-        )
+        s.ball((0.02, 0.035, 0.035), (-depth * 0.08, side * width * 0.22, height * 0.9), shade(ink, 0.8), sections=6)
         s.ball((depth * 0.3, 0.045, 0.045), (depth * 0.2, side * width * 0.24, 0.045), ink, sections=6)
         s.ball((depth * 0.2, 0.035, 0.035), (depth * 0.06, side * width * 0.36, height * 0.42), ink, sections=6)
 

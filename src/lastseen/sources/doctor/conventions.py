@@ -130,9 +130,7 @@ class ConventionTrial:
             finer = [self._try({"focal_factor": center * step}, self.options) for step in (0.9, 0.95, 1.05, 1.1)]
         elif set(tried.changes) == {"pose_delay"}:
             center = float(str(tried.changes["pose_delay"]))
-            finer = [
-                self._try({"pose_delay": round(center + s, 3)}, self.options) for s in (-0.1, -0.05, 0.05, 0.1)
-            ]
+            finer = [self._try({"pose_delay": round(center + s, 3)}, self.options) for s in (-0.1, -0.05, 0.05, 0.1)]
         else:
             return tried
         return min([tried, *finer], key=lambda one: one.error)
@@ -195,9 +193,7 @@ class ConventionTrial:
     def _pose_fit(self) -> Check:
         share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
         if self.unmoved:
-            return Check(
-                "poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images"
-            )
+            return Check("poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images")
         if self.best.error < self._config.unexplained_error:
             return Check("poses explain images", Verdict.OK, share)
         return Check(

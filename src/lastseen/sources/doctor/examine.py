@@ -83,9 +83,7 @@ class _Examination:
             self.sample = take_sample(self.source, config)
         if not self.sample.records:
             reasons = "; ".join(self.sample.intake.lines()) or "the source gave nothing"
-            raise SourceError(
-                "source", self.source.address, f"has no readable frame ({reasons})", remedy="see above"
-            )
+            raise SourceError("source", self.source.address, f"has no readable frame ({reasons})", remedy="see above")
         yield judge_frames(sample.intake, len(sample.records), config)
         yield order
         yield self._noted(clock)

@@ -66,9 +66,7 @@ def judge_depth_clock(
     name = "colour and depth clocks"
     if stamps is None:
         return _apart(name, sample)
-    delay, then, now = best_delay(
-        stamps[0], stamps[1] - options.depth_delay, tolerance=options.max_stamp_difference
-    )
+    delay, then, now = best_delay(stamps[0], stamps[1] - options.depth_delay, tolerance=options.max_stamp_difference)
     if now >= 1.0 - config.max_bad_frames:
         return _apart(name, sample)
     figure = (
@@ -98,9 +96,7 @@ def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions, confi
     if share <= config.max_bad_frames:
         return Check("images have poses", Verdict.OK, figure)
     verdict = Verdict.FAULT if share > 0.5 else Verdict.WARN
-    return Check(
-        "images have poses", verdict, figure, "poses come too rarely, on another clock, or for another time"
-    )
+    return Check("images have poses", verdict, figure, "poses come too rarely, on another clock, or for another time")
 
 
 def judge_sizes(record: RawRecord, options: SourceOptions) -> tuple[Check, dict[str, object]]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Views
 from lastseen.config.doctor import Doctor
+from lastseen.config.objects import Views
 from lastseen.geometry import Pose3D
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import Reprojection

@@ -62,9 +62,7 @@ class Reprojection:
         relative, absolute = [], []
         for first, second in self.pairs if pairs is None else pairs:
             motion = Pose3D.identity() if still else poses[second].inverse() @ poses[first]
-            moved = views[first].points @ motion.rotation.T.astype(np.float32) + motion.translation.astype(
-                np.float32
-            )
+            moved = views[first].points @ motion.rotation.T.astype(np.float32) + motion.translation.astype(np.float32)
             errors, depths, overlap = _differences(moved, views[second].depth, views[second].camera)
             if len(errors) < 30 or overlap < self._config.min_overlap:
                 relative.append(1.0)

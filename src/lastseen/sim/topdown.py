@@ -306,6 +306,7 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     column = math.ceil(max((font(11).getlength(words) for words, _ in lines), default=0.0)) + 34
     height = max(plan.height, 420)
     per_column = max((height - 10) // row, 1)
+    _keep_headings(lines, per_column)
     columns = math.ceil(len(lines) / per_column)
     sheet = Image.new("RGB", (plan.width + columns * column + (16 if columns else 0), height + head), _PAPER)
     sheet.paste(plan, (0, head))
@@ -315,9 +316,19 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     for index, (words, color) in enumerate(lines):
         x = plan.width + 10 + (index // per_column) * column
         y = head + 8 + (index % per_column) * row
-        if color is None and not words[0].isdigit():
+        if color is None and not words[:1].isdigit():
             draw.text((x, y), words, font=font(12), fill=TEXT, anchor="lm")
             continue
         draw.ellipse((x + 4, y - 4, x + 12, y + 4), fill=color or FAINT, outline=FAINT)
         draw.text((x + 18, y), words, font=font(11), fill=TEXT, anchor="lm")
     return sheet
+
+
+def _keep_headings(lines: list[tuple[str, Ink | None]], per_column: int) -> None:
+    """A room's name moves to the next column with the first of its things."""
+    index = per_column - 1
+    while index < len(lines):
+        words, color = lines[index]
+        if color is None and not words[:1].isdigit():
+            lines.insert(index, ("", None))
+        index += per_column

@@ -139,7 +139,9 @@ class Space:
             columns = _span(box[0, 0], box[1, 0], x0, shape[0])
             free[columns, _span(box[0, 1], box[1, 1], y0, shape[1])] = False
         padded = np.pad(free, 1)
-        roomy = (ndimage.distance_transform_edt(padded) * CELL >= self.settings.walk_width / 2)[1:-1, 1:-1]
+        # distances run from cell middle to cell middle: half a cell of the last one is still free
+        distance = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * CELL - CELL / 2
+        roomy = distance >= self.settings.walk_width / 2
         labels, count = ndimage.label(roomy)
         if count == 0:
             return False

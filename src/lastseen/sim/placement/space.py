@@ -18,8 +18,6 @@ Boxes = NDArray[np.float64]
 TOUCH = 1e-3
 """Metres that two boxes may overlap and still count as touching: rounding, not penetration."""
 CELL = 0.05
-DOOR_DEPTH = 0.75
-"""Metres kept free before and behind a doorway."""
 UNDERFOOT = 0.03
 """Metres: lower than this is walked over."""
 
@@ -77,7 +75,10 @@ class Space:
                 if opening.sill > 0.0:
                     self.windows.append((index, opening))
                     continue
-                corners = [side.point(opening.start - 0.03, -0.02), side.point(opening.end + 0.03, DOOR_DEPTH)]
+                corners = [
+                    side.point(opening.start - 0.03, -0.02),
+                    side.point(opening.end + 0.03, self.settings.door_clearance),
+                ]
                 zones.append(_box(corners, 0.0, 2.2))
                 if opening.walkable:
                     self.doors.append(side.point(opening.middle, 0.4))

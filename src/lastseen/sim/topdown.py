@@ -172,7 +172,8 @@ def _footprint(thing: Thing) -> NDArray[np.float64]:
 def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
     """Filled where the structure is closed, as lines where it is not."""
     structure = home.structure
-    if is_closed(structure):
+    closed = is_closed(structure)
+    if closed:
         walls = solid(structure, _CUT, raster)
         pixels = np.array(image)
         pixels[solid(structure, _ABOVE_DOORS, raster) & ~walls] = _LINTEL
@@ -181,7 +182,7 @@ def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
     draw = ImageDraw.Draw(image)
     segments, faces = cut(structure, _CUT)
     for (start, end), face in zip(segments, faces, strict=True):
-        plaster = structure.patterns[face] == Pattern.PLASTER
+        plaster = not closed or structure.patterns[face] == Pattern.PLASTER
         red, green, blue = (int(value * 0.7) for value in structure.colors[face])
         color = _WALL if plaster else (red, green, blue)
         draw.line([raster.pixel(*start), raster.pixel(*end)], fill=color, width=3 if plaster else 5)
@@ -311,7 +312,8 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     sheet = Image.new("RGB", (plan.width + columns * column + (16 if columns else 0), height + head), _PAPER)
     sheet.paste(plan, (0, head))
     draw = ImageDraw.Draw(sheet)
-    caption = title if title is not None else f"{home.name}: {len(home.rooms)} rooms, {len(home.things)} things"
+    rooms = "1 room" if len(home.rooms) == 1 else f"{len(home.rooms)} rooms"
+    caption = title if title is not None else f"{home.name}: {rooms}, {len(home.things)} things"
     draw.text((_MARGIN * 80, head / 2 + 4), caption, font=font(20), fill=TEXT, anchor="lm")
     for index, (words, color) in enumerate(lines):
         x = plan.width + 10 + (index // per_column) * column

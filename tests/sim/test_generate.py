@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -27,57 +26,47 @@ ROOMS = range(4, 13)
 TOUCH = 3e-3
 
 
-@lru_cache(maxsize=24)
-def house(seed: int, rooms: int) -> Home:
-    return generate_home(seed, rooms=rooms)
+@pytest.fixture(scope="module", params=ROOMS)
+def houses(request: pytest.FixtureRequest, soak: int) -> list[Home]:
+    """Two houses of each size in a test run, twenty in a soak; made once for all tests of a size."""
+    rooms = int(request.param)
+    return [generate_home(seed, rooms=rooms) for seed in range(100 * rooms, 100 * rooms + 2 * soak)]
 
 
-def houses(rooms: int, soak: int) -> list[Home]:
-    """Two houses of a size in a test run, twenty in a soak."""
-    return [house(seed, rooms) for seed in range(100 * rooms, 100 * rooms + 2 * soak)]
-
-
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_a_house_has_the_rooms_asked_for(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
-        assert len(home.rooms) == rooms
+def test_a_house_has_the_rooms_every_home_has(houses: list[Home]) -> None:
+    for home in houses:
         assert {"kitchen", "living room", "bedroom", "bathroom"} <= {room.type for room in home.rooms}
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_every_room_is_reached_on_a_path_of_seventy_centimetres(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_every_room_is_reached_on_a_path_of_seventy_centimetres(houses: list[Home]) -> None:
+    for home in houses:
         # the grid loses up to half a cell on each side of the path
         assert Floor(home, radius=0.32).region_of_all(home.rooms), home.name
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_the_agent_finds_every_room_too(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_the_agent_finds_every_room_too(houses: list[Home]) -> None:
+    for home in houses:
         grid = NavigationGrid(home, robot=Robot())
         standing = grid.centers(grid.reachable())
         for room in home.rooms:
             assert any(room.contains(float(x), float(y)) for x, y in standing), f"{home.name}: {room.type}"
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_nothing_stands_in_a_wall(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_nothing_stands_in_a_wall(houses: list[Home]) -> None:
+    for home in houses:
         walls = part_boxes(home.structure)
         for thing in home.things.values():
             assert depth_of_overlap(world_boxes(thing), walls) < TOUCH, f"{home.name}: {thing.label} {thing.id}"
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_nothing_stands_in_another_thing(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_nothing_stands_in_another_thing(houses: list[Home]) -> None:
+    for home in houses:
         depth, first, second = worst_overlap(home)
         assert depth < TOUCH, f"{home.name}: {first} in {second}"
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_everything_stands_on_something(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_everything_stands_on_something(houses: list[Home]) -> None:
+    for home in houses:
         walls = part_boxes(home.structure)
         for thing in home.things.values():
             name = f"{home.name}: {thing.label} {thing.id}"
@@ -90,9 +79,8 @@ def test_everything_stands_on_something(rooms: int, soak: int) -> None:
                 assert rests_on(thing, home.things[thing.support_id]), name
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_small_things_can_be_seen_by_the_robot(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_small_things_can_be_seen_by_the_robot(houses: list[Home]) -> None:
+    for home in houses:
         floor = Floor(home, radius=Robot().radius)
         region = min(floor.region_of_all(home.rooms))
         hidden = hidden_things(home, floor.points(region, spacing=0.25), eye=Robot().camera_height)
@@ -100,9 +88,8 @@ def test_small_things_can_be_seen_by_the_robot(rooms: int, soak: int) -> None:
         assert len(hidden) <= 0.05 * small, f"{home.name}: {[thing.label for thing in hidden]}"
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_things_have_a_class_a_colour_of_it_and_the_room_they_are_in(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_things_have_a_class_a_colour_of_it_and_the_room_they_are_in(houses: list[Home]) -> None:
+    for home in houses:
         types = {room.id: room for room in home.rooms}
         for thing in home.things.values():
             assert thing.color in CLASSES[thing.label].colors
@@ -111,19 +98,22 @@ def test_things_have_a_class_a_colour_of_it_and_the_room_they_are_in(rooms: int,
             assert types[thing.room_id].contains(float(x), float(y))
 
 
-@pytest.mark.parametrize("rooms", ROOMS)
-def test_every_house_holds_the_goals_and_doubles_to_confuse_them(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_every_house_holds_the_goals_and_doubles_to_confuse_them(houses: list[Home]) -> None:
+    for home in houses:
         labels = Counter(thing.label for thing in home.things.values())
         assert set(Homes().require) <= set(labels)
         assert sum(count > 1 for count in labels.values()) >= 5
 
 
-@pytest.mark.parametrize("rooms", [4, 8, 12])
-def test_a_house_stays_small_enough_to_draw_fast(rooms: int, soak: int) -> None:
-    for home in houses(rooms, soak):
+def test_a_house_stays_small_enough_to_draw_fast(houses: list[Home]) -> None:
+    for home in houses:
         faces = len(home.structure.faces) + sum(len(thing.mesh.faces) for thing in home.things.values())
         assert 5_000 < faces < 45_000
+
+
+@pytest.mark.parametrize("rooms", ROOMS)
+def test_a_house_has_as_many_rooms_as_asked_for(rooms: int) -> None:
+    assert len(generate_home(1, rooms=rooms, settings=Homes(clutter=0.0)).rooms) == rooms
 
 
 def test_doorways_are_as_wide_and_high_as_set() -> None:

@@ -71,6 +71,7 @@ class NavigationGrid:
         distance: NDArray[np.float64] = ndimage.distance_transform_edt(np.pad(~self.blocked, 1))[1:-1, 1:-1]
         self.clearance = distance * cell - cell / 2.0
         self.free: NDArray[np.bool_] = self.clearance >= self.robot.radius
+        self._reached: dict[int, NDArray[np.int_]] = {}
 
     def _floor(self) -> NDArray[np.bool_]:
         """Cells with something to stand on, found by looking straight down from just above it."""
@@ -119,7 +120,11 @@ class NavigationGrid:
         island = 1 if start is None else self.island_at(*start)
         if island == 0 or not self.free.any():
             raise InvalidValue("start", start, "is not free floor", remedy="see NavigationGrid.nearest_free")
-        return np.argwhere(self.islands == island)
+        if island not in self._reached:
+            cells = np.argwhere(self.islands == island)
+            cells.flags.writeable = False
+            self._reached[island] = cells
+        return self._reached[island]
 
     def area(self, start: Point | None = None) -> float:
         """Square metres that the robot's centre can reach."""

@@ -71,10 +71,8 @@ class PoseNoise:
             return T_world_camera
         figures = MOTION[self.level]
         drawn = stream(self.seed, "pose", frame_id).standard_normal(6)
-        share = np.array([1.0, 1.0, _VERTICAL_SHARE])
-        shift = drawn[:3] * share * figures.position
-        turn = drawn[3:] * share[::-1] * math.radians(figures.rotation)
-        turn = np.array([turn[0] * _VERTICAL_SHARE, turn[1], turn[2]])
+        shift = drawn[:3] * [1.0, 1.0, _VERTICAL_SHARE] * figures.position
+        turn = drawn[3:] * [_VERTICAL_SHARE, _VERTICAL_SHARE, 1.0] * math.radians(figures.rotation)
         return _disturbed(T_world_camera, shift, turn)
 
 
@@ -105,7 +103,7 @@ class Drift:
     def _grow(self, about: NDArray[np.float64], shift: NDArray[np.float64], turn: float) -> None:
         """Add a shift and a turn about where the robot is: about the origin it would throw the pose far off."""
         spin = Rotation.from_rotvec([0.0, 0.0, turn])
-        step = Pose3D(about - spin.apply(about) + shift, spin.as_quat())
+        step = Pose3D(about - spin.as_matrix() @ about + shift, spin.as_quat())
         self._error = self._error @ step
 
 

@@ -15,10 +15,12 @@ from PIL import Image
 from lastseen.config import Settings
 from lastseen.config.sim import Camera
 from lastseen.errors import InvalidValue
+from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.home import Home
 from lastseen.sim.mask_code import decode_mask, encode_mask
 from lastseen.sim.recording import DEPTH_SCALE, record
-from lastseen.sim.walk import WalkPlan
+from lastseen.sim.walk import Walk, WalkPlan
+from lastseen.sources.tum import TumSource
 
 SMALL = Settings(camera=Camera(width=48, height=36))
 PLAN = WalkPlan(0.1, seed=3, level="typical", changes=1)
@@ -44,9 +46,7 @@ def stop_after(frames: int) -> object:
 def test_a_recording_has_the_tum_layout(home: Home, tmp_path: Path) -> None:
     out = record(home, PLAN, tmp_path / "out", settings=SMALL)
     names = [line.split() for line in (out / "rgb.txt").read_text().splitlines() if not line.startswith("#")]
-    poses = [
-        line.split() for line in (out / "groundtruth.txt").read_text().splitlines() if not line.startswith("#")
-    ]
+    poses = [line.split() for line in (out / "groundtruth.txt").read_text().splitlines() if not line.startswith("#")]
     assert len(names) == len(poses) == 12
     assert [row[0] for row in names] == [row[0] for row in poses]
     assert all((out / row[1]).is_file() for row in names)
@@ -61,18 +61,33 @@ def test_a_recording_has_the_tum_layout(home: Home, tmp_path: Path) -> None:
 
 def test_it_holds_detections_and_truth(home: Home, tmp_path: Path) -> None:
     out = record(home, PLAN, tmp_path / "out", settings=SMALL)
-    lines = [json.loads(line) for line in (out / "detections.jsonl").read_text().splitlines()]
-    assert [line["frame"] for line in lines] == list(range(12))
-    detections = [one for line in lines for one in line["detections"]]
-    assert detections
+    detections = [json.loads(line) for line in (out / "detections.jsonl").read_text().splitlines()]
+    assert {one["frame"] for one in detections} <= set(range(12))
+    assert len(detections) > 12
     for one in detections:
-        assert set(one) == {"box", "score", "labels", "mask"}
+        assert set(one) == {"frame", "stamp", "box", "score", "labels", "mask"}
+        assert one["stamp"] == one["frame"] * 0.5
         assert decode_mask(one["mask"], height=36, width=48).any()
     truth = json.loads((out / "truth.json").read_text())
     assert [one["id"] for one in truth["objects"]] == list(home.things)
     assert len(truth["changes"]) == 1
     assert 0.0 < truth["changes"][0]["stamp"] < 6.0
     assert len(truth["poses"]) == 12
+
+
+def test_the_source_of_recordings_reads_it(home: Home, tmp_path: Path) -> None:
+    source = TumSource(record(home, PLAN, tmp_path / "out", settings=SMALL))
+    world = Walk(home, PLAN, settings=SMALL)
+    detector = source.detector()
+    assert detector is not None
+    for read, walked in zip(source.frames(), world.frames(), strict=True):
+        assert read.stamp == walked.stamp
+        assert np.array_equal(read.rgb, walked.rgb)
+        assert np.array_equal(np.isnan(read.depth), np.isnan(walked.depth))
+        assert np.nanmax(np.abs(read.depth - walked.depth), initial=0.0) < 2e-4
+        assert read.T_world_camera.distance_to(walked.T_world_camera) < 1e-5
+        expected = SimulatedDetector(world.world, level=PLAN.level, seed=PLAN.seed).detect(walked)
+        assert [one.box for one in detector.detect(read)] == [one.box for one in expected]
 
 
 def test_the_same_plan_gives_the_same_bytes(home: Home, tmp_path: Path) -> None:
@@ -98,7 +113,7 @@ def test_a_half_written_frame_is_written_again(home: Home, tmp_path: Path) -> No
     with pytest.raises(Stop):
         record(home, PLAN, out, settings=SMALL, progress=stop_after(5))  # type: ignore[arg-type]
     with (out / "detections.jsonl").open("a") as file:
-        file.write('{"frame": 5, "sta')
+        file.write('{"frame": 5, "stamp": 2.5}\n{"frame": 5, "sta')
     with (out / "rgb.txt").open("a") as file:
         file.write("2.500000 rgb/2.500000.png\n")
     (out / "rgb" / "2.500000.png").write_bytes(b"half")

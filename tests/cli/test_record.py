@@ -67,9 +67,8 @@ def test_ctrl_c_leaves_a_recording_that_goes_on(tmp_path: Path) -> None:
     while not (poses.is_file() and poses.read_text().count("\n") > 4) and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped" in error
     assert not (out / "truth.json").exists()
     assert run(*WORDS, str(out)) == 0
     assert (out / "rgb.txt").read_text().count("rgb/") == 48

@@ -25,9 +25,7 @@ def walked(grid: NavigationGrid, start: Pose2D) -> tuple[Agent, list[Pose2D]]:
     return agent, poses
 
 
-def test_a_tour_sees_every_thing_and_enters_every_room(
-    home: Home, grid: NavigationGrid, renderer: Renderer
-) -> None:
+def test_a_tour_sees_every_thing_and_enters_every_room(home: Home, grid: NavigationGrid, renderer: Renderer) -> None:
     agent, poses = Agent(grid, Pose2D(2.5, 2.0, 0.0)), []
     camera = Intrinsics.from_fov(64, 64, horizontal_deg=79.0)
     seen: set[int] = set()

@@ -63,7 +63,7 @@ def test_it_holds_detections_and_truth(home: Home, tmp_path: Path) -> None:
     out = record(home, PLAN, tmp_path / "out", settings=SMALL)
     detections = [json.loads(line) for line in (out / "detections.jsonl").read_text().splitlines()]
     assert {one["frame"] for one in detections} <= set(range(12))
-    assert len(detections) > 12
+    assert detections
     for one in detections:
         assert set(one) == {"frame", "stamp", "box", "score", "labels", "mask"}
         assert one["stamp"] == one["frame"] * 0.5

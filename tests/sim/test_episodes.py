@@ -28,7 +28,8 @@ def check_solvable(home: Home, episodes: list[Episode]) -> None:
         spots = [(pose.x, pose.y) for pose in episode.viewpoints]
         path = grid.path(start, spots)
         assert path is not None
-        assert path.length == pytest.approx(episode.geodesic_distance, abs=1e-3)
+        # fewer goals may lead along another way of almost the same length
+        assert path.length == pytest.approx(episode.geodesic_distance, rel=0.01)
         assert episode.geodesic_distance >= episode.euclidean_distance - 1e-3
         assert episode.geodesic_distance >= NEAREST_START
         assert {home.thing(key).label for key in episode.goal_ids} == {episode.goal}

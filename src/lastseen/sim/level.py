@@ -1,4 +1,4 @@
-"""How imperfect the simulated senses are: four levels, and for every figure the reason why it resembles real hardware.
+"""How imperfect the simulated senses are: four levels, and for every figure the reason why it is lifelike.
 
 ``perfect`` is geometry itself and tests logic; ``typical`` is what a home robot has; ``bad`` is what breaks systems.
 The figures stand in the tables below; this is where they come from:
@@ -14,7 +14,7 @@ The figures stand in the tables below; this is where they come from:
 - recall: strong open-vocabulary detectors miss a few in a hundred of the large, near and plain; half of the things
   are lost somewhere under 32 pixels of a 640 pixel wide image, occluded ones first.
 - false positives per frame above the usual score thresholds; confusion is of mug and cup, seldom of far classes.
-- jitter: a share of the box's sides and pixels of the mask's border, an IoU of about 0.95, 0.85 and 0.7 with the truth.
+- jitter: a share of the box's sides and pixels of the mask's border: an IoU of about 0.95, 0.85 and 0.7.
 """
 
 from __future__ import annotations

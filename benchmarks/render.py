@@ -1,4 +1,4 @@
-"""What a rendered frame costs beyond the bare ray cast that any picture needs: python benchmarks/render.py [--quick].
+"""What a rendered frame costs beyond the bare ray cast that any picture needs.
 
 Both are timed on the same poses, one after the other, so that a busy machine slows both alike.
 """

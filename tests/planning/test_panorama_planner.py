@@ -91,7 +91,7 @@ def test_candidates_are_shown_with_their_direction() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": [node]}))
+    made.decide(Situation(step=0, belief=belief, context={"nodes": {7: node}}))
     assert 'candidate node 7: score 0.80, 2.0 m at -90 deg, "kitchen"' in backend.prompts[0]
 
 

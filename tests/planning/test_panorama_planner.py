@@ -54,7 +54,7 @@ def test_section_5_1_target_panorama_and_context_are_shown() -> None:
     assert len(backend.images[0]) == 1
 
 
-def test_section_5_1_every_call_leaves_one_record() -> None:
+def test_section_10_2_every_call_leaves_one_record() -> None:
     made, backend = planner(*[said()] * 7)
     for _ in range(7):
         made.decide(situation())

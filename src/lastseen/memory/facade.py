@@ -30,6 +30,8 @@ from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState
 from lastseen.memory.objects.store import id_text
+from lastseen.memory.places import Place
+from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 
@@ -71,6 +73,8 @@ class Memory:
             self._clock = Clock(self._store.journal.sessions())
             self._coloring = Coloring(records)
             meta = self._store.journal.meta()
+            self.spatial = spatial_from_meta(meta, self.settings)
+            self._spatial_revision = self.spatial.revision
             if "working.counters" in meta:
                 size = self.settings.lifecycle.gallery_size
                 views = self._store.journal.views()
@@ -201,6 +205,10 @@ class Memory:
         """
         return self._objects.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
 
+    def places(self) -> list[Place]:
+        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
+        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+
     def what_changed(self, since: Moment | None = None) -> list[Change]:
         """What happened to objects since a time, oldest first; a proto that was never confirmed is left out."""
         self.flush()
@@ -245,6 +253,9 @@ class Memory:
         if self.read_only or self._closed:
             return 0
         self._pull()
+        if self.spatial.revision != self._spatial_revision:
+            self._spatial_revision = self.spatial.revision
+            self._store.stage(meta=spatial_to_meta(self.spatial))
         if not self._store.waiting:
             return 0
         return self._store.commit(self._now(), session=self._clock.current)

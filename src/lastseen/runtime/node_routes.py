@@ -29,7 +29,7 @@ class NodeRoutes:
 
     def waypoints(self, goal: int, path: Path | None) -> list[Pose2D]:
         """The poses to pass in order, the goal's last; nodes closer together than a stride are passed over."""
-        nodes = [self.store.nodes[each].pose for each in (path.nodes if path is not None else (goal,))]
+        nodes = [self.store.get_node(each).pose for each in (path.nodes if path is not None else (goal,))]
         kept: list[Pose2D] = []
         last = nodes[0]
         for pose in nodes[:-1]:

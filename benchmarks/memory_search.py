@@ -94,9 +94,7 @@ def visit(home: Home, *, seed: int, level: str, settings: Settings) -> Visit:
             scene = analyzer.analyze([View(0.0, labels)]).scene
             told = (None, (), "") if scene is None else (scene.scene_type, scene.objects, scene.description)
             spatial.scene_analyzed(*told, world_pose=here)
-        spatial.saw(
-            one.label for one in detections if one.label is not None and one.score >= settings.stop.min_score
-        )
+        spatial.saw(one.label for one in detections if one.label is not None and one.score >= settings.stop.min_score)
         lifted = [lift(frame, one) for one in detections]
         memory.observe(frame, [one for one in lifted if one is not None])
         following = next(walk, None)
@@ -117,9 +115,7 @@ def search(
     explorer = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
     store = SemanticMemoryStore() if remembered is None else nodes_from_memory(remembered)
     ways = (
-        NodeGraph.from_store(store)
-        if remembered is None
-        else NodeGraph.from_anchors(store, remembered.spatial.graph)
+        NodeGraph.from_store(store) if remembered is None else NodeGraph.from_anchors(store, remembered.spatial.graph)
     )
     world = EnvironmentWorld(
         environment,
@@ -199,8 +195,8 @@ def main() -> None:
         wanted = drawn[: min(EPISODES_PER_HOME, count - len(pairs))]
         for index, episode in enumerate(track(wanted, description=home.name, console=console)):
             options = {"seed": seed + 100 * index, "level": arguments.level, "settings": settings}
-            without = search(episode, home, None, **options)  # type: ignore[arg-type]
-            remembering = search(episode, home, remembered, **options)  # type: ignore[arg-type]
+            without = search(episode, home, None, **options)
+            remembering = search(episode, home, remembered, **options)
             pairs.append((episode, without, remembering))
 
     arms = {"without memory": [pair[1] for pair in pairs], "with memory": [pair[2] for pair in pairs]}
@@ -218,9 +214,7 @@ def main() -> None:
     low, high = bootstrap(differences)
     Console(width=110).print(table)
     both = [pair for pair in pairs if pair[1].success and pair[2].success]
-    print(
-        f"with minus without: {statistics.fmean(differences):+.0f} steps, 95 % interval {low:+.0f} to {high:+.0f}"
-    )
+    print(f"with minus without: {statistics.fmean(differences):+.0f} steps, 95 % interval {low:+.0f} to {high:+.0f}")
     result = {
         "episodes": len(pairs),
         "success_without": statistics.fmean(each.success for each in arms["without memory"]),

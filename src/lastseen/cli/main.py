@@ -10,7 +10,6 @@ import typer
 
 from lastseen import __version__
 from lastseen.cli import config, log, memory, search, sim
-from lastseen.cli import config, log, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 

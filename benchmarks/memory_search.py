@@ -195,8 +195,8 @@ def main() -> None:
         wanted = drawn[: min(EPISODES_PER_HOME, count - len(pairs))]
         for index, episode in enumerate(track(wanted, description=home.name, console=console)):
             options = {"seed": seed + 100 * index, "level": arguments.level, "settings": settings}
-            without = search(episode, home, None, **options)  # type: ignore[arg-type]
-            remembering = search(episode, home, remembered, **options)  # type: ignore[arg-type]
+            without = search(episode, home, None, **options)
+            remembering = search(episode, home, remembered, **options)
             pairs.append((episode, without, remembering))
 
     arms = {"without memory": [pair[1] for pair in pairs], "with memory": [pair[2] for pair in pairs]}

@@ -22,7 +22,7 @@ from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
 from lastseen.memory.objects.events import Event, EventKind
-from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
+from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
@@ -45,6 +45,9 @@ class Crop:
 
 
 CropSink = Callable[[Crop], None]
+
+MERGE_EVERY = 3
+"""Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
 
 
 class ObjectMemory:
@@ -88,12 +91,18 @@ class ObjectMemory:
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
-        batch = without_doubles(batch, self.settings.linking)
+        rules = self.settings.linking
+        close, doubles = close_pairs(batch, rules)
+        if doubles:
+            batch = without_doubles(batch, close, rules)
+            close, _ = close_pairs(batch, rules)
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
-            self._merge_duplicates(pairs, matched)
+            note_rivals(self.store, close, matched)
+            if self.store.version % MERGE_EVERY == 0:
+                self._merge_duplicates(pairs, matched)
         if self.settings.absence.enabled:
             self._look_for_absent(frame)
         self._expire()
@@ -166,7 +175,6 @@ class ObjectMemory:
                 self._protos[int(store.seq[row])] = None
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
-        note_rivals(store, matched)
 
     def _stands_where_it_was_free(self, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         if not len(self.free):
@@ -232,6 +240,8 @@ class ObjectMemory:
     def _promote(self, rows: RowNumbers) -> None:
         store, rules = self.store, self.settings.promotion
         protos = rows[store.state[rows] == State.PROTO]
+        if not len(protos):
+            return
         ready = (
             (store.hits[protos] >= rules.min_hits)
             & (store.stability[protos] >= rules.min_stability)

@@ -20,7 +20,7 @@ from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
 
-NOT_WRITTEN = frozenset({"changed_at"})
+NOT_WRITTEN = frozenset({"changed_at", "cell"})
 """Columns that mean something to the running memory only."""
 
 
@@ -91,4 +91,4 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version
-    store.settle(places)
+    store.settle_new(places)

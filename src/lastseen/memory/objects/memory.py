@@ -65,6 +65,7 @@ class ObjectMemory:
         self._frame_id = 0
         self._protos: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
+        self._arrived: list[int] = []
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.free = SeenFree(self.settings)
         self.body_mask: NDArray[np.bool_] | None = None
@@ -103,6 +104,7 @@ class ObjectMemory:
             note_rivals(self.store, close, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(pairs, matched)
+            self._link_arrivals()
         if self.settings.absence.enabled:
             self._look_for_absent(frame)
         self._expire()
@@ -224,6 +226,18 @@ class ObjectMemory:
                 self._move(row, *found)
         self.free.note(frame, version=store.version)
 
+    def _link_arrivals(self) -> None:
+        """See whether what was confirmed in this frame, where it was free before, is something that was missed."""
+        store = self.store
+        for number in self._arrived:
+            row = store.row_of.get(number)
+            if row is None:
+                continue
+            found = moved_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
+            if found is not None:
+                self._move(found[0], row, found[1])
+        self._arrived.clear()
+
     def _move(self, absent: int, arrived: int, cosine: float) -> None:
         store = self.store
         before, after = _rounded(store.xyz[absent]), _rounded(store.xyz[arrived])
@@ -262,10 +276,7 @@ class ObjectMemory:
                 view_bins=int(store.n_bins[row]),
             )
             if store.born_free[row]:
-                absent = np.flatnonzero(store.state[: store.used] > State.CONFIRMED)
-                found = moved_from(store, row, absent)
-                if found is not None:
-                    self._move(found[0], row, found[1])
+                self._arrived.append(number)
 
     def _expire(self) -> None:
         """Let go of protos not seen for too long, and of the oldest ones when there are too many."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
 from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
+from lastseen.memory.objects.corrections import Undo, name_by_hand, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
+from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
 from lastseen.memory.objects.store import ObjectStore, State, id_text
@@ -66,6 +69,7 @@ class ObjectMemory:
         self._protos: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
         self._arrived: list[int] = []
+        self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.free = SeenFree(self.settings)
         self.body_mask: NDArray[np.bool_] | None = None
@@ -108,8 +112,7 @@ class ObjectMemory:
         if self.settings.absence.enabled:
             self._look_for_absent(frame)
         self._expire()
-        events, self._events = tuple(self._events), []
-        return events
+        return self._told()
 
     def state(self, object_id: str) -> ObjectState:
         """Everything remembered of one object."""
@@ -138,6 +141,69 @@ class ObjectMemory:
         found = [read_state(store, row, now=self.now) for row in rows.tolist()]
         return found if label is None else [one for one in found if one.label == store.labels.names[number or 0]]
 
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to the confirmed ones around it: in, on, under, next to."""
+        return relations_of(self.store, self.store.row(object_id))
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames (by frame id, after a loop closure) and move what was seen from them."""
+        self.store.version += 1
+        for row, shift in shift_to_new_poses(self.store, self.free, poses):
+            self._tell(EventKind.CORRECTED, row, how="poses", shift=_rounded(shift))
+        return self._told()
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        row = self._begin_change("relabel", object_id)
+        before = self.state(object_id).label
+        name_by_hand(self.store, row, label)
+        self._tell(EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label)
+        return self._told()
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
+        row = self._begin_change("delete", object_id)
+        self._tell(EventKind.CORRECTED, row, how="delete")
+        self._protos.pop(int(self.store.seq[row]), None)
+        self.store.drop(row)
+        return self._told()
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        if keep == lose:
+            raise InvalidValue("merge", keep, "names one object twice", remedy="give two ids")
+        kept = self._begin_change("merge", keep, lose)
+        self._join(kept, self.store.row(lose), EventKind.MERGED, how="by hand")
+        return self._told()
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge that was not yet taken back."""
+        self.store.version += 1
+        change, rows = self._undo.take_back(self.store)
+        self._order_protos()
+        for row in rows.tolist():
+            self._tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
+        return self._told()
+
+    def forget(self, object_ids: Sequence[str]) -> None:
+        """Delete objects for good: no undo brings them back."""
+        rows = [self.store.row(object_id) for object_id in object_ids]
+        self.store.version += 1
+        self._undo.forget({int(self.store.seq[row]) for row in rows})
+        for row in rows:
+            self._protos.pop(int(self.store.seq[row]), None)
+            self.store.drop(row)
+
+    def _begin_change(self, what: str, *object_ids: str) -> int:
+        rows = [self.store.row(object_id) for object_id in object_ids]
+        self.store.version += 1
+        self._undo.remember(self.store, what, rows)
+        return rows[0]
+
+    def _told(self) -> tuple[Event, ...]:
+        events, self._events = tuple(self._events), []
+        return events
+
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""
         return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self._frame_id, since=since)
@@ -147,12 +213,16 @@ class ObjectMemory:
         snapshot.restore_rows(self.store, rows)
         self.free.restore(rows.views)
         self.now, self._frame_id = rows.now, rows.frame_id
+        self._order_protos()
+        self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
+
+    def _order_protos(self) -> None:
+        """Line protos up as they expire: the longest unseen first."""
         store = self.store
         protos = store.live()
         protos = protos[store.state[protos] == State.PROTO]
         oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
         self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
-        self._ignored = {store.labels.id_of(label) for label in self.settings.labels.ignore}
 
     def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
         store = self.store
@@ -283,7 +353,10 @@ class ObjectMemory:
         store, rules = self.store, self.settings.lifecycle
         while self._protos:
             number = next(iter(self._protos))
-            row = store.row_of[number]
+            row = store.row_of.get(number)
+            if row is None:
+                del self._protos[number]
+                continue
             expired = self.now - float(store.last_seen[row]) > rules.proto_ttl
             if not expired and len(self._protos) <= rules.max_protos:
                 break

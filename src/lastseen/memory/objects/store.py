@@ -78,6 +78,7 @@ class ObjectStore(Columns):
     points: NDArray[np.float16]
     empty_from: NDArray[np.float32]
     born_free: NDArray[np.bool_]
+    pinned: NDArray[np.bool_]
     rivals: NDArray[np.int64]
     ring_frame: NDArray[np.int64]
     ring_place: NDArray[np.float32]
@@ -139,6 +140,7 @@ class ObjectStore(Columns):
             ("points", np.float16, (MAX_SURFACE_POINTS, 3)),
             ("empty_from", np.float32, (EMPTY_POSES, 3)),
             ("born_free", np.bool_, ()),
+            ("pinned", np.bool_, ()),
             ("rivals", np.int64, (RIVALS,)),
             ("ring_frame", np.int64, (RING,)),
             ("ring_place", np.float32, (RING, 6)),
@@ -146,6 +148,16 @@ class ObjectStore(Columns):
         ):
             self.add(name, dtype, shape)
         self._name_parts()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every fact that is written down, by its narrow name."""
+        parts = {"body": BODY.parts, "counts": COUNTS.parts, "gauges": GAUGES.parts}
+        names: list[str] = []
+        for name in self.names:
+            names += parts.get(name, (name,))
+        unwritten = {"cell", "changed_at"} | ({"gallery_n", "gallery_near"} if self.dim is None else set())
+        return tuple(name for name in names if name not in unwritten)
 
     def grow(self, capacity: int) -> None:
         """Make room for this many rows."""

@@ -53,11 +53,15 @@ def refresh(store: ObjectStore, batch: Batch, frame: Frame, rows: Rows, index: R
     store.body[rows] = body
     if batch.label_ids.shape[1]:
         ids, scores = store.label_ids[rows], store.label_scores[rows]
-        if blend(
-            ids, scores, batch.label_ids[index], batch.label_scores[index], store.settings.lifecycle.label_ewma
-        ):
+        pinned = store.pinned[rows]
+        if pinned.any():
+            named, certain = ids[pinned], scores[pinned]
+        if blend(ids, scores, batch.label_ids[index], batch.label_scores[index], store.settings.lifecycle.label_ewma):
             store.label_ids[rows] = ids
         store.label_scores[rows] = scores
+        if pinned.any():
+            # what a person said stands
+            store.label_ids[rows[pinned]], store.label_scores[rows[pinned]] = named, certain
     return _mark_seen(store, batch, rows, index)
 
 

@@ -161,8 +161,9 @@ class Rtsm:
     def prepare(frame: Frame, observations: list[Observation]) -> tuple[list[Any], Any]:
         """Its own input types, made outside the clock."""
         pose = frame.T_world_camera.inverse()
-        local = pose.transform([seen.position for seen in observations]).astype(np.float32)
-        pixels = CAMERA.project(local)
+        local = pose.transform(np.array([seen.position for seen in observations]).reshape(-1, 3)).astype(np.float32)
+        camera = frame.intrinsics
+        pixels = camera.project(local)
         candidates = [
             SimpleNamespace(
                 stats=SimpleNamespace(
@@ -173,7 +174,7 @@ class Rtsm:
             )
             for seen, at, px in zip(observations, local, pixels, strict=True)
         ]
-        intrinsics = {"fx": CAMERA.fx, "fy": CAMERA.fy, "cx": CAMERA.cx, "cy": CAMERA.cy}
+        intrinsics = {"fx": camera.fx, "fy": camera.fy, "cx": camera.cx, "cy": camera.cy}
         return candidates, SimpleNamespace(pose_cam_T_world=pose.matrix.astype(np.float32), intrinsics=intrinsics)
 
     def observe(self, frame: Frame, candidates: list[Any], snapshot: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as wall_time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, 
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
-from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState
+from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places import Place
 from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
@@ -119,8 +119,7 @@ class Memory:
         time = self._clock.advance(frame.stamp)
         self._pose = frame.T_world_camera
         events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
-        self._store.stage(events=told)
+        self._stage(events)
         if self._last_upsert is None:
             self._last_upsert = time
         elif time - self._last_upsert >= self.settings.longterm.upsert_period:
@@ -273,15 +272,38 @@ class Memory:
             limit = self._clock.time(before, name="before")
             last = self._store.table.columns.last_seen
             ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
-        self._objects.store.version += 1
+        self._objects.forget(ids)
         for key in ids:
-            self._objects.store.drop(self._objects.store.row(key))
             self._places.pop(key, None)
             self._coloring.forget(key)
         self._pull()
         self._store.forget(ids)
         self.flush()
         return ids
+
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
+        return self._objects.relations(object_id)
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
+        return self._corrected(lambda: self._objects.correct_poses(poses))
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        return self._corrected(lambda: self._objects.relabel(object_id, label))
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
+        return self._corrected(lambda: self._objects.delete(object_id))
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        return self._corrected(lambda: self._objects.merge(keep, lose))
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge of this session."""
+        return self._corrected(self._objects.undo)
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""
@@ -300,6 +322,18 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _corrected(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        if self.read_only:
+            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
+        events = change()
+        self._stage(events)
+        self.flush()
+        return events
+
+    def _stage(self, events: Sequence[Event]) -> None:
+        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
+        self._store.stage(events=told)
 
     def _now(self) -> float:
         return self._clock.sessions[-1].last if self._clock.sessions else 0.0

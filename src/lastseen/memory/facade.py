@@ -27,7 +27,7 @@ from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
-from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
+from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState
 from lastseen.memory.objects.store import id_text
 from lastseen.observation import Observation
@@ -65,19 +65,14 @@ class Memory:
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
-        self._places: dict[str, str] = {}
-        self._store, records = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
+        self._store, rows = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
         try:
             self._clock = Clock(self._store.journal.sessions())
-            self._coloring = Coloring(records)
-            meta = self._store.journal.meta()
-            if "working.counters" in meta:
-                size = self.settings.lifecycle.gallery_size
-                views = self._store.journal.views()
-                rows = rows_of(records, views, meta, gallery_size=size, path=path)
+            self._coloring = Coloring(self._store.colors)
+            self._places = dict(self._store.places)
+            if rows is not None:
                 self._objects.restore(rows)
                 self._version = rows.version
-            self._places = {record.id: record.place for record in records if record.place is not None}
         except BaseException:
             self._store.close()
             raise

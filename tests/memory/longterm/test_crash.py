@@ -40,8 +40,8 @@ def test_every_acknowledged_upsert_survives_kill_9(tmp_path: Path, soak: int) ->
     path, rng = tmp_path / "home.lastseen", np.random.default_rng(0)
     for _ in range(10 if soak == 1 else 50):
         acknowledged = write_until_killed(path, seed=7, delay=float(rng.uniform(0.0, 0.15)))
-        store, records = LongTermStore.open(path, Settings())
-        held = {record.id: record for record in records}
+        store, _ = LongTermStore.open(path, Settings())
+        held = {record.id: record for record in store.journal.objects()}
         for number in range(1, (acknowledged + 1) * PER_BATCH + 1):
             assert same(held[f"obj-{number}"], make_record(number, seed=7, dim=32))
         batches, part = divmod(len(held) - 1, PER_BATCH)

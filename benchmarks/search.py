@@ -134,8 +134,6 @@ def semantic(count: int, rounds: int) -> dict[str, float]:
     result |= {f"{name}_p99": float(np.percentile(values, 99)) for name, values in times.items()}
     result["ratio"] = float(np.median(np.array(times["memory"]) / np.array(times["faiss"])))
     result["bus"] = bus_ms(count, 9)
-    del matrix, index, memory
-    gc.collect()
     return result
 
 
@@ -204,9 +202,7 @@ def working_rows(count: int) -> Rows:
             camera,
         )
         direction = np.array([np.cos(number), np.sin(number), 0.3])
-        seen = Observation(
-            np.ones(3), np.full(3, 0.2), direction, float(number), labels={"mug": 0.9}, embedding=look
-        )
+        seen = Observation(np.ones(3), np.full(3, 0.2), direction, float(number), labels={"mug": 0.9}, embedding=look)
         memory.observe(frame, [seen])
     rows = memory.export_rows()
     columns = {name: np.repeat(column[:1], count, axis=0) for name, column in rows.columns.items()}
@@ -336,6 +332,7 @@ def main() -> None:
     print(f"{'objects':>10} {'memory':>8} {'p99':>8} {'faiss':>8} {'p99':>8} {'numpy':>8} {'bus':>8} {'ratio':>7}")
     for count, rounds in sizes:
         row = semantic(count, rounds)
+        gc.collect()
         print(
             f"{count:>10,} {row['memory_p50']:>8.3f} {row['memory_p99']:>8.3f} {row['faiss_p50']:>8.3f}"
             f" {row['faiss_p99']:>8.3f} {row['numpy_p50']:>8.3f} {row['bus']:>8.3f} {row['ratio']:>7.2f}"
@@ -357,7 +354,7 @@ def main() -> None:
     big = opening(100_000)
     result |= {"open_s_100k": round(big["open_s"], 2), "upserts_per_s": round(big["upserts_per_s"])}
     print(
-        f"100,000 objects ({big['file_mb']:.0f} MB): open {big['open_s']:.2f} s (reading the bytes {big['read_s']:.2f} s),"
+        f"100,000 objects ({big['file_mb']:.0f} MB): open {big['open_s']:.2f} s (reading it {big['read_s']:.2f} s),"
         f" upserts {big['upserts_per_s']:.0f}/s (bare SQLite {big['bare_per_s']:.0f}/s)"
     )
     encoding = text_encoding()

@@ -28,6 +28,7 @@ ORDER = [
     "lastseen.memory.nodes",
     "lastseen.memory.places",
     "lastseen.memory.objects",
+    "lastseen.memory.remembered_nodes",
     "lastseen.memory.longterm",
     "lastseen.memory.answer",
     "lastseen.memory.find",
@@ -119,9 +120,7 @@ def test_importing_it_loads_no_numpy(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "heavy", ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh"]
-)
+@pytest.mark.parametrize("heavy", ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh"])
 def test_the_core_never_imports_heavy_parts(heavy: str) -> None:
     code = f"import sys, lastseen; lastseen.Memory.open(); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,6 +5,7 @@
     │   ├── SettingsError       a settings file or environment variable
     │   ├── StampError          a time stamp that goes backwards within one session
     │   ├── PlanError           a model's answer that is not what it was asked for
+    │   ├── SourceError         a recording or stream that cannot be read as it is
     │   └── IndexMismatch       vectors of two encoders would be mixed
     ├── JournalError            a memory file cannot be used
     │   ├── JournalMissing      there is no such file
@@ -71,6 +72,10 @@ class PlanError(InvalidValue):
         return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
 
 
+class SourceError(InvalidValue):
+    """A recording or a camera stream cannot be read as it is; one bad frame is skipped, a bad recording refused."""
+
+
 class IndexMismatch(InvalidValue):
     """A memory was made with one encoder and is used with another."""
 
@@ -125,6 +130,8 @@ class StorageFull(JournalError):
         super().__init__(
             path, problem or "the disk is full; everything acknowledged is safe, free some space and flush again"
         )
+
+
 class HomeRefused(LastseenError):
     """No house met its constraints within the attempts allowed; the message gives the last reason."""
 

@@ -66,9 +66,7 @@ def test_section_11_3_the_fallback_leaves_a_record_too() -> None:
     made, _ = planner("nonsense", "nonsense")
     decision, call = made.decide(situation())
     assert (decision.heading, decision.source, call.fallback, call.retries) == (0.0, "fallback", True, 1)
-    assert made.queue.to_list() == [
-        {"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}
-    ]
+    assert made.queue.to_list() == [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
 
 
 def test_section_10_5_the_hint_is_shown_and_stored() -> None:

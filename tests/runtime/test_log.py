@@ -132,9 +132,7 @@ def test_a_torn_last_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
         ('{"type": "dance"}\n', r"breaks the schema of run logs"),
     ],
 )
-def test_what_is_no_log_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, problem: str
-) -> None:
+def test_what_is_no_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.jsonl").write_text(lines)
     with pytest.raises(InvalidValue, match=problem):

@@ -89,4 +89,5 @@ class Floor:
         """Free points of a region on a coarse grid, (n, 2)."""
         stride = max(1, math.floor(spacing / CELL))
         rows, columns = np.nonzero(self.labels[::stride, ::stride] == region)
-        return np.stack([rows, columns], axis=-1) * stride * CELL + CELL / 2 + self.low
+        middle: NDArray[np.float64] = np.stack([rows, columns], axis=-1) * stride * CELL + CELL / 2 + self.low
+        return middle

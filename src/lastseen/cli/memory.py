@@ -301,9 +301,7 @@ def _point(text: str) -> tuple[float, float, float]:
     try:
         x, y, z = (float(part) for part in text.split(","))
     except ValueError:
-        raise InvalidValue(
-            "--near", text, "is no place", remedy="give x,y,z in metres, for example 1,2,0"
-        ) from None
+        raise InvalidValue("--near", text, "is no place", remedy="give x,y,z in metres, for example 1,2,0") from None
     return x, y, z
 
 

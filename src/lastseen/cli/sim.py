@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from lastseen.cli import record
+
 app = typer.Typer(name="sim", no_args_is_help=True, help="Simulated homes: draw them, walk them, record them.")
+app.command("record")(record.record)
 
 
 @app.command("map")
@@ -22,7 +25,7 @@ def draw(
 
     Example: [bold]lastseen sim map --seed 7 house.png[/bold]
     """
-    from lastseen.config import load
+    from lastseen.cli.options import current_settings
     from lastseen.sim.generate import generate_home
     from lastseen.sim.topdown import save_map
 
@@ -31,6 +34,6 @@ def draw(
 
         home = home_from_graph(graph)
     else:
-        home = generate_home(seed, rooms=rooms, settings=load().homes)
+        home = generate_home(seed, rooms=rooms, settings=current_settings().homes)
     save_map(home, out, scale=scale)
     typer.echo(f"{out}: {home.name}, {len(home.rooms)} rooms, {len(home.things)} things")

@@ -16,9 +16,7 @@ class Longterm(Section):
     )
     index: str = setting("faiss", why="the document: FAISS by default; a milvus:// address for many robots")
     store_crops: bool = setting(True, why="pictures make answers checkable; false where a home must stay private")
-    keep_crops: int = setting(
-        3, unit="pictures per object", low=1, why="front, side and best; about 30 KB an object"
-    )
+    keep_crops: int = setting(3, unit="pictures per object", low=1, why="front, side and best; about 30 KB an object")
     keep_versions: int = setting(
         200,
         unit="versions per object",

@@ -39,11 +39,23 @@ class Policy(Section):
     max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
     waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
     max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")
-    max_collisions: int = setting(
-        4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here"
-    )
+    max_collisions: int = setting(4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here")
     roi_half_angle: float = setting(
         20.0, unit="deg", low=1.0, high=90.0, why="a view is 30 degrees of the panorama, plus a margin on each side"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PixelNav(Section):
+    """The PixelNav network; its checkpoints were trained with these values, so other ones cost accuracy."""
+
+    image_size: int = setting(224, unit="px", low=32, high=512, why="the side its trunks were trained at")
+    goal_mask_side: int = setting(
+        17, unit="px", low=1, why="odd, so that the goal pixel is its middle; drawn before the image is resized"
+    )
+    collision_logit: float = setting(-1.0, why="the forward logit after a collision; seldom the largest")
+    stop_at_prediction: int = setting(
+        33, unit="predictions", low=1, high=64, why="forced; the network has no more than 64 history slots"
     )
 
 
@@ -55,6 +67,4 @@ class Stop(Section):
     reach: float = setting(
         0.9, unit="m", low=0.0, why="ObjectNav succeeds within 1 m; the rest is for depth and pose noise"
     )
-    min_score: float = setting(
-        0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count"
-    )
+    min_score: float = setting(0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count")

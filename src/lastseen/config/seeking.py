@@ -88,9 +88,7 @@ class Planner(Section):
     backoff: float = setting(
         0.5, unit="s", low=0.0, why="the first pause before a busy server is asked again; doubled each time"
     )
-    request_timeout: float = setting(
-        30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead"
-    )
+    request_timeout: float = setting(30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead")
     http_retries: int = setting(
         2, unit="retries", low=0, high=10, why="busy and failing servers (429, 5xx) often recover within seconds"
     )

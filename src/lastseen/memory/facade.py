@@ -110,9 +110,7 @@ class Memory:
         time = self._clock.advance(frame.stamp)
         self._pose = frame.T_world_camera
         events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        told = [
-            EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events
-        ]
+        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
         self._store.stage(events=told)
         if self._last_upsert is None:
             self._last_upsert = time

@@ -117,9 +117,7 @@ def _depth_of_thing(depth: NDArray[np.float32], rules: Lift) -> tuple[float, flo
     return float(ordered[starts[group]]) - slack, float(ordered[ends[group] - 1]) + slack
 
 
-def _sample(
-    points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _sample(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float32]:
     """Points spread evenly over the visible surface, without those that the box cut off."""
     inside = points[((points >= low) & (points <= high)).all(axis=1)]
     chosen = inside if len(inside) else points
@@ -131,10 +129,7 @@ def _quality(frame: Frame, detection: Detection, measured: float) -> float:
     """The detector's score, less where depth is missing and where the image cuts the box off."""
     left, top, right, bottom = detection.box
     cut = (
-        left <= 0.5
-        or top <= 0.5
-        or right >= frame.intrinsics.width - 1.5
-        or bottom >= frame.intrinsics.height - 1.5
+        left <= 0.5 or top <= 0.5 or right >= frame.intrinsics.width - 1.5 or bottom >= frame.intrinsics.height - 1.5
     )
     return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
 

@@ -85,10 +85,12 @@ class PlannerCall:
     """How a decision came about, for the step log: the checked output, and what went wrong on the way.
 
     ``output`` is what passed the checks, None when the fallback decided; ``errors`` holds one line per failed try.
+    ``asked`` tells that a model was asked; what is in view is approached without asking.
     ``hypothesis`` is what a hypothesis planner settled on, the model's or the fallback's; others leave it out.
     """
 
     backend: str
+    asked: bool = True
     retries: int = 0
     errors: tuple[str, ...] = ()
     output: Mapping[str, Any] | None = None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Self
 
+from lastseen.config.moving import Localization
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.types import MemoryNode
+from lastseen.memory.places.graph import PlaceGraph
 
 _DEFAULTS = Search()
+_LOCALIZATION = Localization()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,31 @@ class NodeGraph:
         ]
         return cls(store.nodes, edges)
 
+    @classmethod
+    def from_anchors(
+        cls, store: SemanticMemoryStore, places: PlaceGraph, *, same_spot: float = _LOCALIZATION.radius
+    ) -> Self:
+        """Join nodes whose anchors the robot walked between, and those of different episodes at about one spot.
+
+        For a store made by ``nodes_from_memory``, in the world frame where there are several episodes.
+        """
+        anchors = {node_id: places.anchors[node_id] for node_id in store.nodes if node_id in places.anchors}
+        edges = [(node_id, other) for node_id, anchor in anchors.items() for other in anchor.neighbors]
+        if len({anchor.episode for anchor in anchors.values()}) > 1:
+            near = cls.from_store(store, link_distance=same_spot)
+            edges += [
+                (node_id, other)
+                for node_id, anchor in anchors.items()
+                for other in near.neighbors(node_id)
+                if anchors[other].episode != anchor.episode
+            ]
+        return cls(store.nodes, edges)
+
     def neighbors(self, node_id: int) -> tuple[int, ...]:
         """The nodes one edge away, by id; none for an unknown node."""
         return self._neighbors.get(node_id, ())
 
-    def reachable_from(self, start: int) -> set[int]:
+    def reachable_from(self, start: int, *, without: Collection[int] = ()) -> set[int]:
         """Every node that can be walked to, the start included; none for an unknown node."""
         found: set[int] = set()
         waiting = [start] if start in self.nodes else []
@@ -64,7 +87,7 @@ class NodeGraph:
             here = waiting.pop()
             if here not in found:
                 found.add(here)
-                waiting.extend(self._neighbors[here])
+                waiting.extend(other for other in self._neighbors[here] if other not in without)
         return found
 
     def shortest_path(

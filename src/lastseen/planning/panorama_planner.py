@@ -51,7 +51,13 @@ class PanoramaPlanner:
         self.last_context: dict[str, Any] | None = None
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
-        """Ask once, by the discipline of section 11.3, and turn the plan into a heading."""
+        """Ask once, by the discipline of section 11.3, and turn the plan into a heading.
+
+        A goal that perception has in view is approached without a call: section 6 names when the model is asked.
+        """
+        if situation.belief["target_status"] == "visible":
+            seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)
+            return seen, PlannerCall(backend=self.vlm.backend.name, asked=False)
         hint = self.spatial.avoid_hint()
         self.tried.end(self.spatial.pose)
         text = NO_CONTEXT

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal
 
 from lastseen.action import Action, apply
 from lastseen.config.moving import DeadReckoning
@@ -17,9 +16,8 @@ from lastseen.frame import Frame
 from lastseen.policy.body import body_points
 from lastseen.policy.goal_pixel import GoalPixel
 from lastseen.policy.local_map import LocalMap
+from lastseen.policy.protocol import StopReason
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
-
-StopReason = Literal["reached", "blocked", "exhausted"]
 
 _LOOK_AHEAD = 1.2
 """Metres along the path to steer for: long enough to smooth the eight directions of the grid."""
@@ -71,11 +69,15 @@ class GeometricPixelPolicy:
 
     def follow(self, pixel: GoalPixel) -> None:
         """Walk to the point that a pixel of the present view shows."""
+        self.refine(pixel)
+        self._actions, self._collisions = 0, 0
+        self.stop_reason = None
+
+    def refine(self, pixel: GoalPixel) -> None:
+        """Correct the goal by a pixel that shows it better; the count of actions goes on."""
         x, y, _ = pixel.point
         there = self.pose.compose(Pose2D(x, y, 0.0))
         self._goal, self._goal_kind = (there.x, there.y), pixel.kind
-        self._actions, self._collisions = 0, 0
-        self.stop_reason = None
 
     def act(self) -> Action:
         """The next action towards the goal; STOP with ``stop_reason`` set when it ends here."""

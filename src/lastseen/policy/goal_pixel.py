@@ -12,13 +12,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from lastseen.config.policy import Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.policy.body import body_points
-from lastseen.policy.local_map import floor_height
+from lastseen.policy.clearance import floor_height, open_until
 
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
@@ -114,7 +113,7 @@ def _on_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) ->
     off = np.arctan2(points[..., 1], points[..., 0]) - math.radians(rest_deg)
     floor = (
         (np.abs(points[..., 2]) < floor_height(reach, settings))
-        & (reach < _open_until(points, reach, settings)[np.newaxis, :])
+        & (reach < open_until(points, settings)[np.newaxis, :])
         & (reach <= settings.max_waypoint)
         & (np.abs(off) <= math.radians(settings.roi_half_angle))
     )
@@ -123,23 +122,6 @@ def _on_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) ->
     worth = np.where(floor, reach - _METRES_PER_RADIAN * np.abs(off), -np.inf)
     row, column = np.unravel_index(int(np.argmax(worth)), worth.shape)
     return _pixel(points, int(row), int(column), "floor")
-
-
-def _open_until(points: NDArray[np.float32], reach: NDArray[np.float32], settings: Policy) -> NDArray[np.float32]:
-    """Per column, how far the robot could go before something is in its way: floor under a table is no way."""
-    in_the_way = (points[..., 2] > floor_height(reach, settings)) & (points[..., 2] < settings.obstacle_high)
-    nearest = np.where(in_the_way, reach, np.inf).min(axis=0)
-    # the robot is as wide as some columns; two metres off is where most waypoints lie
-    width = points.shape[1]
-    columns = max(1, round(2 * math.atan(settings.robot_radius / 2.0) / _radians_across(points) * width))
-    narrowed: NDArray[np.float32] = ndimage.minimum_filter1d(nearest, columns, mode="nearest")
-    return narrowed - np.float32(settings.robot_radius)
-
-
-def _radians_across(points: NDArray[np.float32]) -> float:
-    """The horizontal field of view, from the points themselves."""
-    bearing = np.arctan2(np.nansum(points[..., 1], axis=0), np.nansum(points[..., 0], axis=0))
-    return max(float(bearing.max() - bearing.min()), 0.1)
 
 
 def _ahead(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> GoalPixel:
@@ -151,9 +133,7 @@ def _ahead(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> Go
     distance = min(max(distance, 0.0), settings.max_waypoint)
     angle = math.radians(rest_deg)
     height, width = reach.shape
-    return GoalPixel(
-        width // 2, height // 2, "ahead", (distance * math.cos(angle), distance * math.sin(angle), 0.0)
-    )
+    return GoalPixel(width // 2, height // 2, "ahead", (distance * math.cos(angle), distance * math.sin(angle), 0.0))
 
 
 def _pixel(points: NDArray[np.float32], row: int, column: int, kind: Literal["target", "floor"]) -> GoalPixel:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from lastseen.config.policy import Policy
+from lastseen.policy.clearance import column_bearings, floor_height
 from lastseen.pose2d import Pose2D
 
 _OCCUPIED = 2
@@ -64,9 +65,7 @@ class LocalMap:
 
     def point_of(self, cell: tuple[int, int]) -> tuple[float, float]:
         """The middle of a cell in the dead-reckoned frame."""
-        return self._left + (cell[0] + 0.5) * self.settings.cell, self._bottom + (
-            cell[1] + 0.5
-        ) * self.settings.cell
+        return self._left + (cell[0] + 0.5) * self.settings.cell, self._bottom + (cell[1] + 0.5) * self.settings.cell
 
     def add(self, points: NDArray[np.float32], pose: Pose2D) -> None:
         """Take in one depth image as body points (height, width, 3), seen from a dead-reckoned pose."""
@@ -112,10 +111,8 @@ class LocalMap:
 
     def _mark_free(self, points: NDArray[np.float32], until: NDArray[np.float32], pose: Pose2D) -> None:
         """Clear the cells along each image column up to the distance seen through."""
-        # columns fan out from the camera, so any of their points gives the bearing; the sum is the steadiest
-        forward, left = np.nansum(points[..., 0], axis=0), np.nansum(points[..., 1], axis=0)
-        bearing = np.arctan2(left, forward)
-        use = (np.hypot(forward, left) > 0) & np.isfinite(until) & (until > 0)
+        bearing = column_bearings(points)
+        use = np.isfinite(points[..., 0]).any(axis=0) & np.isfinite(until) & (until > 0)
         steps = np.arange(0.0, self.settings.max_range, self.settings.cell)
         along = steps[None, :] < until[use, None]
         xy = np.stack(
@@ -136,11 +133,6 @@ class LocalMap:
         self._blocked = None
         flat = self._evidence.reshape(-1)
         flat[cells] = np.clip(flat[cells] + amount, _LEAST, _MOST)
-
-
-def floor_height(reach: NDArray[np.float32], settings: Policy) -> NDArray[np.float32]:
-    """Up to which height a point at this distance may still be floor."""
-    return np.float32(settings.obstacle_low) + np.float32(settings.floor_slope) * reach
 
 
 def _nearest_open(blocked: NDArray[np.bool_], cell: tuple[int, int]) -> tuple[int, int]:

@@ -177,9 +177,7 @@ def replay(run: Run) -> SpatialMemory:
             )
         if step["scene_analyzed"]:
             scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
-            memory.scene_analyzed(
-                scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose
-            )
+            memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)
     return memory
 
 

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from os import PathLike
 from typing import Any, Literal
 
 from lastseen.belief import BeliefState, Candidate, NextAction, new_belief, validate_belief
@@ -22,10 +22,10 @@ from lastseen.memory.nodes.embedding import DeterministicEmbedder, Embedder
 from lastseen.memory.nodes.retrieval import retrieve_candidates
 from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
 from lastseen.memory.nodes.utils import tokenize
-from lastseen.planning.constraints import parse_constraint
+from lastseen.planning.constraints import judgeable, parse_constraint
 from lastseen.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.planning.hypothesis import RULES, HypothesisPlanner
-from lastseen.planning.node_graph import NodeGraph
+from lastseen.planning.node_graph import NodeGraph, Path
 from lastseen.planning.reachability import Map, Verdict, check_way
 from lastseen.runtime.attempts import Attempts
 from lastseen.runtime.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
@@ -77,6 +77,7 @@ class SearchLoop:
         self.calls = 0
         self.result: SearchResult | None = None
         self._decision: Decision | None = None
+        self._path: Path | None = None
         self._rules = HypothesisPlanner(None, self.settings)
 
     def run(self, max_steps: int | None = None) -> SearchResult:
@@ -136,6 +137,9 @@ class SearchLoop:
             belief["next_action"] = "rotate"
             return None, None, None
         just_seen = belief["target_status"] == "visible" != before["target_status"]
+        if not sight.ready and belief["target_status"] not in {"visible", "done"}:
+            belief["next_action"] = "rotate"
+            return None, None, None
         if self._decision is not None and not sight.idle and not just_seen:
             return self._decision, None, None
         decision, call = self._planner().decide(
@@ -146,11 +150,12 @@ class SearchLoop:
                 context={**sight.context, "nodes": self.store.nodes, "tried": sorted(self.attempts.tried)},
             )
         )
-        self.calls += 1
+        self.calls += call.asked
         if call.hypothesis is not None:
             belief["last_hypothesis"] = call.hypothesis
         belief["next_action"] = _action_of(decision, call, belief)
         verdict = self._check(decision, call)
+        self._path = verdict.path
         belief["rejection_reason"] = verdict.reason
         if verdict.reason is not None:
             decision = self._instead(decision, verdict.reason)
@@ -200,7 +205,8 @@ class SearchLoop:
             if refused.node_id is not None and not self._way_to(refused.node_id).reachable:
                 attempts.block(refused.node_id)
             for node_id in attempts.left(belief):
-                if self._way_to(node_id).reachable:
+                if (verdict := self._way_to(node_id)).reachable:
+                    self._path = verdict.path
                     belief["next_action"] = "goto_node"
                     return Decision.go_to(node_id, why=why, source="fallback")
                 attempts.block(node_id)
@@ -221,7 +227,7 @@ class SearchLoop:
             return self.world.confirm()
         if decision.stop:
             return Moved(action="stop")
-        moved = self.world.follow(decision)
+        moved = self.world.follow(decision, self._path)
         if moved.failed is None:
             if self.belief["rejection_reason"] is None:
                 self.attempts.failures = 0
@@ -290,10 +296,10 @@ def rehearse(
     *,
     steps: int | None = None,
     seed: int = 0,
-    memory: str | Path | None = None,
+    memory: str | PathLike[str] | None = None,
     backend: str = RULES,
     constraints: Iterable[str] = (),
-    log: str | Path | None = None,
+    log: str | PathLike[str] | None = None,
     settings: Settings | None = None,
     tell: Callable[[str], object] = lambda _: None,
 ) -> SearchResult:
@@ -301,6 +307,7 @@ def rehearse(
     settings = settings or Settings()
     # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
     store = seed_demo_store() if memory is None else SemanticMemoryStore.load_json(memory)
+    kept, _ = judgeable(constraints := list(constraints))
     graph = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
     model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)
     with StepLog(log) as step_log:
@@ -309,7 +316,7 @@ def rehearse(
             store=store,
             embedder=DeterministicEmbedder(settings.retrieval.embedder_dim),
             planner=HypothesisPlanner(model, settings),
-            world=RehearsalWorld(graph, seed=seed),
+            world=RehearsalWorld(graph, seed=seed, closed=lambda node: any(each.forbids(node) for each in kept)),
             ways=graph,
             settings=settings,
             constraints=constraints,

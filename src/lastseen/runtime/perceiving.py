@@ -18,12 +18,12 @@ def perceive(belief: BeliefState, sight: Sight, *, step: int, settings: Search) 
         return
     if not sight.visible:
         belief["visible_streak"] = 0
-        belief["missed_streak"] += 1
+        belief["missed_streak"] += sight.fresh
         if belief["target_status"] == "visible" and belief["missed_streak"] >= settings.lost_streak:
             # it was here a moment ago: memory holds something to try, which is all that this status says
             belief["target_status"] = "likely_in_memory"
         return
-    belief["visible_streak"] += 1
+    belief["visible_streak"] += sight.fresh
     belief["missed_streak"] = 0
     belief["last_seen_step"] = step
     belief["last_seen_stamp"] = sight.stamp

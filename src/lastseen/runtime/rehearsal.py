@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
+from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.planning.decision import Decision
-from lastseen.planning.node_graph import NodeGraph
+from lastseen.planning.node_graph import NodeGraph, Path
 from lastseen.pose2d import wrap_angle
 from lastseen.runtime.world import Moved, Sight
 
@@ -22,9 +24,19 @@ APPROACH_STEP = 1.0
 
 
 class RehearsalWorld:
-    """Walks the graph of nodes; starts at a node chosen by the seed, or nowhere when there are none."""
+    """Walks the graph of nodes; starts at a node chosen by the seed, or nowhere when there are none.
 
-    def __init__(self, graph: NodeGraph, *, seed: int = 0, start: int | None = None) -> None:
+    ``closed`` nodes are not explored; on the way to a node the path given is kept to.
+    """
+
+    def __init__(
+        self,
+        graph: NodeGraph,
+        *,
+        seed: int = 0,
+        start: int | None = None,
+        closed: Callable[[MemoryNode], bool] = lambda _: False,
+    ) -> None:
         self.graph = graph
         ids = sorted(graph.nodes)
         self.at: int | None = start if start is not None or not ids else random.Random(seed).choice(ids)
@@ -32,7 +44,9 @@ class RehearsalWorld:
         self._distance = FIRST_SEEN_AT
         self._way: list[int] = []
         self._visits: Counter[int] = Counter([] if self.at is None else [self.at])
-        self._reachable: set[int] = set() if self.at is None else graph.reachable_from(self.at)
+        self._closed = {node_id for node_id, node in graph.nodes.items() if closed(node)}
+        reachable = set() if self.at is None else graph.reachable_from(self.at, without=self._closed)
+        self._reachable: set[int] = reachable
 
     def look(self, goal_text: str) -> Sight:
         """The goal is visible where a node holds all its words."""
@@ -48,11 +62,11 @@ class RehearsalWorld:
             log={} if here is None else {"pose": [here.pose.x, here.pose.y, here.pose.yaw]},
         )
 
-    def follow(self, decision: Decision) -> Moved:
+    def follow(self, decision: Decision, path: Path | None) -> Moved:
         """One node along the way, one step nearer to what is in view, or on to the neighbour least visited."""
         self._stamp += 1.0
         if decision.node_id is not None:
-            return self._walk_to(decision.node_id)
+            return self._walk_to(decision.node_id, path)
         self._way = []
         if decision.turn_only or decision.stop:
             return Moved(action="stop" if decision.stop else "turn")
@@ -66,18 +80,17 @@ class RehearsalWorld:
         self._stamp += 1.0
         return Moved(action="look")
 
-    def _walk_to(self, goal: int) -> Moved:
-        path = None if self.at is None else self.graph.shortest_path(self.at, goal)
-        if path is None:
+    def _walk_to(self, goal: int, path: Path | None) -> Moved:
+        if path is None or self.at not in path.nodes:
             self._way = []
             return Moved(action="none", failed=f"node {goal}: no way there")
-        self._way = list(path.nodes[1:])
+        self._way = list(path.nodes[path.nodes.index(self.at) + 1 :])
         if self._way:
             self._arrive(self._way.pop(0))
         return Moved(action="walk")
 
     def _explore(self, heading: float) -> Moved:
-        if self.at is None or not self.graph.neighbors(self.at):
+        if self.at is None or not (open_nodes := set(self.graph.neighbors(self.at)) - self._closed):
             return Moved(action="none", failed="there is nowhere to go")
         if self._reachable <= set(self._visits):
             return Moved(action="none", failed="every node in reach has been visited")
@@ -87,7 +100,7 @@ class RehearsalWorld:
             off = wrap_angle(pose.bearing_to(self.graph.nodes[node_id].pose) - heading)
             return self._visits[node_id], abs(off), node_id
 
-        self._arrive(min(self.graph.neighbors(self.at), key=order))
+        self._arrive(min(open_nodes, key=order))
         return Moved(action="explore")
 
     def _arrive(self, node_id: int) -> None:

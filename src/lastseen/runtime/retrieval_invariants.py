@@ -122,7 +122,8 @@ def candidates() -> None:
     """A candidate is an int id and a float score in 0 to 1, nothing else, and at most k come back."""
     store, stub = _random_store(random.Random(1)), embedding.DeterministicEmbedder()
     expect_equal(len(retrieval.retrieve_candidates("mug", store, stub)), 5)
-    for candidate in retrieval.retrieve_candidates("red mug", store, stub, k=40):
+    same = retrieval.retrieve_candidates("red mug", _store((1, None, ["mug"], "red")), stub)
+    for candidate in [*same, *retrieval.retrieve_candidates("red mug", store, stub, k=40)]:
         expect_equal(sorted(candidate), ["node_id", "score"])
         expect(type(candidate["node_id"]) is int and type(candidate["score"]) is float, candidate)
         expect(0.0 <= candidate["score"] <= 1.0, candidate)

@@ -28,7 +28,7 @@ GOOD = {"target_status": "searching", "action": "explore", "confidence": 0.5, "r
 def _search(
     goal: str, backend: Backend | None = None, *, store: SemanticMemoryStore | None = None, start: int = 1
 ) -> loop.SearchLoop:
-    nodes = store or seed_demo_store()
+    nodes = seed_demo_store() if store is None else store
     graph = NodeGraph.from_store(nodes)
     return loop.SearchLoop(
         goal,
@@ -161,7 +161,7 @@ def retrieval_logged() -> None:
 
 @invariant
 def whole_search() -> None:
-    """A search finds what memory holds, every logged belief is valid, and it runs the same twice."""
+    """A search tries the best candidate first, finds what memory holds, logs valid beliefs, and repeats exactly."""
     runs = []
     for _ in range(2):
         search = _search("red mug", start=5)
@@ -169,6 +169,9 @@ def whole_search() -> None:
         while search.result is None and search.steps < 20:
             records.append(search.step())
         expect_equal(search.result and search.result.status, "found")
+        expect_equal(records[0]["belief"]["target_status"], "likely_in_memory")
+        best = records[0]["meta"]["retrieval_topk"][0]["node_id"]
+        expect_equal(records[0]["decision"]["node_id"], best)
         runs.append(json.dumps(records, sort_keys=True))
         for record in records:
             beliefs.validate_belief(record["belief"])

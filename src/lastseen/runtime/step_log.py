@@ -6,6 +6,7 @@ Wall-clock figures have no place in it.
 from __future__ import annotations
 
 import json
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -16,7 +17,7 @@ from lastseen.errors import InvalidValue
 class StepLog:
     """Writes records as they come; without a path it only keeps the last one."""
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | PathLike[str] | None = None) -> None:
         self.last: dict[str, Any] | None = None
         self._file: TextIO | None = None
         if path is not None:

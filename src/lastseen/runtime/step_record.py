@@ -32,7 +32,7 @@ def retrieval_meta(candidates: list[Candidate], *, ran: bool, threshold: float) 
 def planner_meta(call: PlannerCall | None, verdict: Verdict | None) -> dict[str, Any]:
     """How the decision came about; all empty in a step without one."""
     return {
-        "planner_called": call is not None,
+        "planner_called": call is not None and call.asked,
         "backend": None if call is None else call.backend,
         "retries": 0 if call is None else call.retries,
         "errors": [] if call is None else list(call.errors),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import Path
 from lastseen.vlm.protocol import EncodedImage
 
 
@@ -17,8 +18,9 @@ from lastseen.vlm.protocol import EncodedImage
 class Sight:
     """What is perceived now.
 
-    ``idle`` tells that the last decision is used up: arrived, or the policy stopped. ``context`` is the navigation
-    context for planners that read it, ``log`` what the step log should hold besides (pose, place, anchor).
+    ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was looked
+    at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``context`` is the
+    navigation context for planners that read it, ``log`` what the step log should hold besides.
     """
 
     stamp: float
@@ -26,6 +28,8 @@ class Sight:
     distance: float | None = None
     node_id: int | None = None
     idle: bool = True
+    ready: bool = True
+    fresh: bool = True
     images: tuple[EncodedImage, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     log: Mapping[str, Any] = field(default_factory=dict)
@@ -46,8 +50,8 @@ class World(Protocol):
         """Perceive from where the robot stands."""
         ...
 
-    def follow(self, decision: Decision) -> Moved:
-        """Do one step of what was decided."""
+    def follow(self, decision: Decision, path: Path | None) -> Moved:
+        """Do one step of what was decided; towards a node along the path that was checked, and no other."""
         ...
 
     def confirm(self) -> Moved:

@@ -61,7 +61,10 @@ class _Sighting:
 
 
 class SimulatedDetector:
-    """Implements ``lastseen.protocols.Detector`` on rendered frames; targets do nothing: its vocabulary is fixed."""
+    """Implements ``lastseen.protocols.Detector`` on rendered frames; targets change nothing.
+
+    Its vocabulary is fixed: the classes of the home and what they are taken for.
+    """
 
     def __init__(self, truth: Truth, *, level: Level | str = Level.TYPICAL, seed: int = 0) -> None:
         self.truth = truth

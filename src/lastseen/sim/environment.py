@@ -100,7 +100,7 @@ class SimEnvironment:
         return StepResult(self._look(), collided)
 
     def skip(self, action: Action | None) -> bool:
-        """Do one action (None: stay at the start) without looking; the next frame is as if it had been looked at."""
+        """Do one action (None: stay at the start) without looking; the next frame is as if it had been seen."""
         collided = False if action is None else self.agent.act(action)
         # drift goes by the frames, seen or not
         self._drift.apply(self.agent.T_world_camera)

@@ -97,6 +97,20 @@ class Home:
 
         return load_npz(path)
 
+    @classmethod
+    def generate(cls, seed: int, *, rooms: int | None = None) -> Home:
+        """A procedural house; see ``lastseen.sim.generate`` for its settings."""
+        from lastseen.sim.generate import generate_home
+
+        return generate_home(seed, rooms=rooms)
+
+    @classmethod
+    def from_graph(cls, path: str | Path) -> Home:
+        """A VirtualHome scene graph as boxes in typed rooms."""
+        from lastseen.sim.from_graph import home_from_graph
+
+        return home_from_graph(path)
+
     def thing(self, thing_id: int) -> Thing:
         """The thing of this id."""
         try:

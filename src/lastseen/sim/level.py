@@ -97,9 +97,7 @@ DEPTH = {
     ),
 }
 MOTION = {
-    Level.GOOD: MotionFigures(
-        position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3
-    ),
+    Level.GOOD: MotionFigures(position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3),
     Level.TYPICAL: MotionFigures(
         position=0.03, rotation=1.0, drift=0.01, drift_rotation=0.25, forward=0.04, turn=1.0
     ),

@@ -1,4 +1,4 @@
-"""Masks as text: lengths of runs, row by row, the first run being outside; small, and readable without a library."""
+"""Masks as text: lengths of runs, row by row, the first one outside; small, and readable without a library."""
 
 from __future__ import annotations
 

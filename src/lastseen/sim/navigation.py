@@ -91,9 +91,7 @@ class NavigationGrid:
 
     def centers(self, cells: NDArray[np.int_]) -> NDArray[np.float64]:
         """The middle points (n, 2) of cells (n, 2)."""
-        middle: NDArray[np.float64] = (
-            np.asarray(cells, dtype=np.float64) + 0.5
-        ) * self.navigation.cell + self.origin
+        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * self.navigation.cell + self.origin
         return middle
 
     def is_free(self, x: float, y: float) -> bool:

@@ -1,7 +1,7 @@
 """Writing a walk down as a TUM-layout RGB-D folder, with what a detector said and what is true.
 
-A recording that was stopped, by Ctrl-C or a power cut, goes on where it was and ends up equal to the byte to one that
-was not: a frame counts only when its line in ``detections.jsonl``, the last thing written of it, is complete.
+A recording that was stopped, by Ctrl-C or a power cut, goes on where it was and ends up equal to the byte to one
+that was not: a frame counts only when its line in ``detections.jsonl``, the last thing written of it, is complete.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def record(
 ) -> Path:
     """Record a walk into a folder, or finish one that was broken off there; returns the folder.
 
-    ``progress`` is called with the frames done and the frames planned. A folder that holds anything else is refused.
+    ``progress`` is called with the frames done and planned. A folder that holds anything else is refused.
     """
     folder = Path(out)
     settings = settings or Settings()

@@ -87,9 +87,7 @@ class Renderer:
         light += paint[:, 3]
         np.abs(cosine, out=cosine)
         light += np.float32(self.light.headlight) * cosine
-        texel = self._lookup(
-            face, hits["u"], hits["v"], depth=depth, cosine=cosine, pixel_angle=1.0 / intrinsics.fx
-        )
+        texel = self._lookup(face, hits["u"], hits["v"], depth=depth, cosine=cosine, pixel_angle=1.0 / intrinsics.fx)
         rgb = np.empty((len(face), 3), dtype=np.uint8)
         for channel in range(3):
             shade = paint[:, channel] * light

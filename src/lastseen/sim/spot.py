@@ -154,8 +154,6 @@ def _in_sight(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
 def _keeps_open(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
     """Whether the reachable floor loses no more than the thing itself covers: no room is closed off."""
     home = grid.scene.home
-    edited = NavigationGrid(
-        home.with_thing(replace(thing, pose=pose)), robot=grid.robot, navigation=grid.navigation
-    )
+    edited = NavigationGrid(home.with_thing(replace(thing, pose=pose)), robot=grid.robot, navigation=grid.navigation)
     side = high_side(thing.mesh.bounds) * math.sqrt(2.0) + 2.0 * grid.robot.radius + 4.0 * grid.navigation.cell
     return edited.area() >= grid.area() - side**2

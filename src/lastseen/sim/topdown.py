@@ -44,6 +44,8 @@ _SMALL = 0.75
 """Metres: a movable thing, or one narrower than this on a support, gets a number instead of a label."""
 _THIN = 0.06
 _DOT = 3.5
+_LINE = 0.015
+"""Metres by which an outline runs outside its thing, so that the thing itself does not cover it."""
 _START: Ink = (34, 150, 74)
 _END: Ink = (206, 48, 48)
 
@@ -144,18 +146,25 @@ def _draw_things(home: Home, draw: ImageDraw.ImageDraw, raster: Raster) -> None:
         return
     corners, shades, height = np.concatenate(triangles), np.concatenate(colors), np.concatenate(heights)
     flat = raster.pixels(corners.reshape(-1, 3)).reshape(-1, 6)
-    for index in np.argsort(height, kind="stable"):
-        red, green, blue = (int(value) for value in shades[index])
-        draw.polygon(flat[index].tolist(), fill=(red, green, blue))
-    for thing in home.things.values():
-        if not _is_small(thing):
-            outline = raster.pixels(_footprint(thing)).ravel().tolist()
-            draw.polygon(outline, outline=(88, 84, 80), width=2)
+    strokes: list[tuple[float, int, Thing | None]] = [(float(z), i, None) for i, z in enumerate(height)]
+    # an outline is drawn at the foot of its thing, so that a table hides what is tucked below it
+    strokes += [
+        (float(thing.box[0, 2]) + 0.02, len(height) + i, thing)
+        for i, thing in enumerate(home.things.values())
+        if not _is_small(thing)
+    ]
+    for _, index, outlined in sorted(strokes, key=lambda stroke: stroke[:2]):
+        if outlined is None:
+            red, green, blue = (int(value) for value in shades[index])
+            draw.polygon(flat[index].tolist(), fill=(red, green, blue))
+        else:
+            outline = raster.pixels(_footprint(outlined)).ravel().tolist()
+            draw.polygon(outline, outline=(88, 84, 80), width=4)
 
 
 def _footprint(thing: Thing) -> NDArray[np.float64]:
-    """The turned rectangle about a thing on the floor plan."""
-    (x0, y0, _), (x1, y1, _) = thing.mesh.bounds
+    """The turned rectangle about a thing on the floor plan, a line's width outside it."""
+    (x0, y0, _), (x1, y1, _) = thing.mesh.bounds + np.array([[-_LINE], [_LINE]])
     corners = np.array([[x0, y0, 0.0], [x1, y0, 0.0], [x1, y1, 0.0], [x0, y1, 0.0]])
     return thing.pose.transform(corners)
 

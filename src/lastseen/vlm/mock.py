@@ -91,32 +91,31 @@ def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
 
 
 def _hypothesis(rng: random.Random) -> dict[str, Any]:
-    confidence = round(rng.uniform(0.2, 0.9), 2)
-    if rng.random() < 0.5:
-        return {
-            "target_status": "searching",
-            "action": "explore",
-            "confidence": confidence,
-            "navigation_goal": {"heading_deg": float(rng.randrange(-150, 181, 30))},
-            "rationale": "nothing here yet: look in another direction",
-        }
-    return {
+    action = rng.choice(["explore", "rotate", "goto_node"])
+    answer = {
         "target_status": "searching",
-        "action": "rotate",
-        "confidence": confidence,
-        "rationale": "look around before moving on",
+        "action": action,
+        "confidence": round(rng.uniform(0.2, 0.9), 2),
+        "rationale": "a guess, as good as any",
     }
+    # the node may well not exist: a fit answer need not be a good one
+    goal = {"node_id": rng.randrange(10)} if action == "goto_node" else {"heading_deg": _angle(rng)}
+    return answer | {"navigation_goal": goal}
 
 
 def _panorama(rng: random.Random) -> dict[str, Any]:
     return {
         "goal_flag": False,
-        "angle": float(rng.randrange(-150, 181, 30)),
+        "angle": _angle(rng),
         "discovered_context": {
             "goal_scene_type": rng.choice(["kitchen", "corridor", "living room"]),
             "why": "not seen from here",
         },
     }
+
+
+def _angle(rng: random.Random) -> float:
+    return float(rng.randrange(-150, 181, 30))
 
 
 def _drop_a_key(answer: dict[str, Any]) -> None:

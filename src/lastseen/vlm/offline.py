@@ -85,9 +85,7 @@ class OfflineBackend:
         total += w.free_weight * min(free, w.free_range) / w.free_range
         total -= w.barred_penalty * (free < w.least_free)
         total += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
-        total += w.candidate_weight * max(
-            (self._promise(read, each, view) for each in read.candidates), default=0.0
-        )
+        total += w.candidate_weight * max((self._promise(read, each, view) for each in read.candidates), default=0.0)
         total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
         total -= w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)

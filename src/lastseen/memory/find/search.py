@@ -113,9 +113,7 @@ class Search:
                 order = sorted(tied.tolist(), key=lambda i: id_order(self.table.ids[int(rows[i])]))
                 keep = np.concatenate([keep, np.array(order[: _JUDGED - len(keep)], dtype=np.int64)])
             rows, scores = rows[keep], scores[keep]
-        return [
-            self._hit(row, score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if score > 0
-        ]
+        return [self._hit(row, score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if score > 0]
 
     def _hit(self, row: int, score: float) -> Hit:
         columns, last = self.table.columns, float(self.table.columns.last_seen[row])
@@ -164,9 +162,7 @@ class Search:
 
 
 def _without_limits(region: Region) -> Region:
-    return replace(
-        region, near=None, radius=None, within=None, label=None, since=None, before=None, fresh_after=None
-    )
+    return replace(region, near=None, radius=None, within=None, label=None, since=None, before=None, fresh_after=None)
 
 
 def _squared(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -83,7 +84,7 @@ class SemanticMemoryStore:
         """Copies of all nodes, by id."""
         return [self._nodes[node_id].copy() for node_id in sorted(self._nodes)]
 
-    def save_json(self, path: str | Path) -> None:
+    def save_json(self, path: str | PathLike[str]) -> None:
         """Write all nodes; equal stores give equal bytes, and a crash leaves the old file or the new one."""
         document = {
             "format": FORMAT,
@@ -100,7 +101,7 @@ class SemanticMemoryStore:
         partial.replace(target)
 
     @classmethod
-    def load_json(cls, path: str | Path) -> Self:
+    def load_json(cls, path: str | PathLike[str]) -> Self:
         """Read what ``save_json`` wrote; an error names the file and the node."""
         store = cls()
         for index, entry in enumerate(_read(Path(path))):

@@ -84,9 +84,7 @@ class HashGrid(Columns):
     def near(self, xyz: Floats, *, widen: float = 0.0) -> tuple[NDArray[np.int64], Rows]:
         """Pairs (point, row) of every row within reach plus slack plus ``widen`` of the point, and some more."""
         levels, offsets, halves = self._plan(widen)
-        base = np.floor((xyz[:, np.newaxis, :] - halves[:, np.newaxis]) / self.cells[:, np.newaxis]).astype(
-            np.int64
-        )
+        base = np.floor((xyz[:, np.newaxis, :] - halves[:, np.newaxis]) / self.cells[:, np.newaxis]).astype(np.int64)
         cells = base[:, levels] + offsets
         keys = _pack(levels, cells)
         count = len(levels)

@@ -210,9 +210,7 @@ class ObjectMemory:
                 empty_share=gone.empty_share,
                 detection_rate=gone.detection_rate,
             )
-            arrivals = np.flatnonzero(
-                store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED)
-            )
+            arrivals = np.flatnonzero(store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED))
             found = moved_to(store, row, arrivals)
             if found is not None:
                 self._move(row, *found)

@@ -208,6 +208,7 @@ def fan(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     radius = width / 2
     s.cylinder(depth / 2, 0.025, (0, 0, 0), shade(ink, 0.8))
     s.cylinder(0.018, height - radius - 0.02, (0, 0, 0.02), shade(ink, 0.8), sections=8)
-    s.cylinder(radius, 0.05, (0.03, 0, height - radius), ink, axis="x", sections=16, pattern=Pattern.STRIPES)
-    s.cylinder(0.05, 0.08, (0.03, 0, height - radius), shade(ink, 0.6), axis="x", sections=8)
+    s.cylinder(radius, 0.05, (0.03, 0, height - radius), ink, axis="x", sections=16)
+    s.cylinder(radius * 0.86, 0.004, (0.08, 0, height - radius), shade(ink, 0.6), axis="x", sections=16)
+    s.cylinder(0.05, 0.08, (0.03, 0, height - radius), ink, axis="x", sections=8)
     s.cylinder(0.05, 0.08, (-0.05, 0, height - radius), shade(ink, 0.7), axis="x", sections=8)

@@ -127,7 +127,7 @@ def backpack(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> No
         (-depth * 0.43, 0, height * 0.62),
         ink,
         axis="x",
-        stretch=(1.0, 0.5),
+        stretch=(1.0, 0.46),
         pattern=Pattern.FABRIC,
     )
     s.box(
@@ -139,7 +139,7 @@ def backpack(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> No
     s.box((depth * 0.02, width * 0.7, 0.012), (depth * 0.5, 0, height * 0.36), METAL)
     for side in (-1, 1):
         s.box((0.03, 0.05, height * 0.6), (-depth / 2 + 0.015, side * width / 4, height * 0.12), shade(ink, 0.6))
-    s.box((0.02, 0.10, height * 0.1), (-depth * 0.36, 0, height * 0.9), shade(ink, 0.6))
+    s.box((0.02, 0.10, height * 0.16), (-depth * 0.36, 0, height * 0.84), shade(ink, 0.6))
 
 
 @kind(
@@ -212,9 +212,7 @@ def hat(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """A brim, a crown and a band."""
     radius, height = min(size[0], size[1]) / 2, size[2]
     s.cylinder(radius, 0.012, (0, 0, 0), ink, sections=16)
-    s.turned(
-        [(radius * 0.58, 0), (radius * 0.5, height - 0.03), (radius * 0.3, height - 0.012)], (0, 0, 0.012), ink
-    )
+    s.turned([(radius * 0.58, 0), (radius * 0.5, height - 0.03), (radius * 0.3, height - 0.012)], (0, 0, 0.012), ink)
     s.cylinder(radius * 0.6, 0.025, (0, 0, 0.012), shade(ink, 0.5))
 
 
@@ -246,19 +244,11 @@ def umbrella(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> No
 
 @kind("pillow", Group.SMALL, depth=(0.36, 0.42), width=(0.46, 0.58), height=(0.12, 0.15), colors=LINENS)
 def pillow(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
-    """A plump middle on a flat seam."""
+    """A plump middle in a flat seam."""
     depth, width, height = size
-    s.box((depth, width, height * 0.36), (0, 0, height * 0.3), ink, pattern=Pattern.FABRIC)
-    for low, flip in ((height * 0.66, 1), (height * 0.3, -1)):
-        profile = [(0.70, 0.0), (0.52, height * 0.3)] if flip > 0 else [(0.52, -height * 0.3), (0.70, 0.0)]
-        s.turned(
-            profile,
-            (0, 0, low),
-            shade(ink, 0.96),
-            stretch=(depth * 0.62, width * 0.62),
-            sections=12,
-            pattern=Pattern.FABRIC,
-        )
+    s.box((depth, width, height * 0.3), (0, 0, height * 0.35), ink, pattern=Pattern.FABRIC)
+    middle = (0.0, 0.0, height / 2)
+    s.ball((depth * 0.5, width * 0.5, height / 2), middle, ink, pattern=Pattern.FABRIC, sections=12)
 
 
 @kind(
@@ -298,9 +288,7 @@ def teddy_bear(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> 
     s.ball((depth * 0.3, width * 0.28, height * 0.2), (-depth * 0.05, 0, height * 0.72), ink)
     s.ball((0.03, 0.035, 0.028), (depth * 0.2, 0, height * 0.68), shade(ink, 1.3), sections=6)
     for side in (-1, 1):
-        s.ball(
-            (0.02, 0.035, 0.035), (-depth * 0.08, side * width * 0.22, height * 0.9), shade(ink, 0.8), sections=6
-        )
+        s.ball((0.02, 0.035, 0.035), (-depth * 0.08, side * width * 0.22, height * 0.9), shade(ink, 0.8), sections=6)
         s.ball((depth * 0.3, 0.045, 0.045), (depth * 0.2, side * width * 0.24, 0.045), ink, sections=6)
         s.ball((depth * 0.2, 0.035, 0.035), (depth * 0.06, side * width * 0.36, height * 0.42), ink, sections=6)
 

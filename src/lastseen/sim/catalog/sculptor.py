@@ -201,11 +201,19 @@ class Sculptor:
         return Shape(centred, parts, surfaces)
 
     def _add(self, vertices: NDArray[np.float64], faces: NDArray[np.int32], color: Rgb, pattern: Pattern) -> None:
+        if pattern is Pattern.WOOD and not _is_wood(color):
+            pattern = Pattern.PLAIN
         count = len(faces)
         colors = np.tile(np.array(color, dtype=np.uint8), (count, 1))
         self._parts.append(
             Mesh(vertices.astype(np.float32), faces, colors, np.full(count, int(pattern), dtype=np.uint8))
         )
+
+
+def _is_wood(color: Rgb) -> bool:
+    """Whether a colour is a brown; painted wood shows no grain."""
+    red, green, blue = color
+    return red > green > blue and red - blue > 0.25 * red
 
 
 def _rotation(pitch: float, yaw: float, roll: float) -> NDArray[np.float64]:

@@ -267,4 +267,5 @@ def tray(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     for side in (-1, 1):
         s.box((0.012, width, height - 0.012), (side * (depth / 2 - 0.006), 0, 0.012), shade(ink, 0.85))
         s.box((depth - 0.024, 0.012, height - 0.012), (0, side * (width / 2 - 0.006), 0.012), shade(ink, 0.85))
-    s.cylinder(0.035, 0.05, (depth * 0.1, width * 0.2, 0.012), METAL)
+    for side in (-1, 1):
+        s.box((0.10, 0.014, 0.012), (0, side * (width / 2 - 0.006), height), METAL)

@@ -44,6 +44,7 @@ def _tree(types: dict[int, str], pairs: dict[tuple[int, int], list[int]]) -> lis
     """The cheapest way to join all rooms, grown from the corridor or the living room."""
     hub = min(types, key=lambda room: (_HUBS.index(types[room]) if types[room] in _HUBS else 99, room))
     reached, joined = {hub}, []
+    parents: dict[int, int] = {}
     while len(reached) < len(types):
         best: tuple[float, int, int] | None = None
         for a, b in sorted(pairs):
@@ -56,6 +57,10 @@ def _tree(types: dict[int, str], pairs: dict[tuple[int, int], list[int]]) -> lis
             raise Constraint(f"no suitable door to: {missing}")
         reached.add(best[2])
         joined.append((min(best[1:]), max(best[1:])))
+        parents[best[2]] = best[1]
+    bathrooms = [room for room in types if types[room] == "bathroom"]
+    if all(types[parents[room]] == "bedroom" for room in bathrooms):
+        raise Constraint("the only way to a bathroom leads through a bedroom")
     return joined
 
 
@@ -150,7 +155,5 @@ def _windows(
             continue
         start = round((wall.start + wall.end - width) / 2 + float(rng.uniform(-0.15, 0.15)), 3)
         sill = _WINDOW_SILL.get(name, 0.9)
-        windows.append(
-            Opening(OpeningKind.WINDOW, index, start, round(start + width, 3), sill, settings.door_height)
-        )
+        windows.append(Opening(OpeningKind.WINDOW, index, start, round(start + width, 3), sill, settings.door_height))
     return windows

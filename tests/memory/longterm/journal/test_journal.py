@@ -178,9 +178,7 @@ def test_what_is_forgotten_leaves_no_bytes_behind(file: Path) -> None:
     journal = Journal.open(file)
     event = EventRecord(1.0, "obj-1", "appeared", {"note": "verysecretevent"})
     crop = CropRecord("obj-1", 1.0, 1.0, b"verysecretcrop")
-    journal.write(
-        Batch(time=1.0, objects=[secret, make_record(2)], events=[event], crops=[crop]), settings=SETTINGS
-    )
+    journal.write(Batch(time=1.0, objects=[secret, make_record(2)], events=[event], crops=[crop]), settings=SETTINGS)
     journal.forget(["obj-1"])
     journal.close()
     assert all(b"verysecret" not in path.read_bytes() for path in file.parent.iterdir())

@@ -1,0 +1,66 @@
+"""``lastseen search`` and ``lastseen self-check``: a search from memory, and the rules it must keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def search(
+    goal: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    *,
+    memory: Annotated[Path | None, typer.Option("--memory", help="A nodes file; default: a demo flat.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Chooses the start and the mock's answers.")] = 0,
+    backend: Annotated[
+        str, typer.Option("--backend", help="A model that proposes, such as openai:MODEL; 'rules' asks none.")
+    ] = "rules",
+    constraint: Annotated[
+        list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--log", help="Write the step log here, one JSON per line.")] = None,
+    settings: Annotated[Path | None, typer.Option("--settings", help="A TOML file with settings.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome only, as JSON.")] = False,
+) -> None:
+    """Rehearse a search over remembered places: where would the robot go, and why.
+
+    The world of a rehearsal is exactly what memory says. Exit code 0 also when the goal is not found.
+
+    Examples: [bold]lastseen search "red mug"[/bold],
+    [bold]lastseen search book --constraint "avoid: corridor"[/bold]
+    """
+    from lastseen.config import load
+    from lastseen.runtime.loop import rehearse
+
+    result = rehearse(
+        goal,
+        steps=steps,
+        seed=seed,
+        memory=memory,
+        backend=backend,
+        constraints=constraint or [],
+        log=log,
+        settings=load(settings),
+        tell=(lambda _: None) if as_json else typer.echo,
+    )
+    if as_json:
+        outcome = {
+            "status": result.status,
+            "reason": result.reason,
+            "question": result.question,
+            "steps": result.steps,
+            "belief": result.belief,
+        }
+        typer.echo(json.dumps(outcome, indent=2, sort_keys=True))
+    else:
+        typer.echo(f"{result.status} after {result.steps} steps: {result.question or result.reason}")
+
+
+def self_check() -> None:
+    """Check every rule of the search; exit code 1 when one is broken."""
+    from lastseen.runtime.self_check import print_self_check
+
+    raise typer.Exit(print_self_check(typer.echo))

@@ -1,0 +1,125 @@
+"""PixelNav's network in plain torch: two ResNet-18 trunks, and a transformer decoder over the views since the goal.
+
+Names and shapes of every tensor are those of the published checkpoints, which load strictly; torchvision is not
+needed, because the trunk is small enough to write down.
+"""
+
+from __future__ import annotations
+
+from lastseen.errors import MissingExtra
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError as error:
+    raise MissingExtra("the PixelNav policy", extra="torch") from error
+
+SLOTS = 64
+"""Views the decoder has positions for."""
+VIEW_WIDTH = 512
+GOAL_WIDTH = 256
+TOKEN_WIDTH = VIEW_WIDTH + GOAL_WIDTH
+ACTIONS = 6
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions around a shortcut, which is projected where size or width change."""
+
+    def __init__(self, wide_in: int, wide_out: int, *, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(wide_in, wide_out, 3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(wide_out)
+        self.conv2 = nn.Conv2d(wide_out, wide_out, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(wide_out)
+        self.downsample: nn.Sequential | None = None
+        if stride != 1 or wide_in != wide_out:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(wide_in, wide_out, 1, stride=stride, bias=False), nn.BatchNorm2d(wide_out)
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Images (n, wide_in, h, w) to (n, wide_out, h / stride, w / stride)."""
+        shortcut = x if self.downsample is None else self.downsample(x)
+        inner = torch.relu(self.bn1(self.conv1(x)))
+        return torch.relu(self.bn2(self.conv2(inner)) + shortcut)
+
+
+def resnet18_trunk(channels: int) -> nn.Sequential:
+    """ResNet-18 without its classifier, as one sequence: images (n, channels, h, w) to features (n, 512)."""
+    stages: list[nn.Module] = []
+    wide_in = 64
+    for wide_out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        first = ResidualBlock(wide_in, wide_out, stride=stride)
+        stages.append(nn.Sequential(first, ResidualBlock(wide_out, wide_out, stride=1)))
+        wide_in = wide_out
+    return nn.Sequential(
+        nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(3, stride=2, padding=1),
+        *stages,
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+    )
+
+
+class PixelNavNetwork(nn.Module):
+    """From a goal image with its mask and the views since to an action, a distance and the goal's place per view.
+
+    The three parts are separate methods, so that a runtime encodes the goal once and each view once.
+    Images are (n, h, w, channels) with values from 0 to 255, BGR.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history_backbone = resnet18_trunk(3)
+        self.goal_backbone = resnet18_trunk(4)
+        self.goal_concat_proj = nn.Linear(VIEW_WIDTH, GOAL_WIDTH)
+        self.goal_input_proj = nn.Linear(VIEW_WIDTH, TOKEN_WIDTH)
+        self.po_embedding = nn.Embedding(SLOTS, TOKEN_WIDTH)
+        layer = nn.TransformerDecoderLayer(TOKEN_WIDTH, nhead=4, dropout=0.25, batch_first=True)
+        self.dt_policy = nn.TransformerDecoder(layer, num_layers=4)
+        self.action_head = nn.Linear(TOKEN_WIDTH, ACTIONS)
+        self.distance_head = nn.Linear(TOKEN_WIDTH, 1)
+        self.goal_head = nn.Linear(TOKEN_WIDTH, 2)
+
+    @classmethod
+    def unfilled(cls) -> PixelNavNetwork:
+        """The layout without memory or values behind it, for a checkpoint to bring them."""
+        with torch.device("meta"):
+            return cls()
+
+    def encode_goal(self, goal: Tensor) -> Tensor:
+        """Goal images with their mask as fourth channel (n, h, w, 4) to features (n, 512)."""
+        features: Tensor = self.goal_backbone(_channels_first(goal))
+        return features
+
+    def encode_views(self, views: Tensor) -> Tensor:
+        """Views (n, h, w, 3) to features (n, 512), each independent of the others."""
+        features: Tensor = self.history_backbone(_channels_first(views))
+        return features
+
+    def decode(self, goal: Tensor, views: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Goal features (n, 512) and view features (n, slots, 512) to action logits, distances and goal places.
+
+        The mask is causal: what stands in later slots, zeros or nothing at all, does not change earlier answers.
+        """
+        slots = views.shape[1]
+        beside = self.goal_concat_proj(goal)[:, None].expand(-1, slots, -1)
+        positions = self.po_embedding(torch.arange(slots, device=views.device))
+        tokens = torch.cat([views, beside], dim=-1) + positions
+        later = torch.ones(slots, slots, dtype=torch.bool, device=views.device).triu(diagonal=1)
+        memory = self.goal_input_proj(goal)[:, None]
+        seen = self.dt_policy(tokens, memory, tgt_mask=later)
+        return self.action_head(seen), self.distance_head(seen), self.goal_head(seen)
+
+    def forward(self, goal: Tensor, views: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The whole computation: goal (n, h, w, 4), views (n, up to 64, h, w, 3), answers for all 64 slots."""
+        count, used = views.shape[:2]
+        features = views.new_zeros((count, SLOTS, VIEW_WIDTH), dtype=torch.float32)
+        features[:, :used] = self.encode_views(views.flatten(0, 1)).reshape(count, used, VIEW_WIDTH)
+        return self.decode(self.encode_goal(goal), features)
+
+
+def _channels_first(images: Tensor) -> Tensor:
+    return images.permute(0, 3, 1, 2).to(torch.float32) / 255.0

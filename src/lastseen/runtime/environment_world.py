@@ -1,0 +1,264 @@
+"""A world to search in by moving: an environment, a detector and a pixel policy behind the loop's ``World``.
+
+It runs the two loops of section 5 one step at a time: every action moves the robot and the spatial memory alike, a
+look around is eleven real turns, and when the policy stops the next look around begins. Perception stays here: the
+loop is told what the detector saw and how far away depth says it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.memory.places import SpatialMemory
+from lastseen.planning.decision import Decision
+from lastseen.planning.panorama_planner import PanoramaPlanner, view_to_dict
+from lastseen.planning.prompt import View
+from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.body import body_points
+from lastseen.policy.clearance import free_ahead
+from lastseen.policy.goal_pixel import choose_goal_pixel, target_detection, view_of_angle
+from lastseen.policy.protocol import PixelPolicy
+from lastseen.policy.stop_check import StopCheck
+from lastseen.pose2d import Pose2D
+from lastseen.protocols import Detector, Environment
+from lastseen.runtime.log import RunLog
+from lastseen.runtime.world import Moved, Sight
+from lastseen.vlm.protocol import EncodedImage
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """One view of a look around."""
+
+    frame: Frame
+    detections: list[Detection]
+
+
+class EnvironmentWorld:
+    """One robot looking for one target; implements ``lastseen.runtime.world.World``.
+
+    ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        detector: Detector,
+        policy: PixelPolicy,
+        *,
+        target: str,
+        planner: PanoramaPlanner,
+        analyzer: SceneAnalyzer,
+        settings: Settings | None = None,
+        log: RunLog | None = None,
+        with_images: bool = False,
+    ) -> None:
+        self.environment, self.detector, self.policy = environment, detector, policy
+        self.target = target
+        self.planner, self.analyzer = planner, analyzer
+        self.settings = settings or planner.settings
+        self.log = log or RunLog()
+        self.with_images = with_images
+        self.check = StopCheck(target, self.settings.stop)
+        self._around: list[_Taken] = []
+        self._following: Decision | None = None
+        self._turns = 0
+        self._rest = 0.0
+        self._walking = False
+        self._pending: dict[str, Any] | None = None
+        self._logged_calls = 0
+        self._see(environment.reset(), action=None, collided=False)
+
+    @property
+    def spatial(self) -> SpatialMemory:
+        """The memory of places that the actions feed."""
+        return self.planner.spatial
+
+    def look(self, goal_text: str) -> Sight:
+        """What the newest view shows; ``ready`` once a look around is complete."""
+        del goal_text
+        complete = len(self._around) >= self.settings.panorama.views
+        idle = self._following is None
+        return Sight(
+            stamp=self.frame.stamp,
+            visible=self.check.streak > 0,
+            distance=self.check.distance,
+            node_id=None,
+            idle=idle,
+            fresh=self._fresh,
+            ready=not idle or complete,
+            images=self._images() if idle and complete else (),
+            context={"views": [view_to_dict(view) for view in self._views()]} if idle and complete else {},
+            log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
+        )
+
+    def follow(self, decision: Decision) -> Moved:
+        """Do one action of what was decided: turn to the view, then walk to its goal pixel."""
+        if decision is not self._following:
+            self._take_up(decision)
+        return self._go_on()
+
+    def confirm(self) -> Moved:
+        """Look once more: the next turn of the look around, or the next action of the walk."""
+        return self._go_on()
+
+    def finish(self) -> None:
+        """Write what is still to be logged; the search is over."""
+        self._flush()
+
+    def _take_up(self, decision: Decision) -> None:
+        self._following = decision
+        self._walking = False
+        here = target_detection(self.detections, self.target) if decision.goal_flag else None
+        if here is not None:
+            self._turns, self._rest = 0, 0.0
+            return
+        step = 360.0 / self.settings.panorama.views
+        index, self._rest = view_of_angle(math.degrees(decision.heading or 0.0), views=self.settings.panorama.views)
+        turns = index if index <= self.settings.panorama.views // 2 else index - self.settings.panorama.views
+        self._turns = turns * round(step / self.settings.dead_reckoning.turn_angle)
+
+    def _go_on(self) -> Moved:
+        if self._following is None:
+            return self._do(Action.TURN_LEFT, panorama=True)
+        if self._turns:
+            left = self._turns > 0
+            self._turns -= 1 if left else -1
+            return self._do(Action.TURN_LEFT if left else Action.TURN_RIGHT, panorama=True)
+        self._aim()
+        action = self.policy.act()
+        if action is not Action.STOP:
+            return self._do(action)
+        # the waypoint is done with: a step without a move, then a look around that begins with this view
+        self._following = None
+        self._fresh = False
+        self._around = [_Taken(self.frame, self.detections)]
+        self.policy.reset()
+        self.policy.see(self.frame)
+        return Moved(action=action.value)
+
+    def _aim(self) -> None:
+        """Set the goal pixel when the walk begins, and again whenever the target is seen anew."""
+        decision = self._following
+        assert decision is not None
+        seen = decision.goal_flag and target_detection(self.detections, self.target) is not None
+        if self._walking and not seen:
+            return
+        pixel = choose_goal_pixel(
+            self.frame,
+            self.detections,
+            target=self.target,
+            goal_flag=decision.goal_flag,
+            rest_deg=self._rest,
+            settings=self.settings.policy,
+        )
+        if self._walking:
+            self.policy.refine(pixel)
+        else:
+            self.policy.follow(pixel)
+        self._walking = True
+
+    def _do(self, action: Action, *, panorama: bool = False) -> Moved:
+        self._flush()
+        result = self.environment.step(action)
+        self._see(result.frame, action=action, collided=result.collided, panorama=panorama)
+        return Moved(action=action.value)
+
+    def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
+        """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
+        self.frame, self._fresh = frame, True
+        world_pose = _floor_pose(frame)
+        if action is not None:
+            self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
+            self.policy.moved(action, collided=collided)
+        self.detections = self.detector.detect(frame, (self.target,))
+        self.check.see(frame, self.detections)
+        if self._following is None:
+            self._around.append(_Taken(frame, self.detections))
+        self.policy.see(frame)
+        scene = self._analyze(world_pose)
+        self._pending = {
+            "action": action,
+            "collided": collided,
+            "panorama": panorama,
+            "world_pose": world_pose,
+            **scene,
+        }
+
+    def _analyze(self, world_pose: Pose2D) -> dict[str, Any]:
+        if not self.spatial.needs_scene_analysis:
+            return {"scene_analyzed": False, "scene": None}
+        images = (EncodedImage.from_rgb(self.frame.rgb),) if self.with_images else ()
+        found = self.analyzer.analyze([self._view(0.0, self.frame, self.detections)], images).scene
+        self.log.events(
+            self.spatial.scene_analyzed(
+                None if found is None else found.scene_type,
+                () if found is None else found.objects,
+                "" if found is None else found.description,
+                world_pose=world_pose,
+            )
+        )
+        return {"scene_analyzed": True, "scene": None if found is None else found.to_dict()}
+
+    def _flush(self) -> None:
+        """Log the step that ended, with the planner call that followed it if one did."""
+        if self._pending is None:
+            return
+        called = self.planner.vlm.calls > self._logged_calls
+        if called:
+            self._logged_calls = self.planner.vlm.calls
+            self.log.events(self.planner.events(self.spatial.step_id))
+        last = self.planner.last
+        self.log.step(
+            self.spatial,
+            **self._pending,
+            planner_called=called,
+            planner_output=last.plan.to_dict() if called and last is not None else None,
+            dc_queue=self.planner.queue.to_list(),
+        )
+        self._pending = None
+
+    def _views(self) -> list[View]:
+        """The look around as the planner is told of it: angles from where the robot faces now, which is the last."""
+        count = len(self._around)
+        return [
+            self._view(_turned(index - count + 1, count), taken.frame, taken.detections)
+            for index, taken in enumerate(self._around)
+        ]
+
+    def _images(self) -> tuple[EncodedImage, ...]:
+        """The pictures, straight ahead first, the others turning left."""
+        if not self.with_images:
+            return ()
+        ordered = [self._around[-1], *self._around[:-1]]
+        return tuple(EncodedImage.from_rgb(taken.frame.rgb) for taken in ordered)
+
+    def _view(self, angle: float, frame: Frame, detections: Sequence[Detection]) -> View:
+        best: dict[str, float] = {}
+        for detection in detections:
+            if detection.label is not None:
+                sure = detection.score * detection.labels[detection.label]
+                best[detection.label] = max(best.get(detection.label, 0.0), sure)
+        labels = tuple(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+        half = math.radians(180.0 / self.settings.panorama.views)
+        return View(angle, labels, free_ahead(body_points(frame), self.settings.policy, half_angle=half))
+
+
+def _turned(steps: int, count: int) -> float:
+    """Degrees of a view this many turns to the left, in (-180, 180]."""
+    degrees = (steps * 360.0 / count) % 360.0
+    return degrees - 360.0 if degrees > 180.0 else degrees
+
+
+def _floor_pose(frame: Frame) -> Pose2D:
+    """Where the frame says the robot is, on the floor."""
+    forward = frame.T_world_camera.rotation[:, 2]
+    x, y, _ = frame.T_world_camera.translation
+    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lastseen.action import Action
+from lastseen.memory.nodes import DeterministicEmbedder, retrieve_candidates
+from lastseen.memory.objects import ObjectState
+from lastseen.memory.places import SpatialMemory
+from lastseen.memory.remembered_nodes import nodes_from_memory
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.pose2d import Pose2D
+
+
+def thing(number: int, label: str, x: float, *, state: str = "confirmed") -> ObjectState:
+    return ObjectState(
+        id=f"o{number}",
+        xyz_world=np.array([x, 0.5, 0.8]),
+        emb_mean=None,
+        emb_gallery=None,
+        view_bins=frozenset(),
+        label_scores={label: 0.9},
+        stability=1.0,
+        hits=3,
+        confirmed=True,
+        image_crops=(),
+        last_seen=1.0,
+        first_seen=0.0,
+        state=state,
+        stale=False,
+        extent=np.ones(3),
+        detection_rate=1.0,
+    )
+
+
+@dataclass
+class Remembered:
+    """A memory of places and objects, as the facade will be."""
+
+    spatial: SpatialMemory = field(default_factory=SpatialMemory)
+    things: list[ObjectState] = field(default_factory=list)
+
+    def objects(
+        self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
+    ) -> list[ObjectState]:
+        return [each for each in self.things if include_absent or each.state == "confirmed"]
+
+
+def walk(spatial: SpatialMemory, *, world: bool, start: float = 0.0) -> None:
+    """From a kitchen straight into a bedroom, two forwards to an anchor."""
+    x = start
+    spatial.scene_analyzed("kitchen", ["stove"], "a bright kitchen", world_pose=Pose2D(x, 0, 0) if world else None)
+    spatial.saw(["mug"])
+    for step in range(1, 25):
+        x += 0.25
+        pose = Pose2D(x, 0, 0) if world else None
+        spatial.step(Action.FORWARD, world_pose=pose)
+        if spatial.needs_scene_analysis:
+            spatial.scene_analyzed("bedroom", ["bed"], "a dark bedroom", world_pose=pose)
+        if step == 24:
+            spatial.saw(["book"])
+
+
+def test_a_node_is_an_anchor_with_its_place_and_what_was_seen_from_it() -> None:
+    memory = Remembered()
+    walk(memory.spatial, world=True)
+    store = nodes_from_memory(memory)
+    assert sorted(store.nodes) == sorted(memory.spatial.graph.anchors)
+    first = store.get_node(0)
+    assert (first.pose, first.tags, first.summary) == (Pose2D(0, 0, 0), ["kitchen", "mug"], "a bright kitchen")
+    last = store.get_node(max(store.nodes))
+    assert last.tags == ["bedroom", "book"]
+
+
+def test_an_object_adds_its_label_to_the_nearest_node() -> None:
+    memory = Remembered(things=[thing(1, "kettle", 0.1), thing(2, "lamp", 99.0)])
+    walk(memory.spatial, world=True)
+    store = nodes_from_memory(memory)
+    assert store.get_node(0).tags == ["kitchen", "kettle", "mug"]
+    assert "lamp" in store.get_node(max(store.nodes)).tags
+
+
+def test_what_was_seen_to_be_gone_is_no_longer_said() -> None:
+    memory = Remembered(things=[thing(1, "mug", 0.1, state="removed"), thing(2, "book", 0.1, state="missing")])
+    memory.things.append(thing(3, "book", 6.0))
+    walk(memory.spatial, world=True)
+    store = nodes_from_memory(memory)
+    assert store.get_node(0).tags == ["kitchen"]
+    assert "book" in store.get_node(max(store.nodes)).tags
+
+
+def test_without_poses_only_the_running_episode_counts_and_objects_do_not() -> None:
+    memory = Remembered(things=[thing(1, "kettle", 0.1)])
+    walk(memory.spatial, world=False)
+    before = len(memory.spatial.graph.anchors)
+    memory.spatial.begin_episode()
+    walk(memory.spatial, world=False)
+    store = nodes_from_memory(memory)
+    assert min(store.nodes) == before
+    assert not any("kettle" in node.tags for node in store.all_nodes())
+
+
+def test_retrieval_runs_over_what_was_seen() -> None:
+    memory = Remembered(things=[thing(1, "kettle", 0.1)])
+    walk(memory.spatial, world=True)
+    store = nodes_from_memory(memory)
+    assert retrieve_candidates("kettle", store, DeterministicEmbedder())[0]["node_id"] == 0
+    assert nodes_from_memory(memory).all_nodes() == store.all_nodes()
+
+
+def test_an_empty_memory_gives_an_empty_store() -> None:
+    assert len(nodes_from_memory(Remembered(things=[thing(1, "mug", 0.0)]))) == 0
+
+
+def test_the_ways_are_those_that_were_walked() -> None:
+    memory = Remembered()
+    walk(memory.spatial, world=True)
+    store = nodes_from_memory(memory)
+    graph = NodeGraph.from_anchors(store, memory.spatial.graph)
+    assert graph.neighbors(1) == (0, 2)
+    path = graph.shortest_path(0, max(store.nodes))
+    assert path is not None
+    assert path.nodes == tuple(sorted(store.nodes))
+
+
+def test_episodes_are_joined_where_they_met() -> None:
+    memory = Remembered()
+    walk(memory.spatial, world=True)
+    count = len(memory.spatial.graph.anchors)
+    memory.spatial.begin_episode()
+    walk(memory.spatial, world=True, start=5.6)
+    store = nodes_from_memory(memory)
+    graph = NodeGraph.from_anchors(store, memory.spatial.graph)
+    assert graph.shortest_path(0, max(store.nodes)) is not None
+    apart = NodeGraph.from_anchors(store, memory.spatial.graph, same_spot=0.0)
+    assert apart.shortest_path(0, count) is None

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lastseen.config.policy import Policy
+from lastseen.policy.body import body_points
+from lastseen.policy.clearance import free_ahead, open_until
+from tests.policy.box_world import BoxWorld
+
+SETTINGS = Policy()
+
+
+def ahead(world: BoxWorld) -> float:
+    return free_ahead(body_points(world.look()), SETTINGS, half_angle=math.radians(10))
+
+
+def test_an_open_room_is_free_up_to_the_waypoint_distance() -> None:
+    assert ahead(BoxWorld(size=9.0)) == SETTINGS.max_waypoint
+
+
+def test_a_wall_ends_the_way_one_radius_before_it() -> None:
+    assert ahead(BoxWorld(boxes=[((2.0, -4.0, 0.0), (2.2, 4.0, 2.5))])) == pytest.approx(
+        2.0 - SETTINGS.robot_radius, abs=0.05
+    )
+
+
+def test_floor_under_a_table_is_no_way() -> None:
+    table = BoxWorld(boxes=[((1.8, -1.0, 0.6), (2.8, 1.0, 0.7))])
+    assert ahead(table) < 2.0
+
+
+def test_a_carpet_is_no_obstacle() -> None:
+    assert ahead(BoxWorld(size=9.0, boxes=[((1.8, -1.0, 0.0), (2.8, 1.0, 0.03))])) == SETTINGS.max_waypoint
+
+
+def test_a_gap_narrower_than_the_robot_is_closed() -> None:
+    posts = [((2.0, side * 0.12 - 0.05, 0.0), (2.1, side * 0.12 + 0.05, 1.5)) for side in (-1, 1)]
+    points = body_points(BoxWorld(size=9.0, boxes=posts).look())
+    assert open_until(points, SETTINGS)[40] < 2.1
+
+
+def test_without_depth_nothing_is_known_to_be_in_the_way() -> None:
+    assert np.isinf(open_until(np.full((4, 6, 3), np.nan, np.float32), SETTINGS)).all()

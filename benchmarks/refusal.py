@@ -124,13 +124,18 @@ def remember(home: Home, seed: int, *, minutes: float, level: str, encoder: str)
 
 def confirmed_things(home: Home, memory: Memory) -> list[Thing]:
     """Things at whose place memory holds a confirmed object: what it may be asked for."""
-    places = np.array([state.xyz_world for state in memory.objects()]).reshape(-1, 3)
-    held = []
-    for thing in home.things.values():
-        reach = NEAR + 0.5 * float(thing.extent.max())
-        if len(places) and float(np.linalg.norm(places - thing.position, axis=1).min()) <= min(reach, NEAR):
-            held.append(thing)
-    return held
+    things = list(home.things.values())
+    positions = np.array([thing.position for thing in things])
+    extents = np.array([thing.extent for thing in things])
+    held: dict[int, Thing] = {}
+    for state in memory.objects():
+        apart = np.linalg.norm(positions - state.xyz_world, axis=1)
+        # things on one desk lie close together: size tells the keyboard from the monitor, names must not
+        unlike = apart + 0.5 * np.linalg.norm(extents - state.extent, axis=1)
+        nearest = int(np.argmin(unlike))
+        if apart[nearest] <= max(0.3, 0.25 * float(extents[nearest].max())):
+            held[things[nearest].id] = things[nearest]
+    return [held[number] for number in sorted(held)]
 
 
 def leads_to(answer: Answer, things: list[Thing]) -> bool:

@@ -57,7 +57,7 @@ class Memory:
         self.read_only = read_only
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
-        self._wording = Wording(self.encoder, unknown_color=self.settings.find.unknown_color)
+        self._wording = Wording(self.encoder, self.settings.find)
         self._wall_clock = wall_clock
         self._order = StampOrder()
         self._pose: Pose3D | None = None

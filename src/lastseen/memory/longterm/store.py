@@ -196,9 +196,7 @@ class LongTermStore:
             ids = [record.id for record in group]
             if ids:
                 other.remove(ids)
-                index.upsert(
-                    ids, _unit_rows(np.stack([record.look for record in group if record.look is not None]))
-                )
+                index.upsert(ids, _unit_rows(np.stack([record.look for record in group if record.look is not None])))
 
     def _hide(self, ids: Sequence[str]) -> None:
         self.table.remove(ids)

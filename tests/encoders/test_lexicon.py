@@ -12,6 +12,7 @@ from lastseen.encoders.household import USES, classes
 from lastseen.encoders.lexicon import LexiconEncoder, classes_named
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
+from lastseen.sim.catalog import CLASSES
 
 ENCODER = LexiconEncoder()
 
@@ -63,6 +64,20 @@ def test_colour_and_class_both_count() -> None:
 def test_words_of_use_reach_the_classes_that_serve_it(use: str, label: str) -> None:
     assert cosine(use, label) > 0.6
     assert cosine(use, "door") < 0.2
+
+
+def test_two_uses_together_name_what_serves_both() -> None:
+    assert cosine("where food stays cold", "fridge") > 0.6
+    assert cosine("something to boil water", "kettle") > 0.6
+
+
+def test_every_class_of_the_simulated_homes_has_a_meaning_of_its_own() -> None:
+    labels = sorted(CLASSES)
+    named = {label: classes_named(label) for label in labels}
+    assert all(len(names) == 1 for names in named.values()), named
+    rows = ENCODER.encode_text(labels)
+    alike = [(labels[i], labels[j]) for i, j in np.argwhere(np.triu(rows @ rows.T > 0.6, k=1)).tolist()]
+    assert alike == []
 
 
 def test_a_class_named_outranks_its_use() -> None:

@@ -56,6 +56,15 @@ class Find(Section):
     unknown_color: float = setting(
         0.8, low=0.0, high=1.0, why="factor for a thing whose colour was never seen: it may be the one"
     )
+    color_share: float = setting(
+        0.27, low=0.01, high=1.0, why="a colour on a quarter of a thing is one people may call it by: a plant's pot"
+    )
+    partial_color: float = setting(
+        0.85,
+        low=0.0,
+        high=1.0,
+        why="factor for such a part: enough to be found, less than a thing that is all of that colour",
+    )
     same_spot: float = setting(
         0.3, unit="m", low=0.0, why="two entries within the association radius lead a robot to one place"
     )

@@ -64,8 +64,9 @@ _HUES = (
     (330.0, "pink"),
     (360.0, "red"),
 )
-_DARK, _BRIGHT = 0.18, 0.82
-_GREY_SATURATION, _FULL_SATURATION = 0.12, 0.30
+# indoors a camera shows white walls at about 0.6 to 0.75, so the grey axis is divided for rooms, not for studios
+_DARK = 0.12
+_GREY_SATURATION, _FULL_SATURATION = 0.10, 0.22
 
 
 def color_vector(colors: Iterable[str]) -> NDArray[np.float32]:
@@ -83,12 +84,12 @@ def name_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     shares = np.zeros((len(pixels), len(COLORS)), dtype=np.float32)
 
     lightness = value * (1.0 - saturation / 2.0)
-    black = np.clip((0.35 - lightness) / 0.2, 0.0, 1.0)
-    white = np.clip((lightness - 0.70) / 0.15, 0.0, 1.0)
+    black = np.clip((0.28 - lightness) / 0.12, 0.0, 1.0)
+    white = np.clip((lightness - 0.47) / 0.12, 0.0, 1.0)
     achromatic = np.stack([black, 1.0 - black - white, white], axis=1)
 
     chroma = np.clip((saturation - _GREY_SATURATION) / (_FULL_SATURATION - _GREY_SATURATION), 0.0, 1.0)
-    chroma *= np.clip((value - _DARK / 2.0) / (_DARK / 2.0), 0.0, 1.0)
+    chroma *= np.clip((value - _DARK) / 0.10, 0.0, 1.0)
     for i, name in enumerate(("black", "grey", "white")):
         shares[:, COLORS.index(name)] = (1.0 - chroma) * achromatic[:, i]
 
@@ -107,14 +108,14 @@ def _split_by_light(
     shares: NDArray[np.float32], *, saturation: NDArray[np.float32], value: NDArray[np.float32]
 ) -> None:
     """Dark orange and yellow are brown, pale red is pink: the same hue has another name at another lightness."""
-    dark = np.clip((0.72 - value) / 0.2, 0.0, 1.0)
-    dull = np.clip((0.62 - saturation) / 0.2, 0.0, 1.0)
-    brownness = np.maximum(dark, dull * np.clip((0.95 - value) / 0.15, 0.0, 1.0))
+    dark = np.clip((0.55 - value) / 0.15, 0.0, 1.0)
+    dull = np.clip((0.70 - saturation) / 0.12, 0.0, 1.0)
+    brownness = np.maximum(dark, dull)
     for name, share in (("orange", brownness), ("yellow", brownness * 0.5)):
         column = shares[:, COLORS.index(name)]
         shares[:, COLORS.index("brown")] += column * share
         column *= 1.0 - share
-    pale = np.clip((0.62 - saturation) / 0.2, 0.0, 1.0) * np.clip((value - _BRIGHT) / 0.1, 0.0, 1.0)
+    pale = np.clip((0.58 - saturation) / 0.12, 0.0, 1.0) * np.clip((value - 0.42) / 0.1, 0.0, 1.0)
     red = shares[:, COLORS.index("red")]
     shares[:, COLORS.index("pink")] += red * pale
     red *= 1.0 - pale

@@ -55,7 +55,7 @@ class LexiconEncoder:
 def classes_named(text: str) -> tuple[str, ...]:
     """The lexicon's classes that a phrase names or, where it names none, those that fit the use it describes."""
     named, _ = _match(parse(text).words)
-    return tuple(named) or tuple(dict.fromkeys(name for use in _uses(text) for name in use))
+    return tuple(named) or _serving(text)
 
 
 @cache
@@ -131,6 +131,15 @@ def _uses(text: str) -> list[tuple[str, ...]]:
     return served
 
 
+def _serving(text: str) -> tuple[str, ...]:
+    """The classes that serve all uses a text speaks of; where none does, those of its most particular use."""
+    uses = _uses(text)
+    if not uses:
+        return ()
+    shared = tuple(name for name in uses[0] if all(name in use for use in uses[1:]))
+    return shared or min(uses, key=len)
+
+
 def _stems(token: str) -> list[str]:
     forms = [token, singular(token)]
     if token.endswith("ing") and len(token) > 5:
@@ -143,15 +152,15 @@ def _encode(text: str) -> NDArray[np.float32]:
     parsed = parse(text)
     named, rest = _match(parsed.words)
     vector = np.zeros(_DIM, dtype=np.float32)
-    served = [] if named else _uses(text)
+    served = () if named else _serving(text)
     if named:
         # English puts the head last ("coffee table book"), so earlier nouns only colour the meaning
         for depth, name in enumerate(reversed(named)):
             vector += _class_vectors()[name] * np.float32(0.5**depth)
-    for uses in served:
-        total = np.sum([_class_vectors()[name] for name in uses], axis=0)
-        vector += total / np.float32(np.linalg.norm(total) * len(served))
-    if not served:
+    if served:
+        total = np.sum([_class_vectors()[name] for name in served], axis=0)
+        vector += total / np.float32(np.linalg.norm(total))
+    else:
         for word in rest:
             vector += _hashed(word) * np.float32(_UNKNOWN_WEIGHT)
     for color in parsed.colors:

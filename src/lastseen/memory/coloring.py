@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from lastseen.encoders.look import LookEncoder, color_shares
-from lastseen.memory.longterm.records import ObjectRecord
 
 _log = logging.getLogger(__name__)
 _NEW_SHARE = np.float32(0.5)
@@ -21,10 +20,8 @@ _NEW_SHARE = np.float32(0.5)
 class Coloring:
     """Shares of the basic colours by object, averaged over its pictures."""
 
-    def __init__(self, records: Iterable[ObjectRecord] = ()) -> None:
-        self.shares: dict[str, NDArray[np.float32]] = {
-            record.id: record.colors for record in records if record.colors is not None
-        }
+    def __init__(self, known: Mapping[str, NDArray[np.float32]]) -> None:
+        self.shares: dict[str, NDArray[np.float32]] = dict(known)
         self._encoder = LookEncoder()
 
     def see(self, object_id: str, jpeg: bytes) -> None:

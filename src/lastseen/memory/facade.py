@@ -27,7 +27,7 @@ from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
-from lastseen.memory.longterm.working import counters_of, look_name, records_of, rows_of, views_of
+from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places import Place
@@ -59,7 +59,7 @@ class Memory:
         self.read_only = read_only
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
-        self._wording = Wording(self.encoder, unknown_color=self.settings.find.unknown_color)
+        self._wording = Wording(self.encoder, self.settings.find)
         self._wall_clock = wall_clock
         self._order = StampOrder()
         self._pose: Pose3D | None = None
@@ -67,21 +67,16 @@ class Memory:
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
-        self._places: dict[str, str] = {}
-        self._store, records = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
+        self._store, rows = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
         try:
             self._clock = Clock(self._store.journal.sessions())
-            self._coloring = Coloring(records)
-            meta = self._store.journal.meta()
-            self.spatial = spatial_from_meta(meta, self.settings)
+            self._coloring = Coloring(self._store.colors)
+            self._places = dict(self._store.places)
+            self.spatial = spatial_from_meta(self._store.journal.meta(), self.settings)
             self._spatial_revision = self.spatial.revision
-            if "working.counters" in meta:
-                size = self.settings.lifecycle.gallery_size
-                views = self._store.journal.views()
-                rows = rows_of(records, views, meta, gallery_size=size, path=path)
+            if rows is not None:
                 self._objects.restore(rows)
                 self._version = rows.version
-            self._places = {record.id: record.place for record in records if record.place is not None}
         except BaseException:
             self._store.close()
             raise

@@ -21,21 +21,18 @@ from lastseen.memory.longterm.store import LongTermStore
 def write_until_killed(path: Path, *, seed: int, delay: float) -> int:
     """Let a process write, kill it after a while, and return the last batch it acknowledged (-1 for none)."""
     command = [sys.executable, "-m", "tests.memory.longterm.crash_writer", str(path), str(seed)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": _path()})
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
-    first = process.stdout.readline()
+    output = process.stdout.readline()
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
-    lines = [first, *process.stdout.read().splitlines()]
+    output += process.stdout.read()
     process.stdout.close()
     process.wait()
-    # a line cut short by the kill was written after its batch was acknowledged, and counts for nothing here
-    numbers = [int(line.split()[1]) for line in lines if line.startswith("ack ") and len(line.split()) == 2]
-    return max(numbers[:-1], default=-1)
-
-
-def _path() -> str:
-    return os.pathsep.join(sys.path)
+    # only a whole line is an acknowledgement
+    lines = output[: output.rfind("\n") + 1].splitlines()
+    return max((int(line.split()[1]) for line in lines), default=-1)
 
 
 @pytest.mark.slow
@@ -43,8 +40,8 @@ def test_every_acknowledged_upsert_survives_kill_9(tmp_path: Path, soak: int) ->
     path, rng = tmp_path / "home.lastseen", np.random.default_rng(0)
     for _ in range(10 if soak == 1 else 50):
         acknowledged = write_until_killed(path, seed=7, delay=float(rng.uniform(0.0, 0.15)))
-        store, records = LongTermStore.open(path, Settings())
-        held = {record.id: record for record in records}
+        store, _ = LongTermStore.open(path, Settings())
+        held = {record.id: record for record in store.journal.objects()}
         for number in range(1, (acknowledged + 1) * PER_BATCH + 1):
             assert same(held[f"obj-{number}"], make_record(number, seed=7, dim=32))
         batches, part = divmod(len(held) - 1, PER_BATCH)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.config.longterm import Find
 from lastseen.encoders.colors import COLORS, NEARNESS, color_vector
 from lastseen.encoders.words import Parsed, parse
 from lastseen.memory.longterm.table import ObjectTable
@@ -19,9 +20,9 @@ from lastseen.protocols import Encoder
 class Wording:
     """Scores objects by words; label vectors are kept, so that a label is encoded once."""
 
-    def __init__(self, encoder: Encoder, *, unknown_color: float) -> None:
+    def __init__(self, encoder: Encoder, rules: Find) -> None:
         self.encoder = encoder
-        self._unknown_color = np.float32(unknown_color)
+        self._rules = rules
         self._known: dict[str, int] = {}
         self._vectors = np.zeros((0, encoder.dim), dtype=np.float32)
         self._label_colors = np.zeros((0, len(COLORS)), dtype=np.float32)
@@ -53,11 +54,12 @@ class Wording:
             of_labels = np.concatenate([self._label_colors[numbers], np.zeros((1, len(COLORS)), np.float32)])
             shares = np.where(unseen[:, None], of_labels[table.columns.labels[rows, 0]], shares)
             unseen = shares.sum(axis=1) <= 0
+        named = color_vector(parsed.colors) > 0
         as_named = shares @ NEARNESS
         best = as_named.max(axis=1)
-        wanted = as_named[:, color_vector(parsed.colors) > 0].min(axis=1)
-        fit = np.divide(wanted, best, out=np.zeros_like(wanted), where=best > 0)
-        fit = np.where(unseen, self._unknown_color, fit)
+        whole = np.divide(as_named[:, named].min(axis=1), best, out=np.zeros_like(best), where=best > 0)
+        part = np.minimum(shares[:, named].min(axis=1) / self._rules.color_share, 1.0) * self._rules.partial_color
+        fit = np.where(unseen, self._rules.unknown_color, np.maximum(whole, part))
         return fit.astype(np.float32)
 
     def _numbers(self, table: ObjectTable) -> NDArray[np.int64]:

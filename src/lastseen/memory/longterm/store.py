@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config import Settings
+from lastseen.encoders.colors import COLORS
 from lastseen.errors import IndexMismatch
 from lastseen.memory.longterm.index import FaissIndex, VectorIndex
 from lastseen.memory.longterm.journal import Batch, Journal
@@ -26,6 +27,8 @@ from lastseen.memory.longterm.records import (
     SessionRecord,
 )
 from lastseen.memory.longterm.table import ObjectTable
+from lastseen.memory.longterm.working import rows_of
+from lastseen.memory.objects import Rows, State
 
 IndexFactory = Callable[[int], VectorIndex]
 
@@ -41,6 +44,8 @@ class LongTermStore:
         self.main: VectorIndex | None = None
         self.aside: VectorIndex | None = None
         self.look: str | None = None
+        self.colors: dict[str, NDArray[np.float32]] = {}
+        self.places: dict[str, str] = {}
         self._make_index = make_index
         self._objects: dict[str, ObjectRecord] = {}
         self._gone: dict[str, None] = {}
@@ -58,8 +63,8 @@ class LongTermStore:
         read_only: bool = False,
         look: str | None = None,
         make_index: IndexFactory = FaissIndex,
-    ) -> tuple[Self, list[ObjectRecord]]:
-        """Open a file and fill table and indexes from it; returns the records too, to restore working memory."""
+    ) -> tuple[Self, Rows | None]:
+        """Open a file and fill table and indexes from it; returns what restores working memory, if it is held."""
         store = cls(Journal.open(path, read_only=read_only), settings, make_index=make_index)
         try:
             store.look = store.journal.meta().get("look")
@@ -71,12 +76,35 @@ class LongTermStore:
                     remedy="open it with that encoder, or run `lastseen reindex`",
                 )
             store.look = store.look or look
-            records = list(store.journal.objects())
-            store._show(records)
+            rows = store._load()
         except BaseException:
             store.journal.close()
             raise
-        return store, records
+        return store, rows
+
+    def _load(self) -> Rows | None:
+        meta = self.journal.meta()
+        if "working.counters" not in meta:
+            self._show(list(self.journal.objects()))
+            return None
+        loaded = self.journal.load()
+        size = self.settings.lifecycle.gallery_size
+        rows = rows_of(loaded, self.journal.views(), meta, gallery_size=size, path=self.journal.path)
+        self.colors, self.places = loaded.colors, loaded.places
+        shares = np.zeros((len(loaded.ids), len(COLORS)), dtype=np.float32)
+        for row, object_id in enumerate(loaded.ids):
+            if object_id in loaded.colors:
+                shares[row] = loaded.colors[object_id]
+        self.table.load(loaded.ids, rows.columns, rows.labels, places=loaded.places, colors=shares)
+        if rows.dim is not None:
+            main, aside = self._indexes(rows.dim)
+            seen = rows.columns["emb_hits"] > 0
+            here = rows.columns["state"] == State.CONFIRMED
+            for index, chosen in ((main, seen & here), (aside, seen & ~here)):
+                if chosen.any():
+                    ids = [loaded.ids[row] for row in np.flatnonzero(chosen).tolist()]
+                    index.upsert(ids, _unit_rows(rows.columns["emb_mean"][chosen]))
+        return rows
 
     def stage(
         self,
@@ -168,7 +196,7 @@ class LongTermStore:
             ids = [record.id for record in group]
             if ids:
                 other.remove(ids)
-                index.upsert(ids, _unit_rows([record.look for record in group if record.look is not None]))
+                index.upsert(ids, _unit_rows(np.stack([record.look for record in group if record.look is not None])))
 
     def _hide(self, ids: Sequence[str]) -> None:
         self.table.remove(ids)
@@ -182,8 +210,7 @@ class LongTermStore:
         return self.main, self.aside
 
 
-def _unit_rows(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    rows = np.stack(vectors).astype(np.float32)
+def _unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: NDArray[np.float32] = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
     return unit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,41 @@ class ObjectTable:
                 self.ids.append(object_id)
                 self.places.append(None)
             self._put(row, record)
+
+    def load(
+        self,
+        ids: Sequence[str],
+        columns: Mapping[str, NDArray[Any]],
+        labels: Sequence[str],
+        *,
+        places: Mapping[str, str],
+        colors: NDArray[np.float32],
+    ) -> None:
+        """Fill an empty table from working memory's columns at once; label number n is ``labels[n - 1]``."""
+        assert not self.ids
+        count = len(ids)
+        while self._room < count:
+            self._room *= 2
+        self._columns = _empty(self._room)
+        self.ids = list(ids)
+        self.row_of = {object_id: row for row, object_id in enumerate(ids)}
+        self.places = [places.get(object_id) for object_id in ids]
+        self.label_names = list(labels)
+        self._label_numbers = {label: number for number, label in enumerate(labels)}
+        own = self._columns
+        own.x[:count], own.y[:count], own.z[:count] = columns["xyz"].T
+        own.first_seen[:count], own.last_seen[:count] = columns["first_seen"], columns["last_seen"]
+        own.status[:count] = columns["state"].astype(np.int8) - 1
+        own.colors[:count] = colors
+        numbers, scores = columns["label_ids"], columns["label_scores"]
+        scores = np.where(numbers > 0, scores, 0.0)
+        alphabetic = np.argsort(np.argsort(np.array(["", *labels])))
+        best = np.lexsort((alphabetic[numbers], -scores), axis=-1)[:, :LABEL_SLOTS]
+        numbers, scores = np.take_along_axis(numbers, best, 1), np.take_along_axis(scores, best, 1)
+        held = scores > 0
+        top = np.where(scores[:, :1] > 0, scores[:, :1], 1.0)
+        own.labels[:count] = np.where(held, numbers - 1, -1)
+        own.weights[:count] = np.where(held, scores / top, 0.0)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take ids out; an id not held is no error."""

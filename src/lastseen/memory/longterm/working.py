@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.look import LookEncoder, color_shares
-from lastseen.errors import JournalDamaged
+from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.memory.longterm.journal import Loaded
 from lastseen.memory.longterm.records import STATUSES, ObjectRecord
 from lastseen.memory.objects import Rows
 from lastseen.memory.objects.store import id_text
@@ -90,29 +91,16 @@ def views_of(rows: Rows) -> dict[int, bytes]:
 
 
 def rows_of(
-    records: Sequence[ObjectRecord],
-    views: Mapping[int, bytes],
-    meta: Mapping[str, str],
-    *,
-    gallery_size: int,
-    path: object,
+    loaded: Loaded, views: Mapping[int, bytes], meta: Mapping[str, str], *, gallery_size: int, path: object
 ) -> Rows:
-    """The export that restores working memory from a file's records, views and meta."""
+    """The export that restores working memory from a file's objects, views and meta."""
     counters = json.loads(meta["working.counters"])
-    columns = _unpacked([record.state for record in records], meta["working.layout"], path)
+    columns = _unpacked(loaded.states, meta["working.layout"], path)
     slots = np.array(sorted(views), dtype=np.int64)
     images = _unpacked([views[slot] for slot in slots.tolist()], meta["working.views"], path)
     dim = counters["dim"]
     if dim is not None:
-        columns["emb_mean"] = np.zeros((len(records), dim), dtype=np.float32)
-        columns["gallery"] = np.zeros((len(records), gallery_size, dim), dtype=np.float16)
-        columns["gallery_n"] = np.zeros(len(records), dtype=np.uint8)
-        for i, record in enumerate(records):
-            if record.look is not None:
-                columns["emb_mean"][i] = record.look
-                gallery = record.gallery if record.gallery is not None else ()
-                columns["gallery"][i, : len(gallery)] = gallery
-                columns["gallery_n"][i] = len(gallery)
+        columns |= _vectors(loaded, dim, gallery_size, path)
     return Rows(
         columns=columns,
         labels=tuple(json.loads(meta["working.labels"])),
@@ -123,6 +111,42 @@ def rows_of(
         version=counters["version"],
         views={"slot": slots, **images},
     )
+
+
+def _vectors(loaded: Loaded, dim: int, gallery_size: int, path: object) -> dict[str, NDArray[Any]]:
+    """Means and galleries; objects with equally many views are filled in at once."""
+    count = len(loaded.ids)
+    seen = np.array([mean is not None for mean in loaded.means], dtype=np.bool_)
+    means = [mean for mean in loaded.means if mean is not None]
+    if any(len(mean) != 4 * dim for mean in means):
+        raise JournalDamaged(path, f"a vector has another length than the {dim} numbers of this file")
+    known = np.frombuffer(b"".join(means), dtype=np.float32).reshape(-1, dim)
+    emb_mean = known if seen.all() else _placed(known, seen, (count, dim))
+    lengths = [0 if views is None else len(views) // (2 * dim) for views in loaded.galleries]
+    sizes = np.array(lengths, dtype=np.int64)
+    if sizes.max(initial=0) > gallery_size:
+        problem = f"is less than the file's {sizes.max()}"
+        raise InvalidValue("lifecycle.gallery_size", gallery_size, problem, remedy="set it as it was")
+    gallery = np.zeros((0, gallery_size, dim), dtype=np.float16)
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        rows = sizes == size
+        views = b"".join(loaded.galleries[row] or b"" for row in np.flatnonzero(rows).tolist())
+        some = np.frombuffer(views, dtype=np.float16).reshape(-1, size, dim)
+        if rows.all() and size == gallery_size:
+            gallery = some
+            break
+        if not len(gallery):
+            gallery = np.zeros((count, gallery_size, dim), dtype=np.float16)
+        gallery[rows, :size] = some
+    if len(gallery) != count:
+        gallery = np.zeros((count, gallery_size, dim), dtype=np.float16)
+    return {"emb_mean": emb_mean, "gallery": gallery, "gallery_n": sizes.astype(np.uint8)}
+
+
+def _placed(values: NDArray[Any], rows: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[Any]:
+    whole = np.zeros(shape, dtype=values.dtype)
+    whole[rows] = values
+    return whole
 
 
 def look_name(name: str | None, dim: int) -> str:

@@ -17,6 +17,7 @@ OBJECT_COLUMNS = (
     "id, label, label_scores, x, y, z, width, depth, height, status, hits, stability, view_bins, "
     "first_seen, last_seen, place, colors, state, checksum"
 )
+_NUMBERS = struct.Struct("<10d")
 VERSION_COLUMNS = "time, x, y, z, label_scores, status, hits, first_seen, last_seen, place, colors"
 
 
@@ -43,9 +44,12 @@ def object_row(record: ObjectRecord) -> tuple[object, ...]:
 
 def row_checksum(row: tuple[Any, ...]) -> int:
     """What a row's values add up to: SQLite itself notices a broken page, but not a changed value."""
-    numbers = struct.pack("<10d", *row[3:9], row[10], row[11], row[13], row[14])
-    text = "\x1f".join((row[0], row[1] or "", row[2], row[9], row[12], row[15] or ""))
-    return zlib.crc32(row[17], zlib.crc32(row[16] or b"", zlib.crc32(text.encode(), zlib.crc32(numbers))))
+    try:
+        numbers = _NUMBERS.pack(*row[3:9], row[10], row[11], row[13], row[14])
+    except struct.error as error:
+        raise ValueError(f"holds text where a number belongs ({error})") from error
+    text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{row[15]}"
+    return zlib.crc32(b"".join((numbers, text.encode(), row[16] or b"", row[17])))
 
 
 def embedding_row(record: ObjectRecord) -> tuple[bytes, bytes, int] | None:

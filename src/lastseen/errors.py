@@ -72,10 +72,6 @@ class PlanError(InvalidValue):
         return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
 
 
-class HomeRefused(LastseenError):
-    """No house met its constraints within the attempts allowed; the message gives the last reason."""
-
-
 class SourceError(InvalidValue):
     """A recording or a camera stream cannot be read as it is; one bad frame is skipped, a bad recording refused."""
 

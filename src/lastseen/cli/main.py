@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, log, memory, search, sim
-from lastseen.cli import config, doctor, log, sim
+from lastseen.cli import config, doctor, log, memory, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 

@@ -68,12 +68,18 @@ class Segment(Section):
     columns: int = setting(214, unit="px", low=40, why="width it works at: a mug at two metres has 7 of them")
     max_range: float = setting(4.5, unit="m", low=0.1, why="beyond it depth noise hides small things")
     plane_share: float = setting(0.02, low=0.0, high=1.0, why="share of pixels that makes a level or upright plane")
-    level_area: float = setting(0.5, unit="m2", low=0.0, why="a larger level surface supports things: floor, table, bed")
-    wall_area: float = setting(1.0, unit="m2", low=0.0, why="a larger upright surface is a wall, not a cupboard's side")
+    level_area: float = setting(
+        0.5, unit="m2", low=0.0, why="a larger level surface supports things: floor, table, bed"
+    )
+    wall_area: float = setting(
+        1.0, unit="m2", low=0.0, why="a larger upright surface is a wall, not a cupboard's side"
+    )
     plane_margin: float = setting(0.015, unit="m", low=0.0, why="depth noise of a flat surface at one metre")
     plane_noise: float = setting(0.004, unit="m per m^2", low=0.0, why="noise grows with the square of range")
     edge_step: float = setting(0.02, unit="m", low=0.0, why="a step in depth between neighbours that is an outline")
-    edge_slope: float = setting(0.02, unit="share of depth", low=0.0, why="slanted surfaces and noise step with range")
+    edge_slope: float = setting(
+        0.02, unit="share of depth", low=0.0, why="slanted surfaces and noise step with range"
+    )
     crease: float = setting(
         0.25, unit="rad per pixel pair", low=0.0, why="an inward fold this sharp parts a thing from what it rests on"
     )

@@ -9,8 +9,6 @@ from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
-from lastseen.config.perception import Lift
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import PixelNav, Policy, Stop
 from lastseen.config.section import Section

@@ -138,9 +138,7 @@ def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bo
     return float(on.mean()) if len(on) else 0.0
 
 
-def _points(
-    frame: Frame, mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _points(frame: Frame, mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Points in the camera frame under the mask, where depth was measured."""
     camera = frame.camera_of_depth
     rows, columns = np.nonzero(inside)

@@ -40,9 +40,7 @@ def add_patches(labels: Labels, rgb: Floats, inside: Bools, areas: Floats, confi
     return np.where(patches > 0, patches + int(labels.max()), labels).astype(np.int32)
 
 
-def _plausible(
-    regions: Labels, count: int, labels: Labels, rgb: Floats, areas: Floats, config: Segment
-) -> Bools:
+def _plausible(regions: Labels, count: int, labels: Labels, rgb: Floats, areas: Floats, config: Segment) -> Bools:
     """Which regions are of the right size, compact, unlike their surroundings, and not a piece by themselves."""
     flat = regions.ravel()
     sizes = np.bincount(flat, minlength=count + 1)

@@ -70,9 +70,7 @@ class Perception:
             return Perceived(refusal=refusal)
         with _Stage(self, "find"):
             found = (
-                self.segmenter.segment(frame)
-                if self.detector is None
-                else self.detector.detect(frame, self.targets)
+                self.segmenter.segment(frame) if self.detector is None else self.detector.detect(frame, self.targets)
             )
         with _Stage(self, "filter"):
             found = self.filter.keep(frame, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time as wall_time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
 from lastseen.encoders.look import LookEncoder
-from lastseen.errors import InvalidValue, JournalReadOnly
+from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
 from lastseen.memory.coloring import Coloring
 from lastseen.memory.find import Region, Wording
+from lastseen.memory.find.question import Question
 from lastseen.memory.find.search import Search
+from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
 from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
@@ -34,6 +37,9 @@ from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 
 Point = tuple[float, float, float]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Memory:
@@ -50,6 +56,7 @@ class Memory:
         read_only: bool = False,
         encoder: Encoder | str | None = None,
         look: str | None = None,
+        index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> None:
         self.settings = settings or Settings()
@@ -73,6 +80,7 @@ class Memory:
             if rows is not None:
                 self._objects.restore(rows)
                 self._version = rows.version
+            self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
         except BaseException:
             self._store.close()
             raise
@@ -86,15 +94,25 @@ class Memory:
         read_only: bool = False,
         encoder: Encoder | str | None = None,
         look: str | None = None,
+        index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> Self:
         """Open a memory; with a path it is durable, without one it ends with the process.
 
         ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` names the encoder of
-        the observations' embeddings, so that vectors of two encoders are never mixed. ``wall_clock`` dates each
-        session for people; None leaves it undated.
+        the observations' embeddings, so that vectors of two encoders are never mixed. ``index`` may name a collection
+        that robots share (milvus://host:port/collection); it is told of every commit, and is never waited for.
+        ``wall_clock`` dates each session for people; None leaves it undated.
         """
-        return cls(settings, path=path, read_only=read_only, encoder=encoder, look=look, wall_clock=wall_clock)
+        return cls(
+            settings,
+            path=path,
+            read_only=read_only,
+            encoder=encoder,
+            look=look,
+            index=index,
+            wall_clock=wall_clock,
+        )
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
         """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects.
@@ -135,12 +153,14 @@ class Memory:
         include_stale: bool = True,
         include_tentative: bool = False,
         include_removed: bool = False,
+        robots: str | None = None,
         k: int | None = None,
     ) -> Answer:
         """Answer where a thing is, from memory alone; the answer may be ``not_found``, with the reason.
 
         Ask by text, image or embedding, or by place, time and label alone; all limits combine. ``since`` and
-        ``before`` bound the last sighting; ``as_of`` answers from what was known then.
+        ``before`` bound the last sighting; ``as_of`` answers from what was known then. ``robots`` asks the shared
+        index: "all", or one robot's name; while it is away, this memory answers alone and says so.
 
         >>> memory.find("red mug", near=(1, 2, 0), radius=3.0)  # doctest: +SKIP
         """
@@ -162,23 +182,26 @@ class Memory:
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
+        question = Question(self.encoder, self._wording, self.settings.find)
+        if text is not None:
+            question.text = text
+        elif image is not None:
+            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
+        elif embedding is not None:
+            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
+        note = ""
+        if robots is not None:
+            try:
+                search = self._shared.search(robots, now=now)
+                return question.put_to(search, region, k=k, look=self._store.look)
+            except IndexUnreachable as error:
+                _log.warning("%s; this memory answers alone", error)
+                note = " (the shared index is away: this memory alone)"
         with self._store.guard:
             table = self._store.table if as_of is None else self._past(now)
-            search = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
-            rules = self.settings.find
-            if embedding is not None:
-                query = _unit(np.asarray(embedding, dtype=np.float32))
-                return search.by_vector(query, region, asked="that look", accept=rules.look_accept, k=k)
-            if image is not None:
-                query = self._look_encoder().encode_image([image])[0]
-                return search.by_vector(query, region, asked="that picture", accept=rules.look_accept, k=k)
-            if text is None:
-                return search.by_region(region, k=k)
-            if self._store.look == self.encoder.name:
-                query = self.encoder.encode_text([text])[0]
-                return search.by_vector(query, region, asked=repr(text), accept=rules.shared_accept, k=k)
-            accept = rules.wordllama_accept if self.encoder.name.startswith("wordllama") else rules.lexicon_accept
-            return search.by_words(self._wording, text, region, accept=accept, k=k)
+            local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
+            answer = question.put_to(local, region, k=k, look=self._store.look)
+        return replace(answer, reason=answer.reason + note)
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
@@ -215,6 +238,11 @@ class Memory:
         """The journal and indexes behind this memory: for tools, not for everyday use."""
         return self._store
 
+    @property
+    def shared(self) -> Shared:
+        """The index that several robots share, as this memory reaches it."""
+        return self._shared
+
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
         self._pull()
@@ -242,7 +270,9 @@ class Memory:
         self._pull()
         if not self._store.waiting:
             return 0
-        return self._store.commit(self._now(), session=self._clock.current)
+        rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
+        self._shared.wake()
+        return rows
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
         """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
@@ -263,8 +293,9 @@ class Memory:
             self._places.pop(key, None)
             self._coloring.forget(key)
         self._pull()
-        self._store.forget(ids)
+        self._store.forget(ids, outbox=self._shared.used)
         self.flush()
+        self._shared.wake()
         return ids
 
     def close(self) -> None:
@@ -275,6 +306,7 @@ class Memory:
             self.flush()
         finally:
             self._closed = True
+            self._shared.close()
             self._store.close()
 
     def __enter__(self) -> Self:

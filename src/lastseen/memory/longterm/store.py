@@ -166,7 +166,7 @@ class LongTermStore:
                     del staged[key]  # type: ignore[arg-type]
         return rows
 
-    def forget(self, ids: Sequence[str]) -> None:
+    def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:
         """Delete objects for good, in RAM and on disk."""
         with self.guard:
             self._hide(ids)
@@ -176,7 +176,7 @@ class LongTermStore:
                 self._gone.pop(object_id, None)
             self._events = [event for event in self._events if event.object_id not in forgotten]
             self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
-        self.journal.forget(ids)
+        self.journal.forget(ids, outbox=outbox)
 
     def close(self) -> None:
         """Close the journal; what is staged and not committed is lost."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time as wall_time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -66,6 +67,8 @@ class Memory:
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
         self._wording = Wording(self.encoder, self.settings.find)
         self._wall_clock = wall_clock
+        # one frame at a time, and no question in the middle of one; commits and searches do not hold it
+        self._working = threading.RLock()
         self._order = StampOrder()
         self._pose: Pose3D | None = None
         self._version = 0
@@ -121,19 +124,9 @@ class Memory:
         """
         if self.read_only:
             raise JournalReadOnly(self.path, "was opened for reading; open it for writing to observe")
-        self._order.accept(frame.stamp)
-        if self._clock.current is None:
-            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
-            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
-        time = self._clock.advance(frame.stamp)
-        self._pose = frame.T_world_camera
-        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
-        self._store.stage(events=told)
-        if self._last_upsert is None:
-            self._last_upsert = time
-        elif time - self._last_upsert >= self.settings.longterm.upsert_period:
-            self._last_upsert = time
+        with self._working:
+            events, due = self._take(frame, observations)
+        if due:
             self.flush()
         return events
 
@@ -205,7 +198,8 @@ class Memory:
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
-        state = self._objects.state(object_id)
+        with self._working:
+            state = self._objects.state(object_id)
         self._pull()
         crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
         return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
@@ -217,7 +211,10 @@ class Memory:
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
-        return self._objects.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
+        with self._working:
+            return self._objects.states(
+                label=label, include_tentative=include_tentative, include_absent=include_absent
+            )
 
     def what_changed(self, since: Moment | None = None) -> list[Change]:
         """What happened to objects since a time, oldest first; a proto that was never confirmed is left out."""
@@ -287,11 +284,12 @@ class Memory:
             limit = self._clock.time(before, name="before")
             last = self._store.table.columns.last_seen
             ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
-        self._objects.store.version += 1
-        for key in ids:
-            self._objects.store.drop(self._objects.store.row(key))
-            self._places.pop(key, None)
-            self._coloring.forget(key)
+        with self._working:
+            self._objects.store.version += 1
+            for key in ids:
+                self._objects.store.drop(self._objects.store.row(key))
+                self._places.pop(key, None)
+                self._coloring.forget(key)
         self._pull()
         self._store.forget(ids, outbox=self._shared.used)
         self.flush()
@@ -317,27 +315,46 @@ class Memory:
     ) -> None:
         self.close()
 
+    def _take(self, frame: Frame, observations: Sequence[Observation]) -> tuple[tuple[Event, ...], bool]:
+        """Take a frame into working memory; tells what happened, and whether an upsert is due."""
+        self._order.accept(frame.stamp)
+        if self._clock.current is None:
+            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
+            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
+        time = self._clock.advance(frame.stamp)
+        self._pose = frame.T_world_camera
+        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
+        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
+        self._store.stage(events=told)
+        if self._last_upsert is None:
+            self._last_upsert = time
+        due = time - self._last_upsert >= self.settings.longterm.upsert_period
+        if due:
+            self._last_upsert = time
+        return events, due
+
     def _now(self) -> float:
         return self._clock.sessions[-1].last if self._clock.sessions else 0.0
 
     def _pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""
-        if self.read_only or self._objects.store.version == self._version:
-            return
-        rows = self._objects.export_rows(self._version)
-        if rows.dim is not None and self._store.look is None:
-            self._store.look = look_name(None, rows.dim)
-        records = records_of(
-            rows,
-            colors=self._coloring.shares,
-            places=self._places,
-            reads_colors=self._store.look == LookEncoder.name,
-        )
-        gone = [id_text(number) for number in rows.gone]
-        self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
-        self._version = rows.version
-        for key in gone:
-            self._coloring.forget(key)
+        with self._working:
+            if self.read_only or self._objects.store.version == self._version:
+                return
+            rows = self._objects.export_rows(self._version)
+            if rows.dim is not None and self._store.look is None:
+                self._store.look = look_name(None, rows.dim)
+            records = records_of(
+                rows,
+                colors=self._coloring.shares,
+                places=self._places,
+                reads_colors=self._store.look == LookEncoder.name,
+            )
+            gone = [id_text(number) for number in rows.gone]
+            self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
+            self._version = rows.version
+            for key in gone:
+                self._coloring.forget(key)
 
     def _past(self, time: float) -> ObjectTable:
         self.flush()

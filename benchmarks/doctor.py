@@ -62,6 +62,8 @@ def main() -> None:
                 again = examine(open_source(copy, report.options))
                 fixed += not again.faults
                 others += [f"after fix: {left}" for left in again.faults]
+            if not hit or others:
+                print(f"{name}: {fault}: {'named' if hit else 'MISSED'}, also {others}", flush=True)
             table.add_row(
                 name, fault, "yes" if hit else "NO", ", ".join(others), _figure(report, expected), f"{seconds:.1f}"
             )

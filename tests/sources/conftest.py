@@ -9,7 +9,7 @@ from tests.sources.room import walk, write_recording
 
 @pytest.fixture(scope="session")
 def stored_walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean recording of 24 frames; tests must not write into it."""
+    """A clean recording of 16 frames; tests must not write into it."""
     return write_recording(tmp_path_factory.mktemp("walk") / "clean", walk())
 
 

@@ -57,12 +57,12 @@ def looking(x: float, y: float, *, yaw: float, height: float = 1.3, pitch: float
     return Pose3D.from_matrix(matrix)
 
 
-def walk(count: int = 24) -> list[Pose3D]:
+def walk(count: int = 16) -> list[Pose3D]:
     """A curve through the room, looking around."""
     return [
         looking(
-            -0.8 + 1.0 * math.cos(2.0 * s),
-            0.2 + 0.9 * math.sin(2.5 * s),
+            -0.8 + 1.6 * math.cos(2.0 * s),
+            0.0 + 1.4 * math.sin(2.5 * s),
             yaw=-0.9 + 2.2 * s,
             height=1.3 + 0.15 * math.sin(5 * s),
             pitch=-0.3 + 0.12 * math.sin(7 * s),

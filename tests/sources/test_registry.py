@@ -38,6 +38,6 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_source_of_ones_own_can_be_registered(stored_walk: Path) -> None:
     register_source("mine", "lastseen.sources.tum:TumSource")
     try:
-        assert open_source(f"mine://{stored_walk}").length() == 24
+        assert open_source(f"mine://{stored_walk}").length() == 16
     finally:
         del SCHEMES["mine"]

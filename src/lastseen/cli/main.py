@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, log, memory, search, sim
+from lastseen.cli import config, doctor, log, memory, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("config")(config.show)
 memory.register(app)
+app.command("doctor")(doctor.diagnose)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.command("search")(search.search)

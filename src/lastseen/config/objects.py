@@ -212,6 +212,20 @@ class Linking(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Relations(Section):
+    """When one thing is on, in, under or next to another."""
+
+    contact: float = setting(
+        0.08, unit="m", low=0.0, why="boxes that touch are remembered this far apart or into each other"
+    )
+    footprint_share: float = setting(
+        0.5, low=0.0, high=1.0, why="share of the smaller footprint that must lie over the other: on and under"
+    )
+    inside_share: float = setting(0.8, low=0.0, high=1.0, why="share of a thing's box inside another's: in it")
+    next_to: float = setting(0.5, unit="m", low=0.0, why="within an arm's width and at overlapping heights")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Labels(Section):
     """What is never remembered."""
 

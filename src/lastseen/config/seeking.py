@@ -127,6 +127,22 @@ class Search(Section):
     max_failures: int = setting(
         3, unit="failures", low=1, why="proposals in a row with no way left to go; then the search stops safely"
     )
+    walk_score: float = setting(
+        0.55,
+        low=0.0,
+        high=1.0,
+        why="a candidate below it is not walked to before exploring: unrelated nodes score 0.40 +- 0.05, a word in "
+        "common adds up to 0.20",
+    )
+    node_reach: float = setting(
+        2.5, unit="m", low=0.0, why="a node farther off than this is not where the robot is: walls may lie between"
+    )
+    same_spot: float = setting(
+        0.45, unit="m", low=0.0, why="two robot radii and a wall are 0.46: nearer nodes have no wall between them"
+    )
+    waypoint_spacing: float = setting(
+        1.0, unit="m", low=0.0, why="on a way of nodes every half metre, each second one is enough to steer by"
+    )
     link_distance: float = setting(
         4.0, unit="m", low=0.0, why="nodes without travelled edges are joined up to this: from one room to the next"
     )

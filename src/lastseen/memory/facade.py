@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time as wall_time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -32,8 +32,10 @@ from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, 
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
-from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState
+from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
 from lastseen.memory.objects.store import id_text
+from lastseen.memory.places import Place
+from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 
@@ -80,6 +82,8 @@ class Memory:
             self._clock = Clock(self._store.journal.sessions())
             self._coloring = Coloring(self._store.colors)
             self._places = dict(self._store.places)
+            self.spatial = spatial_from_meta(self._store.journal.meta(), self.settings)
+            self._spatial_revision = self.spatial.revision
             if rows is not None:
                 self._objects.restore(rows)
                 self._version = rows.version
@@ -216,6 +220,10 @@ class Memory:
                 label=label, include_tentative=include_tentative, include_absent=include_absent
             )
 
+    def places(self) -> list[Place]:
+        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
+        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+
     def what_changed(self, since: Moment | None = None) -> list[Change]:
         """What happened to objects since a time, oldest first; a proto that was never confirmed is left out."""
         self.flush()
@@ -265,6 +273,9 @@ class Memory:
         if self.read_only or self._closed:
             return 0
         self._pull()
+        if self.spatial.revision != self._spatial_revision:
+            self._spatial_revision = self.spatial.revision
+            self._store.stage(meta=spatial_to_meta(self.spatial))
         if not self._store.waiting:
             return 0
         rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
@@ -285,9 +296,8 @@ class Memory:
             last = self._store.table.columns.last_seen
             ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
         with self._working:
-            self._objects.store.version += 1
+            self._objects.forget(ids)
             for key in ids:
-                self._objects.store.drop(self._objects.store.row(key))
                 self._places.pop(key, None)
                 self._coloring.forget(key)
         self._pull()
@@ -295,6 +305,31 @@ class Memory:
         self.flush()
         self._shared.wake()
         return ids
+
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
+        with self._working:
+            return self._objects.relations(object_id)
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
+        return self._corrected(lambda: self._objects.correct_poses(poses))
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        return self._corrected(lambda: self._objects.relabel(object_id, label))
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
+        return self._corrected(lambda: self._objects.delete(object_id))
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        return self._corrected(lambda: self._objects.merge(keep, lose))
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge of this session."""
+        return self._corrected(self._objects.undo)
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""
@@ -324,14 +359,26 @@ class Memory:
         time = self._clock.advance(frame.stamp)
         self._pose = frame.T_world_camera
         events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
-        self._store.stage(events=told)
+        self._stage(events)
         if self._last_upsert is None:
             self._last_upsert = time
         due = time - self._last_upsert >= self.settings.longterm.upsert_period
         if due:
             self._last_upsert = time
         return events, due
+
+    def _corrected(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        if self.read_only:
+            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
+        with self._working:
+            events = change()
+            self._stage(events)
+        self.flush()
+        return events
+
+    def _stage(self, events: Sequence[Event]) -> None:
+        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
+        self._store.stage(events=told)
 
     def _now(self) -> float:
         return self._clock.sessions[-1].last if self._clock.sessions else 0.0

@@ -15,7 +15,7 @@ from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
 from lastseen.vlm.protocol import EncodedImage
 
-DecisionSource = Literal["panorama", "hypothesis", "fallback"]
+DecisionSource = Literal["panorama", "hypothesis", "memory", "fallback"]
 """Which planner it came from; ``fallback`` when the model gave nothing usable and a rule decided."""
 
 

@@ -146,8 +146,9 @@ def _views(situation: Situation) -> list[View]:
     return [View(float(angle)) for angle in view_angles(len(situation.images))] if situation.images else []
 
 
-def _nodes_by_id(nodes: Iterable[Any]) -> dict[int, NodeLike]:
-    return {node.node_id: node for node in nodes}
+def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike]:
+    listed: Iterable[Any] = nodes.values() if isinstance(nodes, Mapping) else nodes
+    return {node.node_id: node for node in listed}
 
 
 def _pose(value: object) -> Pose2D | None:

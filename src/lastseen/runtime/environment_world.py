@@ -18,17 +18,19 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
 from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import Path
 from lastseen.planning.panorama_planner import PanoramaPlanner, view_to_dict
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.clearance import free_ahead
-from lastseen.policy.goal_pixel import choose_goal_pixel, target_detection, view_of_angle
+from lastseen.policy.goal_pixel import GoalPixel, choose_goal_pixel, target_detection, view_of_angle
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
 from lastseen.runtime.log import RunLog
+from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
 
@@ -44,7 +46,8 @@ class _Taken:
 class EnvironmentWorld:
     """One robot looking for one target; implements ``lastseen.runtime.world.World``.
 
-    ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without.
+    ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without. With
+    ``routes`` the robot knows at which remembered node it is and can walk to others.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class EnvironmentWorld:
         settings: Settings | None = None,
         log: RunLog | None = None,
         with_images: bool = False,
+        routes: NodeRoutes | None = None,
     ) -> None:
         self.environment, self.detector, self.policy = environment, detector, policy
         self.target = target
@@ -66,6 +70,8 @@ class EnvironmentWorld:
         self.settings = settings or planner.settings
         self.log = log or RunLog()
         self.with_images = with_images
+        self.routes = routes
+        self._waypoints: list[Pose2D] = []
         self.check = StopCheck(target, self.settings.stop)
         self._around: list[_Taken] = []
         self._following: Decision | None = None
@@ -86,23 +92,24 @@ class EnvironmentWorld:
         del goal_text
         complete = len(self._around) >= self.settings.panorama.views
         idle = self._following is None
+        here = floor_pose(self.frame)
         return Sight(
             stamp=self.frame.stamp,
             visible=self.check.streak > 0,
             distance=self.check.distance,
-            node_id=None,
+            node_id=None if self.routes is None else self.routes.node_at(here),
             idle=idle,
             fresh=self._fresh,
             ready=not idle or complete,
             images=self._images() if idle and complete else (),
-            context={"views": [view_to_dict(view) for view in self._views()]} if idle and complete else {},
+            context=self._context(here) if idle and complete else {},
             log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
         )
 
-    def follow(self, decision: Decision) -> Moved:
-        """Do one action of what was decided: turn to the view, then walk to its goal pixel."""
+    def follow(self, decision: Decision, path: Path | None = None) -> Moved:
+        """Do one action of what was decided: turn to the view and walk to its goal pixel, or walk to a node."""
         if decision is not self._following:
-            self._take_up(decision)
+            self._take_up(decision, path)
         return self._go_on()
 
     def confirm(self) -> Moved:
@@ -113,9 +120,15 @@ class EnvironmentWorld:
         """Write what is still to be logged; the search is over."""
         self._flush()
 
-    def _take_up(self, decision: Decision) -> None:
+    def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following = decision
         self._walking = False
+        self._waypoints = []
+        if decision.node_id is not None:
+            self._turns = 0
+            if self.routes is not None:
+                self._waypoints = self.routes.waypoints(decision.node_id, path)
+            return
         here = target_detection(self.detections, self.target) if decision.goal_flag else None
         if here is not None:
             self._turns, self._rest = 0, 0.0
@@ -132,17 +145,42 @@ class EnvironmentWorld:
             left = self._turns > 0
             self._turns -= 1 if left else -1
             return self._do(Action.TURN_LEFT if left else Action.TURN_RIGHT, panorama=True)
+        if self._following.node_id is not None:
+            return self._walk(self._following.node_id)
         self._aim()
         action = self.policy.act()
         if action is not Action.STOP:
             return self._do(action)
+        return self._stopped()
+
+    def _walk(self, node_id: int) -> Moved:
+        """One action towards the next waypoint; one that is barred is passed by, the last must be reached."""
+        while self._waypoints:
+            if not self._walking:
+                local = self._waypoints[0].relative_to(floor_pose(self.frame))
+                self.policy.follow(GoalPixel(0, 0, "floor", (local.x, local.y, 0.0)))
+                self._walking = True
+            action = self.policy.act()
+            if action is not Action.STOP:
+                return self._do(action)
+            self._waypoints.pop(0)
+            self._walking = False
+        barred = self.policy.stop_reason != "reached"
+        return self._stopped(f"node {node_id}: the way there is barred" if barred else None)
+
+    def _stopped(self, failed: str | None = None) -> Moved:
         # the waypoint is done with: a step without a move, then a look around that begins with this view
         self._following = None
         self._fresh = False
         self._around = [_Taken(self.frame, self.detections)]
         self.policy.reset()
         self.policy.see(self.frame)
-        return Moved(action=action.value)
+        return Moved(action=Action.STOP.value, failed=failed)
+
+    def _context(self, here: Pose2D) -> dict[str, Any]:
+        """What the planner is told; ``here`` is in the frame of the nodes, which is not the dead-reckoned one."""
+        context: dict[str, Any] = {"views": [view_to_dict(view) for view in self._views()]}
+        return context if self.routes is None else {**context, "here": here}
 
     def _aim(self) -> None:
         """Set the goal pixel when the walk begins, and again whenever the target is seen anew."""
@@ -174,7 +212,7 @@ class EnvironmentWorld:
     def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
         self.frame, self._fresh = frame, True
-        world_pose = _floor_pose(frame)
+        world_pose = floor_pose(frame)
         if action is not None:
             self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
             self.policy.moved(action, collided=collided)
@@ -257,7 +295,7 @@ def _turned(steps: int, count: int) -> float:
     return degrees - 360.0 if degrees > 180.0 else degrees
 
 
-def _floor_pose(frame: Frame) -> Pose2D:
+def floor_pose(frame: Frame) -> Pose2D:
     """Where the frame says the robot is, on the floor."""
     forward = frame.T_world_camera.rotation[:, 2]
     x, y, _ = frame.T_world_camera.translation

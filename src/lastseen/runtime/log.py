@@ -96,6 +96,8 @@ class RunLog:
                 "dc_queue": [dict(record) for record in dc_queue],
             }
         )
+        if scene_analyzed and scene is None:
+            self.events([{"event": "scene_unknown", "step_id": spatial.step_id}])
 
     def events(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Events as the spatial memory and the planner report them."""

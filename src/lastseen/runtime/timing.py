@@ -6,13 +6,16 @@ Two runs with equal logs may differ here, and only here.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from lastseen.config.seeking import Planner
 from lastseen.planning.asking import Attempt
+from lastseen.vlm.protocol import Backend, EncodedImage
+from lastseen.vlm.usage import Usage, usage_of
 
 CallKind = Literal["planner", "scene"]
 _MILLION = 1e6
@@ -73,3 +76,39 @@ class TimingLog:
         if self._file is not None:
             self._file.write(json.dumps(line) + "\n")
             self._file.flush()
+
+
+class MeteredBackend:
+    """A backend whose calls are written to a timing log; ``step_id`` tells the step at which each is made."""
+
+    def __init__(
+        self,
+        inner: Backend,
+        timing: TimingLog,
+        *,
+        kind: CallKind,
+        step_id: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.inner, self.timing, self.kind = inner, timing, kind
+        self._step_id, self._clock = step_id, clock
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is metered: logs are the same with and without a meter."""
+        return self.inner.name
+
+    @property
+    def last_usage(self) -> Usage | None:
+        """What the model said of its last call."""
+        return usage_of(self.inner)
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        """The inner model's answer; a call that fails is timed too."""
+        began = self._clock()
+        try:
+            return self.inner.complete(prompt, images, schema)
+        finally:
+            self.timing.call(self._step_id(), self.kind, [Attempt(self._clock() - began, usage_of(self.inner))])

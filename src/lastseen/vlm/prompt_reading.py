@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -17,6 +18,7 @@ _FREE = re.compile(r"; free (\d+\.\d) m$")
 _CANDIDATE = re.compile(rf"candidate node \d+: score (\d\.\d\d), (\d+\.\d) m at {_ANGLE}, ")
 _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
+_IN_VAIN = re.compile(r"discovered \d+: goal not seen, went for ")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
 
@@ -50,6 +52,7 @@ class ReadPrompt:
     tried: list[Toward] = field(default_factory=list)
     visited: list[Toward] = field(default_factory=list)
     places: list[Toward] = field(default_factory=list)
+    in_vain: Counter[str] = field(default_factory=Counter)
     stuck: bool = False
     ababa: bool = False
 
@@ -71,6 +74,8 @@ def read_prompt(prompt: str) -> ReadPrompt:
         elif found := _TRIED.match(line):
             into = read.blocked if line.endswith(", blocked") else read.tried
             into.append(Toward(float(found[1]), words=tuple(_texts(line))))
+        elif _IN_VAIN.match(line):
+            read.in_vain.update(_texts(line)[:1])
         elif found := _VISITED.match(line):
             read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
         elif (found := _PLACE.match(line)) and found[2] is not None:

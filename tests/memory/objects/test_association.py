@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,12 +124,12 @@ observations = st.builds(
 
 @given(st.lists(st.lists(observations, max_size=8), min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_the_order_of_observations_in_a_frame_does_not_matter(
-    frames: list[list[Observation]], shuffle: object
+    frames: list[list[Observation]], shuffle: Random
 ) -> None:
     one, other = ObjectMemory(), ObjectMemory()
     for number, frame in enumerate(frames):
         mixed = list(frame)
-        shuffle.shuffle(mixed)  # type: ignore[attr-defined]
+        shuffle.shuffle(mixed)
         assert one.observe(frame_at(number), frame) == other.observe(frame_at(number), mixed)
     for name in one.store.names:
         assert (

@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from lastseen.memory.objects.association import Pairs, size_agreement
-from lastseen.memory.objects.boxes import containment, overlap, shared_volume
+from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, RIVALS, ObjectStore, State
+
+_XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -24,20 +26,19 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
 
 
-def note_rivals(store: ObjectStore, rows: Rows) -> None:
-    """Remember of close objects that they were seen beside each other."""
-    if len(rows) < 2:
+def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
+    """Remember of objects seen close beside each other in one frame that they are two."""
+    if not close:
         return
-    first, second = np.triu_indices(len(rows), k=1)
-    one, other = rows[first], rows[second]
-    gap = store.settings.linking.rival_gap
-    close = shared_volume(store.xyz[one], store.extent[one] + gap, store.xyz[other], store.extent[other] + gap) > 0
-    one, other = one[close], other[close]
-    unknown = ~(store.rivals[one] == store.seq[other][:, np.newaxis]).any(axis=1)
-    for a, b in zip(one[unknown].tolist(), other[unknown].tolist(), strict=True):
-        for row, rival in ((a, b), (b, a)):
-            store.rivals[row, store.rivals_n[row] % RIVALS] = store.seq[rival]
-            store.rivals_n[row] += 1
+    pair = matched[np.array(close)]
+    known = (store.rivals[pair[:, 0]] == store.seq[pair[:, 1]][:, np.newaxis]).any(axis=1)
+    known &= (store.rivals[pair[:, 1]] == store.seq[pair[:, 0]][:, np.newaxis]).any(axis=1)
+    for one, other in pair[~known].tolist():
+        for row, rival in ((one, other), (other, one)):
+            number = store.seq[rival]
+            if number not in store.rivals[row]:
+                store.rivals[row, store.rivals_n[row] % RIVALS] = number
+                store.rivals_n[row] += 1
 
 
 def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
@@ -47,21 +48,28 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     """
     rules = store.settings.linking
     mine = matched[pairs.index]
-    open_ = (mine >= 0) & (pairs.rows != mine) & (store.last_seen[pairs.rows] < store.last_seen[mine])
-    mine, other = mine[open_], pairs.rows[open_]
-    if not len(mine):
+    other = pairs.rows
+    beside = (other != mine).nonzero()[0]
+    if not len(beside):
         return []
-    state = store.state[other]
-    here = (state == State.PROTO) | (state == State.CONFIRMED)
+    mine, other = mine[beside], other[beside]
+    one, two = store.body[mine], store.body[other]
+    inside = containment(one[:, _XYZ], one[:, _EXTENT], two[:, _XYZ], two[:, _EXTENT])
+    within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
+    if not len(within):
+        return []
+    mine, other, inside = mine[within], other[within], inside[within]
+    # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
+    here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
     here &= ~(store.rivals[mine] == store.seq[other][:, np.newaxis]).any(axis=1)
-    mine, other = mine[here], other[here]
-    boxes = store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other]
+    mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
+    share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
     alike = np.where(
         np.isnan(cosine),
-        overlap(*boxes) >= rules.double_overlap,
-        (cosine >= rules.same_look) & (containment(*boxes) >= rules.merge_containment),
+        share >= rules.double_overlap,
+        (cosine >= rules.same_look) & (inside >= rules.merge_containment),
     )
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)

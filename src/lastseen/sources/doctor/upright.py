@@ -30,6 +30,9 @@ AXES = {
 FACING = float(np.cos(np.radians(12.0)))
 """A surface faces an axis within this angle: a floor under a hand-held camera with a small drift."""
 
+PITCHING = 0.15
+"""Radians by which a camera nods anyway: steadier than this is no better."""
+
 
 @dataclass(frozen=True, slots=True)
 class Upward:
@@ -41,10 +44,16 @@ class Upward:
 
     @property
     def score(self) -> float:
-        """Share of surface, less where the axis wanders in the image or points into it."""
-        steadiness = float(np.linalg.norm(self.in_camera))
-        across = float(np.hypot(self.in_camera[0], self.in_camera[1]))
-        return self.share * steadiness * across
+        """Share of surface, less where the axis wanders in the image or points into it.
+
+        The vertical keeps to one side of the image in every frame; the normal of a wall swings across it as the
+        camera looks around, and points along the view when the camera faces the wall.
+        """
+        across = float(np.abs(self.in_camera[:2]).max())
+        length = min(float(np.linalg.norm(self.in_camera)), 1.0)
+        # variance of a direction on the sphere, from the length of the mean of its unit vectors
+        wander = -2.0 * float(np.log(max(length, 1e-6)))
+        return self.share * across**2 / (wander + PITCHING**2)
 
 
 def judge_up(reprojection: Reprojection, options: SourceOptions, config: Doctor) -> list[Check]:

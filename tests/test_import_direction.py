@@ -34,6 +34,7 @@ ORDER = [
     "lastseen.memory.find",
     "lastseen.memory.coloring",
     "lastseen.memory.export",
+    "lastseen.memory.fleet",
     "lastseen.memory.history",
     "lastseen.memory.facade",
     "lastseen.memory",

@@ -14,6 +14,7 @@
     │   ├── JournalLocked       another process is writing it
     │   ├── JournalReadOnly     it was opened for reading
     │   └── StorageFull         the disk is full; nothing acknowledged is lost
+    ├── IndexUnreachable        a shared index does not answer; upserts wait for it
     ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
@@ -130,6 +131,18 @@ class StorageFull(JournalError):
         super().__init__(
             path, problem or "the disk is full; everything acknowledged is safe, free some space and flush again"
         )
+
+
+class IndexUnreachable(LastseenError):
+    """A shared index does not answer; what is to be told to it waits in the journal."""
+
+    def __init__(self, address: str, problem: str) -> None:
+        super().__init__(f"the index at {address} does not answer ({problem})")
+        self.address = address
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.address, self.problem)
 
 
 class HomeRefused(LastseenError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -199,3 +200,31 @@ def test_the_index_equals_the_journal(file: Path) -> None:
         best = index.search(record.look / np.linalg.norm(record.look), k=1)[0]
         assert best.score == pytest.approx(1.0, abs=1e-5)
     assert index.keys() == sorted(record.id for record in memory.store.journal.objects())
+
+
+def test_questions_from_other_threads_never_break_the_stream(file: Path) -> None:
+    memory, wrong, ended = Memory.open(file), [], threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            try:
+                memory.find("red mug")
+                memory.objects()
+                memory.flush()
+            except Exception as error:  # noqa: BLE001
+                wrong.append(error)
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    walk(memory, 20)
+    ended.set()
+    for thread in threads:
+        thread.join()
+    memory.close()
+    assert wrong == []
+    quiet = walk(Memory.open(), 20)
+    with Memory.open(file) as again:
+        assert told(again) == told(quiet)
+        assert len(again.what_changed()) == len(quiet.what_changed())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time as wall_time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,13 +17,15 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
 from lastseen.encoders.look import LookEncoder
-from lastseen.errors import InvalidValue, JournalReadOnly
+from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
 from lastseen.memory.coloring import Coloring
 from lastseen.memory.find import Region, Wording
+from lastseen.memory.find.question import Question
 from lastseen.memory.find.search import Search
+from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
 from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
@@ -38,6 +42,9 @@ from lastseen.protocols import Encoder
 Point = tuple[float, float, float]
 
 
+_log = logging.getLogger(__name__)
+
+
 class Memory:
     """What a robot saw, where and when.
 
@@ -52,6 +59,7 @@ class Memory:
         read_only: bool = False,
         encoder: Encoder | str | None = None,
         look: str | None = None,
+        index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> None:
         self.settings = settings or Settings()
@@ -61,6 +69,8 @@ class Memory:
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
         self._wording = Wording(self.encoder, self.settings.find)
         self._wall_clock = wall_clock
+        # one frame at a time, and no question in the middle of one; commits and searches do not hold it
+        self._working = threading.RLock()
         self._order = StampOrder()
         self._pose: Pose3D | None = None
         self._version = 0
@@ -77,6 +87,7 @@ class Memory:
             if rows is not None:
                 self._objects.restore(rows)
                 self._version = rows.version
+            self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
         except BaseException:
             self._store.close()
             raise
@@ -90,15 +101,25 @@ class Memory:
         read_only: bool = False,
         encoder: Encoder | str | None = None,
         look: str | None = None,
+        index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> Self:
         """Open a memory; with a path it is durable, without one it ends with the process.
 
         ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` names the encoder of
-        the observations' embeddings, so that vectors of two encoders are never mixed. ``wall_clock`` dates each
-        session for people; None leaves it undated.
+        the observations' embeddings, so that vectors of two encoders are never mixed. ``index`` may name a collection
+        that robots share (milvus://host:port/collection); it is told of every commit, and is never waited for.
+        ``wall_clock`` dates each session for people; None leaves it undated.
         """
-        return cls(settings, path=path, read_only=read_only, encoder=encoder, look=look, wall_clock=wall_clock)
+        return cls(
+            settings,
+            path=path,
+            read_only=read_only,
+            encoder=encoder,
+            look=look,
+            index=index,
+            wall_clock=wall_clock,
+        )
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
         """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects.
@@ -107,18 +128,9 @@ class Memory:
         """
         if self.read_only:
             raise JournalReadOnly(self.path, "was opened for reading; open it for writing to observe")
-        self._order.accept(frame.stamp)
-        if self._clock.current is None:
-            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
-            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
-        time = self._clock.advance(frame.stamp)
-        self._pose = frame.T_world_camera
-        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        self._stage(events)
-        if self._last_upsert is None:
-            self._last_upsert = time
-        elif time - self._last_upsert >= self.settings.longterm.upsert_period:
-            self._last_upsert = time
+        with self._working:
+            events, due = self._take(frame, observations)
+        if due:
             self.flush()
         return events
 
@@ -138,12 +150,14 @@ class Memory:
         include_stale: bool = True,
         include_tentative: bool = False,
         include_removed: bool = False,
+        robots: str | None = None,
         k: int | None = None,
     ) -> Answer:
         """Answer where a thing is, from memory alone; the answer may be ``not_found``, with the reason.
 
         Ask by text, image or embedding, or by place, time and label alone; all limits combine. ``since`` and
-        ``before`` bound the last sighting; ``as_of`` answers from what was known then.
+        ``before`` bound the last sighting; ``as_of`` answers from what was known then. ``robots`` asks the shared
+        index: "all", or one robot's name; while it is away, this memory answers alone and says so.
 
         >>> memory.find("red mug", near=(1, 2, 0), radius=3.0)  # doctest: +SKIP
         """
@@ -165,27 +179,31 @@ class Memory:
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
+        question = Question(self.encoder, self._wording, self.settings.find)
+        if text is not None:
+            question.text = text
+        elif image is not None:
+            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
+        elif embedding is not None:
+            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
+        note = ""
+        if robots is not None:
+            try:
+                search = self._shared.search(robots, now=now)
+                return question.put_to(search, region, k=k, look=self._store.look)
+            except IndexUnreachable as error:
+                _log.warning("%s; this memory answers alone", error)
+                note = " (the shared index is away: this memory alone)"
         with self._store.guard:
             table = self._store.table if as_of is None else self._past(now)
-            search = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
-            rules = self.settings.find
-            if embedding is not None:
-                query = _unit(np.asarray(embedding, dtype=np.float32))
-                return search.by_vector(query, region, asked="that look", accept=rules.look_accept, k=k)
-            if image is not None:
-                query = self._look_encoder().encode_image([image])[0]
-                return search.by_vector(query, region, asked="that picture", accept=rules.look_accept, k=k)
-            if text is None:
-                return search.by_region(region, k=k)
-            if self._store.look == self.encoder.name:
-                query = self.encoder.encode_text([text])[0]
-                return search.by_vector(query, region, asked=repr(text), accept=rules.shared_accept, k=k)
-            accept = rules.wordllama_accept if self.encoder.name.startswith("wordllama") else rules.lexicon_accept
-            return search.by_words(self._wording, text, region, accept=accept, k=k)
+            local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
+            answer = question.put_to(local, region, k=k, look=self._store.look)
+        return replace(answer, reason=answer.reason + note)
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
-        state = self._objects.state(object_id)
+        with self._working:
+            state = self._objects.state(object_id)
         self._pull()
         crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
         return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
@@ -197,7 +215,10 @@ class Memory:
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
-        return self._objects.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
+        with self._working:
+            return self._objects.states(
+                label=label, include_tentative=include_tentative, include_absent=include_absent
+            )
 
     def places(self) -> list[Place]:
         """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
@@ -221,6 +242,11 @@ class Memory:
     def store(self) -> LongTermStore:
         """The journal and indexes behind this memory: for tools, not for everyday use."""
         return self._store
+
+    @property
+    def shared(self) -> Shared:
+        """The index that several robots share, as this memory reaches it."""
+        return self._shared
 
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
@@ -252,7 +278,9 @@ class Memory:
             self._store.stage(meta=spatial_to_meta(self.spatial))
         if not self._store.waiting:
             return 0
-        return self._store.commit(self._now(), session=self._clock.current)
+        rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
+        self._shared.wake()
+        return rows
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
         """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
@@ -267,18 +295,21 @@ class Memory:
             limit = self._clock.time(before, name="before")
             last = self._store.table.columns.last_seen
             ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
-        self._objects.forget(ids)
-        for key in ids:
-            self._places.pop(key, None)
-            self._coloring.forget(key)
+        with self._working:
+            self._objects.forget(ids)
+            for key in ids:
+                self._places.pop(key, None)
+                self._coloring.forget(key)
         self._pull()
-        self._store.forget(ids)
+        self._store.forget(ids, outbox=self._shared.used)
         self.flush()
+        self._shared.wake()
         return ids
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""
-        return self._objects.relations(object_id)
+        with self._working:
+            return self._objects.relations(object_id)
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
@@ -308,6 +339,7 @@ class Memory:
             self.flush()
         finally:
             self._closed = True
+            self._shared.close()
             self._store.close()
 
     def __enter__(self) -> Self:
@@ -318,11 +350,29 @@ class Memory:
     ) -> None:
         self.close()
 
+    def _take(self, frame: Frame, observations: Sequence[Observation]) -> tuple[tuple[Event, ...], bool]:
+        """Take a frame into working memory; tells what happened, and whether an upsert is due."""
+        self._order.accept(frame.stamp)
+        if self._clock.current is None:
+            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
+            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
+        time = self._clock.advance(frame.stamp)
+        self._pose = frame.T_world_camera
+        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
+        self._stage(events)
+        if self._last_upsert is None:
+            self._last_upsert = time
+        due = time - self._last_upsert >= self.settings.longterm.upsert_period
+        if due:
+            self._last_upsert = time
+        return events, due
+
     def _corrected(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
         if self.read_only:
             raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
-        events = change()
-        self._stage(events)
+        with self._working:
+            events = change()
+            self._stage(events)
         self.flush()
         return events
 
@@ -335,22 +385,23 @@ class Memory:
 
     def _pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""
-        if self.read_only or self._objects.store.version == self._version:
-            return
-        rows = self._objects.export_rows(self._version)
-        if rows.dim is not None and self._store.look is None:
-            self._store.look = look_name(None, rows.dim)
-        records = records_of(
-            rows,
-            colors=self._coloring.shares,
-            places=self._places,
-            reads_colors=self._store.look == LookEncoder.name,
-        )
-        gone = [id_text(number) for number in rows.gone]
-        self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
-        self._version = rows.version
-        for key in gone:
-            self._coloring.forget(key)
+        with self._working:
+            if self.read_only or self._objects.store.version == self._version:
+                return
+            rows = self._objects.export_rows(self._version)
+            if rows.dim is not None and self._store.look is None:
+                self._store.look = look_name(None, rows.dim)
+            records = records_of(
+                rows,
+                colors=self._coloring.shares,
+                places=self._places,
+                reads_colors=self._store.look == LookEncoder.name,
+            )
+            gone = [id_text(number) for number in rows.gone]
+            self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
+            self._version = rows.version
+            for key in gone:
+                self._coloring.forget(key)
 
     def _past(self, time: float) -> ObjectTable:
         self.flush()

@@ -6,6 +6,7 @@ one the whole index is scanned. Both are exact, so an answer never depends on ho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,6 +56,10 @@ class Search:
     def by_vector(self, query: NDArray[np.float32], region: Region, *, asked: str, accept: float, k: int) -> Answer:
         """Answer a vector of the looks' own space."""
         matches = self._nearest(query, region, k=max(k + 1, self.settings.find.max_ambiguous + 1))
+        return self.by_matches(matches, region, asked=asked, accept=accept, k=k)
+
+    def by_matches(self, matches: Sequence[Match], region: Region, *, asked: str, accept: float, k: int) -> Answer:
+        """Judge rows that an index found."""
         hits = [self._hit(self.table.row_of[key], score) for key, score in matches if key in self.table.row_of]
 
         def why_not() -> str:

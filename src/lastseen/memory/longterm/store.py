@@ -41,6 +41,8 @@ class LongTermStore:
         self.settings = settings
         self.table = ObjectTable()
         self.guard = threading.RLock()
+        # held through a commit, so that two never write the same events; searches do not wait for it
+        self._committing = threading.Lock()
         self.main: VectorIndex | None = None
         self.aside: VectorIndex | None = None
         self.look: str | None = None
@@ -140,43 +142,45 @@ class LongTermStore:
 
     def commit(self, time: float, *, session: SessionRecord | None, outbox: bool = False) -> int:
         """Put everything staged on disk in one transaction; on an error it stays staged for the next try."""
-        with self.guard:
-            batch = Batch(
-                time=time,
-                objects=list(self._objects.values()),
-                removed=list(self._gone),
-                events=list(self._events),
-                crops=list(self._crops),
-                session=session,
-                turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
-                views=dict(self._views),
-                meta={**self._meta, **({"look": self.look} if self.look else {})},
-            )
-        rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
-        with self.guard:
-            for record in batch.objects:
-                if self._objects.get(record.id) is record:
-                    del self._objects[record.id]
-            for object_id in batch.removed:
-                self._gone.pop(object_id, None)
-            del self._events[: len(batch.events)]
-            del self._crops[: len(batch.crops)]
-            for staged, written in ((self._views, batch.views), (self._meta, batch.meta)):
-                for key in [key for key in staged if staged[key] is written[key]]:  # type: ignore[index]
-                    del staged[key]  # type: ignore[arg-type]
-        return rows
+        with self._committing:
+            with self.guard:
+                batch = Batch(
+                    time=time,
+                    objects=list(self._objects.values()),
+                    removed=list(self._gone),
+                    events=list(self._events),
+                    crops=list(self._crops),
+                    session=session,
+                    turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
+                    views=dict(self._views),
+                    meta={**self._meta, **({"look": self.look} if self.look else {})},
+                )
+            rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
+            with self.guard:
+                for record in batch.objects:
+                    if self._objects.get(record.id) is record:
+                        del self._objects[record.id]
+                for object_id in batch.removed:
+                    self._gone.pop(object_id, None)
+                del self._events[: len(batch.events)]
+                del self._crops[: len(batch.crops)]
+                # what was staged again meanwhile waits for the next commit
+                self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
+                self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
+            return rows
 
-    def forget(self, ids: Sequence[str]) -> None:
+    def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:
         """Delete objects for good, in RAM and on disk."""
-        with self.guard:
-            self._hide(ids)
-            forgotten = set(ids)
-            for object_id in ids:
-                self._objects.pop(object_id, None)
-                self._gone.pop(object_id, None)
-            self._events = [event for event in self._events if event.object_id not in forgotten]
-            self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
-        self.journal.forget(ids)
+        with self._committing:
+            with self.guard:
+                self._hide(ids)
+                forgotten = set(ids)
+                for object_id in ids:
+                    self._objects.pop(object_id, None)
+                    self._gone.pop(object_id, None)
+                self._events = [event for event in self._events if event.object_id not in forgotten]
+                self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
+            self.journal.forget(ids, outbox=outbox)
 
     def close(self) -> None:
         """Close the journal; what is staged and not committed is lost."""

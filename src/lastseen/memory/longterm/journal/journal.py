@@ -246,12 +246,14 @@ class Journal:
         with self._reading() as db:
             return {key: json.loads(body) for key, body in db.execute(f"SELECT * FROM {table} ORDER BY id")}
 
-    def forget(self, object_ids: Sequence[str]) -> None:
+    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> None:
         """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took."""
         with self._transaction() as db:
             for object_id in object_ids:
                 db.execute("DELETE FROM events WHERE object_id = ?", (object_id,))
                 db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
+                if outbox:
+                    self._queue(db, object_id, "remove")
                 self._written.pop(object_id, None)
         with self._reading() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -95,7 +95,7 @@ def distance_to(state: ObjectState, point: NDArray[np.float64]) -> float:
 
 
 def judge_lens(states: list[ObjectState], console: Console) -> tuple[float, int]:
-    """Share of listed things with an object of their own within tolerance; further ones nearer than half count twice."""
+    """Share of listed things with an object within their tolerance, and how many things are remembered twice."""
     from scipy.optimize import linear_sum_assignment
 
     things = lens_objects()

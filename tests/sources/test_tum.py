@@ -8,6 +8,7 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.protocols import Detector, Source
+from lastseen.sim.mask_code import encode_mask
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.tum import TumSource
 from tests.sources.room import walk, write_recording
@@ -184,6 +185,22 @@ def test_detections_come_by_stamp_in_the_pixels_of_the_frame(short_walk: Path) -
     assert found[1].box == (120 - 60, 10, 120 - 20, 30)
 
 
+def test_a_line_may_hold_a_whole_frame_with_masks(short_walk: Path) -> None:
+    mask = np.zeros((120, 160), dtype=bool)
+    mask[20:60, 10:30] = True
+    inner = [{"box": [10, 20, 30, 60], "score": 0.5, "labels": {"mug": 0.5}, "mask": encode_mask(mask)}]
+    (short_walk / "detections.jsonl").write_text(json.dumps({"stamp": 100.0, "detections": inner}) + "\n")
+    source = open_source(short_walk, SourceOptions(image_rotation="90"))
+    detector = source.detector()
+    assert detector is not None
+    (found,) = detector.detect(next(iter(source.frames())))
+    left, top, right, bottom = (int(value) for value in found.box)
+    assert found.mask is not None
+    assert found.mask.shape == (160, 120)
+    assert found.mask[top:bottom, left:right].all()
+    assert found.mask.sum() == mask.sum()
+
+
 def test_no_detections_is_no_detector(stored_walk: Path) -> None:
     assert open_source(stored_walk).detector() is None
 
@@ -197,6 +214,8 @@ def test_no_detections_is_no_detector(stored_walk: Path) -> None:
         ('{"stamp": "x", "box": [1, 2, 3, 4]}', "must be numbers"),
         ('{"stamp": 1, "box": [3, 2, 1, 4]}', "is empty"),
         ('{"stamp": 1, "box": [1, 2, 3, 4], "labels": 3}', "must map label"),
+        ('{"stamp": 1, "box": [1, 2, 3, 4], "mask": "all"}', "lengths of runs"),
+        ('{"stamp": 1, "detections": 3}', "list of objects"),
     ],
 )
 def test_a_malformed_detection_names_its_line(short_walk: Path, line: str, message: str) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from lastseen import __version__
 from lastseen.cli import config, doctor, log, memory, search, sim
+from lastseen.cli import config, doctor, log, memory, run, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("config")(config.show)
 memory.register(app)
 app.command("doctor")(doctor.diagnose)
+app.command("run")(run.run)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.command("search")(search.search)

@@ -80,7 +80,7 @@ def run(
 def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:
     """The end-of-run summary, a line per fact worth knowing."""
     lines = [
-        f"{summary.frames} frames over {summary.seconds:.1f} s, {summary.looked_at} looked at, "
+        f"{summary.frames} frames over {summary.seconds:.1f} s: {summary.looked_at} looked at",
         f"{summary.observations} observations",
         f"{summary.confirmed} objects confirmed, {summary.tentative} tentative",
     ]

@@ -86,8 +86,12 @@ class Segment(Section):
     patch_contrast: float = setting(
         28.0, unit="of 255", low=0.0, why="flat things (outlets, paper, screens) differ from their surface by this"
     )
+    patch_columns: int = setting(
+        427, unit="px", low=40, why="width for colour: an outlet at three metres has 7 of them"
+    )
+    patch_pixels: int = setting(24, unit="px at that width", low=1, why="smaller regions are texture")
     patch_edge: float = setting(
-        22.0, unit="of 255 over two pixels", low=0.0, why="the slope of a sharp outline; shadows fade more slowly"
+        18.0, unit="of 255 over two pixels", low=0.0, why="the slope of a sharp outline; shadows fade more slowly"
     )
     patch_min_area: float = setting(0.0015, unit="m2", low=0.0, why="a third of a hand: smaller is texture")
     patch_max_area: float = setting(0.12, unit="m2", low=0.0, why="larger parts of a surface are its own pattern")

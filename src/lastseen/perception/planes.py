@@ -6,6 +6,8 @@ distances of upright points that face one way: two histograms instead of a rando
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,75 +20,79 @@ LEVEL = 0.94
 """Cosine to the vertical of a level surface: 20 degrees, for noisy normals and soft beds."""
 UPRIGHT = 0.25
 """The same for a wall."""
+LOOSE = 1.6
+"""Margins within which a pixel is on a plane whatever its normal says: normals bend next to what stands there."""
 CLOSE = 2.5
 """Margins from a plane within which noise and soft carpets still belong to it."""
 HEADINGS = 36
 """Directions a wall may face, ten degrees each."""
+BIN = 0.02
+"""Metres of a histogram bin: about the noise of a depth camera at two metres."""
+MOST = 6
+"""Planes of one orientation looked for: a room seldom shows more."""
 
 
-def find_planes(
-    points: Floats, normals: Floats, depth: Floats, *, areas: Floats, config: Segment
-) -> tuple[NDArray[np.int32], Bools]:
-    """The number of the plane each pixel lies on, -1 for none, and which pixels lie close to any plane.
+@dataclass(slots=True)
+class Planes:
+    """Which pixels lie on a large plane, and which lie close enough to one to be its unevenness."""
 
-    ``points`` and ``normals`` are in world axes. ``areas`` are the square metres behind each pixel: a plane counts when it is as large as furniture hardly is.
+    on: Bools
+    close: Bools
+    margin: Floats
+    areas: Floats
+    min_pixels: float
+
+    def claim(self, height: Floats, seeds: Bools, *, min_area: float) -> None:
+        """Take the pixels at every peak in the heights of the seeds that is large enough in square metres."""
+        free = seeds & ~self.on
+        for _ in range(MOST):
+            heights = height[free]
+            if len(heights) < self.min_pixels:
+                return
+            low = float(heights.min())
+            counts = np.bincount(((heights - low) / BIN).astype(np.int64))
+            smooth = np.convolve(counts, np.ones(3, dtype=np.int64), mode="same")
+            peak = int(smooth.argmax())
+            if smooth[peak] < self.min_pixels:
+                return
+            near = heights[np.abs(heights - (low + (peak + 0.5) * BIN)) < 1.5 * BIN]
+            distance = np.abs(height - np.float32(np.median(near))) / self.margin
+            if float(self.areas[(distance < 1.0) & seeds].sum()) >= min_area:
+                around = distance < CLOSE
+                self.on |= (distance < LOOSE) | (around & seeds)
+                self.close |= around
+            # what is just above or below belongs to the same surface, not to a second one
+            free &= distance > 2.0
+
+
+def find_planes(points: Floats, normals: Floats, depth: Floats, *, areas: Floats, config: Segment) -> Planes:
+    """The large planes of an image; ``points`` and ``normals`` are in world axes.
+
+    ``areas`` are the square metres behind each pixel: a plane counts when it is as large as furniture hardly is.
     """
-    margin = config.plane_margin + config.plane_noise * depth**2
-    found = np.full(depth.shape, -1, dtype=np.int32)
-    near = np.zeros(depth.shape, dtype=np.bool_)
-    needed = config.plane_share * depth.size
-    level = normals[..., 2] > LEVEL
-    number = _claim(found, near, points[..., 2], level, margin, needed, 0, areas, config.level_area)
+    planes = Planes(
+        on=np.zeros(depth.shape, dtype=np.bool_),
+        close=np.zeros(depth.shape, dtype=np.bool_),
+        margin=config.plane_margin + config.plane_noise * depth**2,
+        areas=areas,
+        min_pixels=config.plane_share * depth.size,
+    )
+    planes.claim(points[..., 2], normals[..., 2] > LEVEL, min_area=config.level_area)
     upright = np.abs(normals[..., 2]) < UPRIGHT
     heading = np.arctan2(normals[..., 1], normals[..., 0])
     sectors = np.floor((heading / (2.0 * np.pi)) % 1.0 * HEADINGS).astype(np.int32) % HEADINGS
     counts = np.bincount(sectors[upright], minlength=HEADINGS)
     # neighbours together, so that a wall on the border of two sectors counts whole
     wide = counts + np.roll(counts, 1) + np.roll(counts, -1)
-    for sector in np.argsort(-wide, kind="stable")[:6]:
-        if wide[sector] < needed:
+    for sector in np.argsort(-wide, kind="stable")[:MOST]:
+        if wide[sector] < planes.min_pixels:
             break
-        facing = upright & (np.abs((sectors - sector + HEADINGS // 2) % HEADINGS - HEADINGS // 2) <= 1) & (found < 0)
-        if facing.sum() < needed:
+        aside = np.abs((sectors - sector + HEADINGS // 2) % HEADINGS - HEADINGS // 2)
+        facing = upright & (aside <= 1) & ~planes.on
+        if facing.sum() < planes.min_pixels:
             continue
         mean = normals[facing].mean(axis=0)
         mean[2] = 0.0
-        distance = points @ (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
-        number = _claim(found, near, distance, facing, margin, needed, number, areas, config.wall_area)
-    return found, near
-
-
-def _claim(
-    found: NDArray[np.int32],
-    close_to_any: Bools,
-    height: Floats,
-    seeds: Bools,
-    margin: Floats,
-    needed: float,
-    number: int,
-    areas: Floats,
-    min_area: float,
-) -> int:
-    """Mark the pixels within the margin of every peak in the heights of the seeds; returns the next number."""
-    width = 0.02
-    free = seeds & (found < 0)
-    for _ in range(6):
-        heights = height[free]
-        if len(heights) < needed:
-            return number
-        low = float(heights.min())
-        counts = np.bincount(((heights - low) / width).astype(np.int64))
-        smooth = np.convolve(counts, np.ones(3, dtype=np.int64), mode="same")
-        peak = int(smooth.argmax())
-        if smooth[peak] < needed:
-            return number
-        near = heights[np.abs(heights - (low + (peak + 0.5) * width)) < 1.5 * width]
-        middle = np.float32(np.median(near))
-        close = np.abs(height - middle) < margin
-        if float(areas[close & seeds].sum()) >= min_area:
-            found[close & (found < 0)] = number
-            close_to_any |= np.abs(height - middle) < CLOSE * margin
-            number += 1
-        # what is just above or below belongs to the same surface, not to a second one
-        free &= np.abs(height - middle) > 2.0 * margin
-    return number
+        direction = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
+        planes.claim(points @ direction, facing, min_area=config.wall_area)
+    return planes

@@ -1,7 +1,7 @@
-"""Things without a name or a model: what stands out of floors, tables and walls, and flat things that differ from them.
+"""Things without a name or a model: what stands out of floors, tables and walls, and what differs from them.
 
-Planes are taken out first; the rest falls apart at steps in depth and at inward folds, where a thing rests on another.
-On the planes themselves, patches whose colour differs from their surroundings are things too: an outlet, a picture.
+Planes are taken out first; the rest falls apart at steps in depth and at inward folds, where a thing rests on
+another. Patches whose colour differs from their surroundings are things too: an outlet, a picture.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GeometricSegmenter:
         self.config = config or Segment()
 
     def segment(self, frame: Frame) -> list[Detection]:
-        """Detections with masks and without labels, largest first; masks have the working size."""
+        """Detections with masks and without labels, largest first; masks are of ``patch_columns`` width."""
         labels = self.label(frame)
         scale_x = frame.intrinsics.width / labels.shape[1]
         scale_y = frame.intrinsics.height / labels.shape[0]
@@ -53,21 +53,21 @@ class GeometricSegmenter:
         usable = np.isfinite(depth) & (depth < self.config.max_range)
         depth = np.where(usable, depth, np.float32(0.0))
         smooth = _smoothed(depth, usable)
-        points = rays * smooth[..., np.newaxis]
+        points: Floats = rays * smooth[..., np.newaxis]
         normals = _normals(points)
         steps, folds = _outlines(depth, points, normals, usable, self.config)
         rotation = frame.T_world_camera.rotation.astype(np.float32)
-        world = points @ rotation.T + frame.T_world_camera.translation.astype(np.float32)
+        world: Floats = points @ rotation.T + frame.T_world_camera.translation.astype(np.float32)
         areas = _areas(smooth, normals, rays)
-        planes, near = find_planes(world, normals @ rotation.T, smooth, areas=areas, config=self.config)
-        free = usable & (planes < 0)
+        planes = find_planes(world, normals @ rotation.T, smooth, areas=areas, config=self.config)
+        free = usable & ~planes.on
         labels, count = ndimage.label(free & ~steps & ~folds)
         labels = _without_small(labels, count, self.config.min_pixels)
         labels = _grown(labels, free, rgb, rounds=3)
-        lies_flat = _share(labels, near) > FLAT_SHARE
+        lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
-        return add_patches(labels, rgb, usable & ~steps, areas, self.config)
+        return add_patches(labels, frame, usable & ~steps, areas, self.config)
 
 
 def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats]:
@@ -178,4 +178,5 @@ def _areas(depth: Floats, normals: Floats, rays: Floats) -> Floats:
     pixel = float(abs(rays[0, 1, 0] - rays[0, 0, 0]) * abs(rays[1, 0, 1] - rays[0, 0, 1]))
     lengths = np.sqrt((rays * rays).sum(axis=-1))
     slant = np.abs((normals * rays).sum(axis=-1)) / lengths
-    return (depth * depth * np.float32(pixel) / np.maximum(slant, np.float32(0.2))).astype(np.float32)
+    areas: Floats = (depth * depth * np.float32(pixel) / np.maximum(slant, np.float32(0.2))).astype(np.float32)
+    return areas

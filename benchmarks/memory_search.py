@@ -16,7 +16,6 @@ import time
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from lastseen.config import Settings
@@ -155,6 +154,10 @@ def _beside(pose: Pose2D, home: Home, episode: Episode) -> bool:
     return any(distance((box[0, 0], box[0, 1]), (box[1, 0], box[1, 1])) <= REACH for box in boxes)
 
 
+def _said(outcome: Outcome) -> str:
+    return f"{outcome.steps} steps" if outcome.success else "false stop" if outcome.claimed else "not found"
+
+
 def bootstrap(differences: list[float], *, seed: int = 0, rounds: int = 2000) -> tuple[float, float]:
     """The 95 % interval of the mean difference over resampled episodes."""
     rng = random.Random(seed)
@@ -193,11 +196,15 @@ def main() -> None:
         )
         drawn = [each for each in make_episodes(home, DRAWN_PER_HOME, seed=seed) if each.goal in seen]
         wanted = drawn[: min(EPISODES_PER_HOME, count - len(pairs))]
-        for index, episode in enumerate(track(wanted, description=home.name, console=console)):
+        for index, episode in enumerate(wanted):
             options = {"seed": seed + 100 * index, "level": arguments.level, "settings": settings}
             without = search(episode, home, None, **options)
             remembering = search(episode, home, remembered, **options)
             pairs.append((episode, without, remembering))
+            console.print(
+                f"{len(pairs)}/{count} {episode.goal}, {episode.geodesic_distance:.1f} m: "
+                f"{_said(without)} without, {_said(remembering)} with memory"
+            )
 
     arms = {"without memory": [pair[1] for pair in pairs], "with memory": [pair[2] for pair in pairs]}
     table = Table("arm", "success", "false stops", "steps (mean)", "steps (median)", "metres (mean)")

@@ -17,11 +17,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import dataclasses
+import functools
 import gc
 import json
 import logging
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -213,12 +215,12 @@ def run(count: int, frames: int, *, with_rtsm: bool, seed: int = 5) -> dict[str,
     start = whole.now + 1.0
     for number, (frame, observations) in enumerate(hall.walk(frames, first=10**6, start=start)):
         prepared = Rtsm.prepare(frame, observations) if rtsm else None
-        turns = [
-            ("lean", lambda f=frame, o=observations: lean.observe(f, o)),
-            ("whole", lambda f=frame, o=observations: whole.observe(f, o)),
+        turns: list[tuple[str, Callable[[], object]]] = [
+            ("lean", functools.partial(lean.observe, frame, observations)),
+            ("whole", functools.partial(whole.observe, frame, observations)),
         ]
-        if rtsm is not None:
-            turns.append(("rtsm", lambda f=frame, p=prepared: rtsm.observe(f, *p)))
+        if rtsm is not None and prepared is not None:
+            turns.append(("rtsm", functools.partial(rtsm.observe, frame, *prepared)))
         # whoever goes first finds the caches cold: take turns at that too
         for shift in range(len(turns)):
             who, act = turns[(shift + number) % len(turns)]

@@ -112,6 +112,13 @@ def test_a_node_behind_a_wall_is_reported_as_barred() -> None:
     assert moved.failed == "node 5: the way there is barred"
 
 
+def test_what_memory_does_not_hold_is_left_to_the_explorer() -> None:
+    searching = robot("bathtub", remembered())
+    records = [searching.loop.step() for _ in range(20)]
+    sources = {record["decision"]["source"] for record in records if record["decision"] is not None}
+    assert sources == {"panorama"}
+
+
 def test_the_search_is_the_same_twice() -> None:
     def poses() -> list[Any]:
         searching = robot("nightstand", remembered())

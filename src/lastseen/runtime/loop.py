@@ -149,7 +149,11 @@ class SearchLoop:
                 step=self.steps,
                 belief=json.loads(json.dumps(belief)),
                 images=sight.images,
-                context={**sight.context, "nodes": self.store.nodes, "tried": sorted(self.attempts.tried)},
+                context={
+                    **sight.context,
+                    "nodes": tuple(self.store.get_node(each["node_id"]) for each in belief["candidate_nodes"]),
+                    "tried": sorted(self.attempts.tried),
+                },
             )
         )
         self.calls += call.asked

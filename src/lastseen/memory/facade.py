@@ -28,7 +28,8 @@ from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
 from lastseen.memory.longterm.clock import Clock, Moment
-from lastseen.memory.longterm.records import STATUSES, CropRecord, EventRecord, SessionRecord
+from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
+from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
@@ -161,8 +162,6 @@ class Memory:
 
         >>> memory.find("red mug", near=(1, 2, 0), radius=3.0)  # doctest: +SKIP
         """
-        if sum(asked is not None for asked in (text, image, embedding)) > 1:
-            raise InvalidValue("find", "several", "takes one of text, image, embedding", remedy="ask one at a time")
         k = self.settings.find.k if k is None else k
         if k < 1:
             raise InvalidValue("k", k, "must be 1 or more", remedy="5 is usual")
@@ -179,13 +178,7 @@ class Memory:
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
-        question = Question(self.encoder, self._wording, self.settings.find)
-        if text is not None:
-            question.text = text
-        elif image is not None:
-            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
-        elif embedding is not None:
-            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
+        question = self._question(text, image, embedding)
         note = ""
         if robots is not None:
             try:
@@ -251,19 +244,8 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
         self._pull()
-        status = self._store.table.columns.status[: len(self._store.table)]
-        counts = {name: int((status == number).sum()) for number, name in enumerate(STATUSES)}
-        indexes = (self._store.main, self._store.aside)
-        vectors = sum(4 * len(index) * index.dim for index in indexes if index is not None)
-        working = self._objects.store
         return {
-            "counts": {**counts, "sessions": len(self._clock.sessions)},
-            "disk": self._store.journal.sizes(),
-            "ram": {
-                "table": self._store.table.bytes(),
-                "vectors": vectors,
-                "working": sum(int(working.column(name).nbytes) for name in working.names),
-            },
+            **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
             "encoder": self.encoder.name,
             "look": self._store.look,
         }
@@ -402,6 +384,18 @@ class Memory:
             self._version = rows.version
             for key in gone:
                 self._coloring.forget(key)
+
+    def _question(
+        self, text: str | None, image: NDArray[np.uint8] | None, embedding: NDArray[np.float32] | None
+    ) -> Question:
+        if sum(asked is not None for asked in (text, image, embedding)) > 1:
+            raise InvalidValue("find", "several", "takes one of text, image, embedding", remedy="ask one at a time")
+        question = Question(self.encoder, self._wording, self.settings.find, text=text)
+        if image is not None:
+            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
+        elif embedding is not None:
+            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
+        return question
 
     def _past(self, time: float) -> ObjectTable:
         self.flush()

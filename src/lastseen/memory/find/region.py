@@ -96,7 +96,7 @@ def select(table: ObjectTable, region: Region) -> NDArray[np.int64]:
         x, y, z = region.near
         distance = (columns.x[rows] - x) ** 2 + (columns.y[rows] - y) ** 2 + (columns.z[rows] - z) ** 2
         rows = rows[distance <= region.radius**2]
-    allowed = np.isin(np.arange(len(STATUSES)), [STATUSES.index(state) for state in region.states])
+    allowed = np.array([state in region.states for state in STATUSES])
     status = columns.status[:count] if rows is None else columns.status[rows]
     keep = allowed[status]
     if region.label is not None:

@@ -92,7 +92,7 @@ class Search:
             return []
         if region.limits_more_than_state or self.past:
             ids = [self.table.ids[row] for row in select(self.table, region).tolist()]
-            found = main.search(query, k=k, among=ids) + aside.search(query, k=k, among=ids)
+            found = [match for index in (main, aside) if len(index) for match in index.search(query, k=k, among=ids)]
         else:
             found = main.search(query, k=k)
             if region.states != (CONFIRMED,):

@@ -81,7 +81,7 @@ class FaissIndex:
         row = checked_query(query, self._dim, k)
         with self._lock:
             if among is not None:
-                held = sorted({key for key in among if key in self._rows})
+                held = list(dict.fromkeys(key for key in among if key in self._rows))
                 return best_first(held, self.scores(row, [self._rows[key] for key in held]), k) if held else []
             return self._search_all(row, k)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,10 +27,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
     pytest.importorskip("milvus", reason="pip install milvus==2.3.5 for the server's binary")
-    running = MilvusServer(tmp_path_factory.mktemp("milvus"))
-    running.start()
-    yield running
-    running.kill()
+    # one server at a time, however many test processes there are: each takes a core and half a gigabyte
+    with (Path(tempfile.gettempdir()) / "lastseen-milvus-tests.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        running = MilvusServer(tmp_path_factory.mktemp("milvus"))
+        try:
+            running.start(limit=300.0)
+            yield running
+        finally:
+            running.kill()
 
 
 def address(server: MilvusServer, collection: str) -> str:

@@ -102,7 +102,7 @@ def judge_lens(states: list[ObjectState], console: Console) -> tuple[float, int]
     truth = lens_truth()
     gaps = np.array([[distance_to(state, xyz) for state in states] for _, xyz in truth])
     tolerance = np.array([float(str(thing["tolerance_m"])) for thing in things])
-    within = gaps <= tolerance[:, np.newaxis]
+    within: NDArray[np.bool_] = np.asarray(gaps <= tolerance[:, np.newaxis])
     found = within.any(axis=1)
     # one remembered object may not answer for two things
     rows, columns = linear_sum_assignment(np.where(within, gaps - 10.0, 0.0))
@@ -151,7 +151,8 @@ def draw_map(states: list[ObjectState], marks: list[tuple[str, NDArray[np.float6
     places = np.array([state.xyz_world[:2] for state in states] + [xyz[:2] for _, xyz in marks])
     low, high = places.min(axis=0) - 0.6, places.max(axis=0) + 0.6
     scale = 900.0 / float((high - low).max())
-    image = Image.new("RGB", tuple(int(side) for side in (high - low) * scale), "white")
+    width, height = (int(side) for side in (high - low) * scale)
+    image = Image.new("RGB", (width, height), "white")
     pen = ImageDraw.Draw(image)
 
     def at(x: float, y: float) -> tuple[float, float]:

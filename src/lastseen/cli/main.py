@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, doctor, log, memory, search, sim
 from lastseen.cli import config, doctor, log, memory, run, search, sim
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError

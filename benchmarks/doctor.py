@@ -34,9 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one recording only")
     parser.add_argument("--again", action="store_true", help="examine once more with the corrections applied")
+    parser.add_argument("--only", help="this recording only")
     parser.add_argument("--fault", help="this fault only")
     arguments = parser.parse_args()
     names = list(CLEAN)[1:2] if arguments.quick else list(CLEAN)
+    names = [arguments.only] if arguments.only else names
     alarms: list[str] = []
     for name in names:
         report = examine(open_source(DATA / name, CLEAN[name]))

@@ -102,7 +102,7 @@ def judge_lens(states: list[ObjectState], console: Console) -> tuple[float, int]
     truth = lens_truth()
     gaps = np.array([[distance_to(state, xyz) for state in states] for _, xyz in truth])
     tolerance = np.array([float(str(thing["tolerance_m"])) for thing in things])
-    within = gaps <= tolerance[:, np.newaxis]
+    within: NDArray[np.bool_] = np.asarray(gaps <= tolerance[:, np.newaxis])
     found: NDArray[np.bool_] = np.asarray(within.any(axis=1))
     # one remembered object may not answer for two things
     rows, columns = linear_sum_assignment(np.where(within, gaps - 10.0, 0.0))

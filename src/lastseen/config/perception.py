@@ -93,6 +93,9 @@ class Segment(Section):
     patch_edge: float = setting(
         18.0, unit="of 255 over two pixels", low=0.0, why="the slope of a sharp outline; shadows fade more slowly"
     )
+    patch_busy: float = setting(
+        1.5, low=0.0, why="contrast as a multiple of the spread of brightness around: wrinkles are no things"
+    )
     patch_min_area: float = setting(0.0015, unit="m2", low=0.0, why="a third of a hand: smaller is texture")
     patch_max_area: float = setting(0.12, unit="m2", low=0.0, why="larger parts of a surface are its own pattern")
     min_pixels: int = setting(30, unit="px at that width", low=1, why="smaller blobs are noise")

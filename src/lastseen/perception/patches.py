@@ -82,13 +82,20 @@ def _plausible(
     keep &= (parent == 0) | (sizes < OWN_SHARE * parents[parent])
     half = rgb[::2, ::2].astype(np.float32)
     around = np.stack([ndimage.uniform_filter(half[..., channel], AROUND // 2) for channel in range(3)], axis=-1)
+    bright = half.mean(axis=-1)
+    mean = ndimage.uniform_filter(bright, AROUND // 2)
+    busy = np.sqrt(np.maximum(ndimage.uniform_filter(bright * bright, AROUND // 2) - mean * mean, 0.0))
     windows = ndimage.find_objects(regions)
     for number in np.flatnonzero(keep):
         rows, columns = windows[number - 1]
         mask = regions[rows, columns] == number
         v, u = np.nonzero(mask)
-        difference = rgb[rows, columns][mask] - around[(v + rows.start) // 2, (u + columns.start) // 2]
-        keep[number] = mask.mean() >= FILLED and float(np.abs(difference.mean(axis=0)).max()) > config.patch_contrast
+        v, u = (v + rows.start) // 2, (u + columns.start) // 2
+        difference = rgb[rows, columns][mask] - around[v, u]
+        # among wrinkles or leaves a patch must differ more than they do from each other
+        needed = max(config.patch_contrast, config.patch_busy * float(busy[v, u].mean()))
+        contrast = float(np.abs(difference.mean(axis=0)).max())
+        keep[number] = mask.mean() >= FILLED and contrast > needed
     return keep
 
 

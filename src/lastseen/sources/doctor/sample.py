@@ -34,8 +34,8 @@ class Sample:
             if not turns or float(np.median(turns)) > config.max_pair_turn:
                 break
             found += pairs
-        # four dozen pairs tell as much as four hundred
-        step = max(1, len(found) // 60)
+        # three dozen pairs tell as much as four hundred
+        step = max(1, len(found) // 36)
         return found[::step]
 
     def with_pose_delay(self, delay: float, *, max_gap: float) -> Sample:

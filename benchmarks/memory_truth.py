@@ -16,6 +16,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class Ledger:
         count = 0
         for trail in self.trails.values():
             ids = [self._final(object_id) for object_id in trail]
-            count += sum(one != other for one, other in zip(ids, ids[1:], strict=False))
+            count += sum(one != other for one, other in pairwise(ids))
         return count
 
     def _final(self, object_id: str) -> str:

@@ -27,8 +27,14 @@ class Lift(Section):
         high=1.0,
         why="share of a box's width and height searched for the thing's depth when there is no mask",
     )
+    edge_step: float = setting(
+        0.04, unit="m per m", low=0.001, why="depth that jumps by this share of itself to a neighbour is an edge"
+    )
+    calm_share: float = setting(
+        0.25, low=0.0, high=1.0, why="a thing with fewer pixels away from edges than this is thin: edges count too"
+    )
     trim: float = setting(
-        0.01, low=0.0, high=0.2, why="share of points cut off at each end of each axis before the box is measured"
+        0.02, low=0.0, high=0.2, why="share of points cut off at each end of each axis before the box is measured"
     )
     sigma_base: float = setting(0.01, unit="m", low=0.001, why="position noise of a close thing")
     sigma_per_m2: float = setting(

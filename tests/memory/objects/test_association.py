@@ -43,11 +43,11 @@ def test_beyond_the_radius_it_is_another_object() -> None:
 
 
 def test_an_equal_mug_seen_alone_beside_a_remembered_one_is_new() -> None:
-    assert observed_twice(seen([2, 0, 1], embedding=unit(1)), seen([2.2, 0, 1], embedding=unit(1))) == 2
+    assert observed_twice(seen([2, 0, 1], embedding=unit(1)), seen([2.25, 0, 1], embedding=unit(1))) == 2
 
 
 def test_an_opposite_look_in_nearly_the_same_place_is_another_object() -> None:
-    assert observed_twice(seen([2, 0, 1], embedding=unit(1)), seen([2.06, 0, 1], embedding=-unit(1))) == 2
+    assert observed_twice(seen([2, 0, 1], embedding=unit(1)), seen([2.12, 0, 1], embedding=-unit(1))) == 2
 
 
 def test_labels_never_decide() -> None:

@@ -45,7 +45,8 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     index, rows = index[near], rows[near]
     order = np.lexsort((store.seq[rows], index))
     index, rows, offset = index[order], rows[order], np.abs(offset[near[order]])
-    spatial = spatial_score(offset, batch.extent[index], store.extent[rows], batch.sigma[index], rules)
+    cut = batch.cut[index] if batch.cut.any() else None
+    spatial = spatial_score(offset, batch.extent[index], store.extent[rows], batch.sigma[index], rules, cut=cut)
     gated = (spatial > 0.0).nonzero()[0]
     index, rows, spatial = index[gated], rows[gated], spatial[gated]
     cosine = _cosines(store, batch, index, rows)
@@ -77,18 +78,30 @@ def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     return matched
 
 
-def spatial_score(offset: Floats, seen: Floats, known: Floats, sigma: Floats, rules: Association) -> Floats:
+def spatial_score(
+    offset: Floats,
+    seen: Floats,
+    known: Floats,
+    sigma: Floats,
+    rules: Association,
+    *,
+    cut: NDArray[np.bool_] | None = None,
+) -> Floats:
     """How well places and sizes agree, 0 to 1; 0 is outside the gate. Offsets are absolute, sizes full extents.
 
     A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
-    offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
+    offset is explained. ``cut`` tells which observations the image cut off. With ``radius_growth`` and
+    ``size_weight`` 0 this is 1 - distance / radius.
     """
     growth = rules.radius_growth
     radius = rules.radius + growth * np.minimum(sigma, rules.max_sigma)
     explained = np.minimum(np.abs(known - seen), 2.0 * WIDE) * (0.5 * min(growth, 1.0))
     apart = np.maximum(offset - explained, 0.0)
     closeness = 1.0 - np.sqrt(np.einsum("ij,ij->i", apart, apart)) / radius
-    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - size_agreement(seen, known, rules)))
+    agreement = size_agreement(seen, known, rules)
+    if cut is not None:
+        agreement = np.where(cut, np.maximum(agreement, rules.cut_agreement), agreement)
+    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - agreement))
     return score
 
 

@@ -32,6 +32,7 @@ class Batch:
     looks: NDArray[np.float32] | None
     has_look: NDArray[np.bool_]
     all_look: bool
+    cut: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -53,7 +54,29 @@ class Batch:
             self.looks[keep] if self.looks is not None and has_look.any() else None,
             has_look,
             bool(has_look.all()),
+            self.cut[keep],
         )
+
+
+CUT_MARGIN = 2.0
+"""Pixels from the border of the image within which a thing counts as cut off."""
+
+
+def wholly_in_view(frame: Frame, xyz: Floats, extent: Floats, *, margin: float = 0.0) -> NDArray[np.bool_]:
+    """Whether each box falls on the image with all of its corners, judged by the box around it in camera axes."""
+    pose, camera = frame.T_world_camera, frame.intrinsics
+    middle = (xyz - pose.translation) @ pose.rotation
+    half = extent @ (0.5 * np.abs(pose.rotation))
+    nearest = middle[:, 2] - half[:, 2]
+    low, high = middle - half, middle + half
+    whole: NDArray[np.bool_] = (
+        (nearest > 1e-6)
+        & (camera.fx * low[:, 0] >= (margin - camera.cx) * nearest)
+        & (camera.fx * high[:, 0] <= (camera.width - 1 - margin - camera.cx) * nearest)
+        & (camera.fy * low[:, 1] >= (margin - camera.cy) * nearest)
+        & (camera.fy * high[:, 1] <= (camera.height - 1 - margin - camera.cy) * nearest)
+    )
+    return whole
 
 
 def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
@@ -64,12 +87,13 @@ def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable
     has_look = np.array([look is not None for look in looks], dtype=np.bool_)
     all_look = bool(has_look.all())
     label_ids, label_scores = _labels(ordered, labels)
+    extent = _stacked([seen.extent for seen in ordered])
     return Batch(
         frame.id,
         frame.stamp,
         ordered,
         xyz,
-        _stacked([seen.extent for seen in ordered]),
+        extent,
         _stacked([seen.view_direction for seen in ordered]),
         np.array([seen.sigma for seen in ordered]),
         np.concatenate([(xyz - pose.translation) @ pose.rotation, xyz], axis=1),
@@ -78,6 +102,7 @@ def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable
         _looks(looks) if has_look.any() else None,
         has_look,
         all_look,
+        ~wholly_in_view(frame, xyz, extent, margin=CUT_MARGIN),
     )
 
 

@@ -80,6 +80,7 @@ class ObjectStore(Columns):
     born_free: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     rivals: NDArray[np.int64]
+    rival_hits: NDArray[np.int32]
     ring_frame: NDArray[np.int64]
     ring_place: NDArray[np.float32]
     changed_at: NDArray[np.int64]
@@ -142,6 +143,7 @@ class ObjectStore(Columns):
             ("born_free", np.bool_, ()),
             ("pinned", np.bool_, ()),
             ("rivals", np.int64, (RIVALS,)),
+            ("rival_hits", np.int32, (RIVALS,)),
             ("ring_frame", np.int64, (RING,)),
             ("ring_place", np.float32, (RING, 6)),
             ("changed_at", np.int64, ()),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lastseen.config.objects import Lifecycle, Views
 from lastseen.frame import Frame
 from lastseen.memory.objects import gallery
-from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.batch import Batch, wholly_in_view
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
 from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectStore, State
@@ -83,7 +83,7 @@ def _place(body: Floats, batch: Batch, frame: Frame, index: Rows, rules: Lifecyc
     because views are partial, and not at all when the remembered box was not wholly in the image.
     """
     xyz, extent, known = body[:, _XYZ], body[:, _EXTENT], body[:, _PRECISION]
-    whole = _wholly_in_view(frame, xyz, extent)[:, np.newaxis]
+    whole = wholly_in_view(frame, xyz, extent)[:, np.newaxis]
     offset = batch.xyz[index] - xyz
     growth = 0.5 * (batch.extent[index] - extent)
     low, high = offset - growth, offset + growth
@@ -103,23 +103,6 @@ def _place(body: Floats, batch: Batch, frame: Frame, index: Rows, rules: Lifecyc
     body[:, _ORIGIN] += moved
     body[:, _PRECISION] = np.minimum(known + precision, rules.precision_cap)
     body[:, _SPREAD] += rules.spread_ewma * (np.einsum("ij,ij->i", shift, shift) - body[:, _SPREAD])
-
-
-def _wholly_in_view(frame: Frame, xyz: Floats, extent: Floats) -> NDArray[np.bool_]:
-    """Whether each box falls on the image with all of its corners, judged by the box around it in camera axes."""
-    pose, camera = frame.T_world_camera, frame.intrinsics
-    middle = (xyz - pose.translation) @ pose.rotation
-    half = extent @ (0.5 * np.abs(pose.rotation))
-    nearest = middle[:, 2] - half[:, 2]
-    low, high = middle - half, middle + half
-    whole: NDArray[np.bool_] = (
-        (nearest > 1e-6)
-        & (camera.fx * low[:, 0] >= -camera.cx * nearest)
-        & (camera.fx * high[:, 0] <= (camera.width - 1 - camera.cx) * nearest)
-        & (camera.fy * low[:, 1] >= -camera.cy * nearest)
-        & (camera.fy * high[:, 1] <= (camera.height - 1 - camera.cy) * nearest)
-    )
-    return whole
 
 
 def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
 """Time per frame of the object memory beside rtsm 0.3.1, on one stream, in one run, frame by frame in turn.
 
-A camera walks through a hall with five things per square metre of floor (as in furnished apartments) and 1k, 10k or
-100k of them remembered; every frame has 20 observations with 512-d looks. Three memories take each frame in turn:
+A camera walks through a hall in which things stand in groups of five, 2.5 per square metre of floor: a thing has
+four others within half a metre, as in furnished apartments. 1k, 10k or 100k of them are remembered; every frame has
+20 observations with 512-d looks. Three memories take each frame in turn:
 lastseen without absence (association and update, what rtsm does), lastseen whole, and rtsm through its own
 Associator, WorkingMemory and ProximityIndex with its shipped configuration. rtsm asks for many packages of which
 these three need PyYAML alone: pip install --no-deps rtsm==0.3.1 && pip install pyyaml
@@ -16,11 +17,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import dataclasses
+import functools
 import gc
 import json
 import logging
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +39,8 @@ from lastseen.observation import Observation
 
 DIM = 512
 SEEN = 20
-PER_M2 = 5.0
+PER_M2 = 2.5
+GROUP = 5
 SIZE = 0.12
 CAMERA = Intrinsics.from_fov(160, 120, horizontal_deg=79.0)
 REACH = 3.9
@@ -48,8 +52,9 @@ class Hall:
     def __init__(self, count: int, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.side = math.sqrt(count / PER_M2)
-        low, high = [0.0, 0.0, 0.3], [self.side, self.side, 1.7]
-        self.xyz = self.rng.uniform(low, high, (count, 3))
+        low, high = [0.0, 0.0, 0.4], [self.side, self.side, 1.6]
+        groups = self.rng.uniform(low, high, (count // GROUP, 3))
+        self.xyz = np.repeat(groups, GROUP, axis=0) + self.rng.normal(0.0, [0.25, 0.25, 0.1], (count, 3))
         self.looks = self.rng.standard_normal((count, DIM), dtype=np.float32)
         self.looks /= np.linalg.norm(self.looks, axis=1, keepdims=True)
         self.labels = [f"class {number}" for number in self.rng.integers(0, 80, count).tolist()]
@@ -57,6 +62,7 @@ class Hall:
         self.ball *= 0.5 * SIZE / np.linalg.norm(self.ball, axis=1, keepdims=True)
 
     def observation(self, thing: int, eye: np.ndarray, stamp: float) -> Observation:
+        """One thing as seen from a place, with noise."""
         noise = self.rng.standard_normal(DIM, dtype=np.float32) * np.float32(0.25 / math.sqrt(DIM))
         toward = eye - self.xyz[thing]
         facing = self.ball @ toward > 0
@@ -97,15 +103,15 @@ class Hall:
             frame = self.frame(first + step, stamp, eye, heading, None)
             local = (self.xyz - eye) @ frame.T_world_camera.rotation
             pixels = CAMERA.project(local)
-            visible = np.flatnonzero(
-                CAMERA.contains(pixels) & (local[:, 2] > 0.3) & (np.linalg.norm(local, axis=1) < REACH)
-            )
+            drawn = np.flatnonzero((local[:, 2] > 0.3) & (local[:, 2] < 5.5) & (np.abs(pixels) < 400).all(axis=1))
+            visible = drawn[CAMERA.contains(pixels[drawn]) & (np.linalg.norm(local[drawn], axis=1) < REACH)]
             depth = np.full((CAMERA.height, CAMERA.width), 6.0, dtype=np.float32)
-            for thing in visible[np.argsort(-local[visible, 2])].tolist():
+            for thing in drawn[np.argsort(-local[drawn, 2])].tolist():
                 u, v = pixels[thing]
                 half = max(1, round(0.5 * SIZE * CAMERA.fx / local[thing, 2]))
                 top, left = max(0, round(v) - half), max(0, round(u) - half)
-                depth[top : round(v) + half + 1, left : round(u) + half + 1] = local[thing, 2] - 0.25 * SIZE
+                bottom, right = max(0, round(v) + half + 1), max(0, round(u) + half + 1)
+                depth[top:bottom, left:right] = local[thing, 2] - 0.25 * SIZE
             if len(visible) < SEEN:
                 continue
             chosen = self.rng.choice(visible, SEEN, replace=False).tolist()
@@ -116,6 +122,7 @@ class Hall:
 
     @staticmethod
     def frame(number: int, stamp: float, eye: np.ndarray, heading: float, depth: np.ndarray | None) -> Frame:
+        """A level camera at a place with a heading."""
         cos, sin = math.cos(heading), math.sin(heading)
         matrix = np.eye(4)
         matrix[:3, :3] = np.column_stack([[sin, -cos, 0.0], [0.0, 0.0, -1.0], [cos, sin, 0.0]])
@@ -138,9 +145,7 @@ class Rtsm:
         config = load_config()
         cells = config["sweep_cache"]
         grid = GridSpec(cell_m=float(cells["grid_size_m"]), use_3d=not cells["two_d"], up_axis="z")
-        self.index = ProximityIndex(
-            grid, per_cell_cap=cells["per_cell_cap"], neighbors_max=cells["neighbors_max"]
-        )
+        self.index = ProximityIndex(grid, per_cell_cap=cells["per_cell_cap"], neighbors_max=cells["neighbors_max"])
         self.memory = WorkingMemory(config, index=self.index)
         self.associator = Associator(config)
 
@@ -158,8 +163,9 @@ class Rtsm:
     def prepare(frame: Frame, observations: list[Observation]) -> tuple[list[Any], Any]:
         """Its own input types, made outside the clock."""
         pose = frame.T_world_camera.inverse()
-        local = pose.transform([seen.position for seen in observations]).astype(np.float32)
-        pixels = CAMERA.project(local)
+        local = pose.transform(np.array([seen.position for seen in observations]).reshape(-1, 3)).astype(np.float32)
+        camera = frame.intrinsics
+        pixels = camera.project(local)
         candidates = [
             SimpleNamespace(
                 stats=SimpleNamespace(
@@ -170,7 +176,7 @@ class Rtsm:
             )
             for seen, at, px in zip(observations, local, pixels, strict=True)
         ]
-        intrinsics = {"fx": CAMERA.fx, "fy": CAMERA.fy, "cx": CAMERA.cx, "cy": CAMERA.cy}
+        intrinsics = {"fx": camera.fx, "fy": camera.fy, "cx": camera.cx, "cy": camera.cy}
         return candidates, SimpleNamespace(pose_cam_T_world=pose.matrix.astype(np.float32), intrinsics=intrinsics)
 
     def observe(self, frame: Frame, candidates: list[Any], snapshot: Any) -> None:
@@ -209,12 +215,12 @@ def run(count: int, frames: int, *, with_rtsm: bool, seed: int = 5) -> dict[str,
     start = whole.now + 1.0
     for number, (frame, observations) in enumerate(hall.walk(frames, first=10**6, start=start)):
         prepared = Rtsm.prepare(frame, observations) if rtsm else None
-        turns = [
-            ("lean", lambda f=frame, o=observations: lean.observe(f, o)),
-            ("whole", lambda f=frame, o=observations: whole.observe(f, o)),
+        turns: list[tuple[str, Callable[[], object]]] = [
+            ("lean", functools.partial(lean.observe, frame, observations)),
+            ("whole", functools.partial(whole.observe, frame, observations)),
         ]
-        if rtsm is not None:
-            turns.append(("rtsm", lambda f=frame, p=prepared: rtsm.observe(f, *p)))
+        if rtsm is not None and prepared is not None:
+            turns.append(("rtsm", functools.partial(rtsm.observe, frame, *prepared)))
         # whoever goes first finds the caches cold: take turns at that too
         for shift in range(len(turns)):
             who, act = turns[(shift + number) % len(turns)]

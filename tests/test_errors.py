@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from lastseen import errors
-from lastseen.errors import InvalidValue, LastseenError, MissingExtra, SettingsError, shorten
+from lastseen.errors import (
+    InvalidValue,
+    JournalDamaged,
+    JournalLocked,
+    LastseenError,
+    MissingExtra,
+    SettingsError,
+    StorageFull,
+    shorten,
+)
 
 
 def tree(kind: type[LastseenError], depth: int = 0) -> list[tuple[int, str]]:
@@ -32,6 +41,9 @@ def test_a_message_is_one_line_with_field_value_and_remedy() -> None:
     [
         SettingsError("a.b", 1, "is not a setting", remedy="did you mean a.c?"),
         MissingExtra("reading bags", extra="ros"),
+        JournalDamaged("home.lastseen", "malformed"),
+        JournalLocked("home.lastseen", "12"),
+        StorageFull("home.lastseen"),
     ],
 )
 def test_errors_cross_process_borders(error: LastseenError) -> None:

@@ -32,6 +32,10 @@ ORDER = [
     "lastseen.memory.longterm",
     "lastseen.memory.answer",
     "lastseen.memory.find",
+    "lastseen.memory.coloring",
+    "lastseen.memory.export",
+    "lastseen.memory.fleet",
+    "lastseen.memory.history",
     "lastseen.memory.facade",
     "lastseen.memory",
     "lastseen.perception",
@@ -117,9 +121,7 @@ def test_importing_it_loads_no_numpy(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "heavy", ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh"]
-)
+@pytest.mark.parametrize("heavy", ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh"])
 def test_the_core_never_imports_heavy_parts(heavy: str) -> None:
     code = f"import sys, lastseen; lastseen.Memory.open(); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

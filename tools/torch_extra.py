@@ -163,9 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command += ["--constraint", options.constraint]
     answer = ask_pip(command, limit_mb=options.limit_mb, timeout=options.timeout)
     verdict = (
-        Verdict(False, answer)
-        if isinstance(answer, str)
-        else judge(answer, size=size_of, limit_mb=options.limit_mb)
+        Verdict(False, answer) if isinstance(answer, str) else judge(answer, size=size_of, limit_mb=options.limit_mb)
     )
     if not verdict.install:
         print(f"torch is left out: {verdict.reason}", file=sys.stderr)

@@ -4,7 +4,17 @@
     ├── InvalidValue            a value from outside is wrong: field, value, problem, remedy
     │   ├── SettingsError       a settings file or environment variable
     │   ├── StampError          a time stamp that goes backwards within one session
-    │   └── PlanError           a model's answer that is not what it was asked for
+    │   ├── PlanError           a model's answer that is not what it was asked for
+    │   ├── SourceError         a recording or stream that cannot be read as it is
+    │   └── IndexMismatch       vectors of two encoders would be mixed
+    ├── JournalError            a memory file cannot be used
+    │   ├── JournalMissing      there is no such file
+    │   ├── JournalForeign      another program's file, or one from a newer version
+    │   ├── JournalDamaged      the file is not whole
+    │   ├── JournalLocked       another process is writing it
+    │   ├── JournalReadOnly     it was opened for reading
+    │   └── StorageFull         the disk is full; nothing acknowledged is lost
+    ├── IndexUnreachable        a shared index does not answer; upserts wait for it
     ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
     ├── BackendError            a vision-language model gave no answer
@@ -61,6 +71,78 @@ class PlanError(InvalidValue):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
+
+
+class SourceError(InvalidValue):
+    """A recording or a camera stream cannot be read as it is; one bad frame is skipped, a bad recording refused."""
+
+
+class IndexMismatch(InvalidValue):
+    """A memory was made with one encoder and is used with another."""
+
+
+class JournalError(LastseenError):
+    """A memory file cannot be used."""
+
+    def __init__(self, path: object, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_journal, (type(self), self.path, self.problem)
+
+
+class JournalMissing(JournalError):
+    """There is no memory file where one was to be read."""
+
+
+class JournalForeign(JournalError):
+    """The file belongs to another program or to a newer version; it is left as it is."""
+
+    def __init__(self, path: object, problem: str) -> None:
+        super().__init__(path, problem if "nothing was changed" in problem else f"{problem}; nothing was changed")
+
+
+class JournalDamaged(JournalError):
+    """The file is not whole; it is left as it is."""
+
+    def __init__(self, path: object, problem: str) -> None:
+        remedy = "; nothing was changed, restore it from a copy"
+        super().__init__(path, problem if problem.endswith(remedy) else f"the file is damaged ({problem}){remedy}")
+
+
+class JournalLocked(JournalError):
+    """Another process is writing the file."""
+
+    def __init__(self, path: object, holder: str) -> None:
+        remedy = "; close it first, or open this one for reading"
+        super().__init__(path, holder if remedy in holder else f"process {holder} is writing this memory{remedy}")
+
+
+class JournalReadOnly(JournalError):
+    """The memory was opened for reading and cannot be written."""
+
+
+class StorageFull(JournalError):
+    """The disk is full: reads go on, what was acknowledged is safe, and the next flush tries again."""
+
+    def __init__(self, path: object, problem: str = "") -> None:
+        super().__init__(
+            path, problem or "the disk is full; everything acknowledged is safe, free some space and flush again"
+        )
+
+
+class IndexUnreachable(LastseenError):
+    """A shared index does not answer; what is to be told to it waits in the journal."""
+
+    def __init__(self, address: str, problem: str) -> None:
+        super().__init__(f"the index at {address} does not answer ({problem})")
+        self.address = address
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.address, self.problem)
 
 
 class HomeRefused(LastseenError):
@@ -126,3 +208,7 @@ def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool) -
 
 def _rebuild_plan_error(field: str, value: object, problem: str, remedy: str, reason: str) -> PlanError:
     return PlanError(field, value, problem, remedy=remedy, reason=reason)
+
+
+def _rebuild_journal(kind: type[JournalError], path: object, problem: str) -> JournalError:
+    return kind(path, problem)

@@ -92,9 +92,7 @@ def metric_depth(raw: NDArray[np.generic], *, scale: float) -> NDArray[np.float3
     return depth
 
 
-def _check_image(
-    name: str, image: object, dtype: np.dtype[np.generic], camera: Intrinsics, *, channels: int
-) -> None:
+def _check_image(name: str, image: object, dtype: np.dtype[np.generic], camera: Intrinsics, *, channels: int) -> None:
     shape = (camera.height, camera.width, *([channels] if channels else []))
     if not isinstance(image, np.ndarray) or image.dtype != dtype:
         found = image.dtype if isinstance(image, np.ndarray) else type(image).__name__

@@ -51,9 +51,7 @@ def test_what_is_wrong_is_one_line(words: list[str], problem: str, capsys: pytes
     assert capsys.readouterr().err.startswith(problem)
 
 
-def test_the_self_check_passes_and_fails(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_self_check_passes_and_fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("self-check") == 0
     monkeypatch.setattr(retrieval, "cosine_to_score", lambda cosine: cosine)
     assert run("self-check") == 1

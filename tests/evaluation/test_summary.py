@@ -66,9 +66,7 @@ def test_the_file_is_the_same_for_the_same_records(tmp_path: Path) -> None:
     summary = summarize([record("context", 0), record("no_context", 0)], {"seed": 0})
     first = write_summary(tmp_path, summary).read_bytes()
     assert (
-        write_summary(
-            tmp_path, summarize([record("no_context", 0), record("context", 0)], {"seed": 0})
-        ).read_bytes()
+        write_summary(tmp_path, summarize([record("no_context", 0), record("context", 0)], {"seed": 0})).read_bytes()
         == first
     )
     assert json.loads(first)["config"] == {"seed": 0}

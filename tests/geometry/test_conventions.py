@@ -19,6 +19,7 @@ from tests.geometry.strategies import poses
 FORWARD = {CameraAxes.OPENCV: [0, 0, 1], CameraAxes.OPENGL: [0, 0, -1], CameraAxes.ROS_BODY: [1, 0, 0]}
 RIGHT = {CameraAxes.OPENCV: [1, 0, 0], CameraAxes.OPENGL: [1, 0, 0], CameraAxes.ROS_BODY: [0, -1, 0]}
 UP = {WorldUp.Z: [0, 0, 1], WorldUp.Y: [0, 1, 0], WorldUp.MINUS_Y: [0, -1, 0]}
+UP |= {WorldUp.MINUS_Z: [0, 0, -1], WorldUp.X: [1, 0, 0], WorldUp.MINUS_X: [-1, 0, 0]}
 
 
 @pytest.mark.parametrize("axes", list(CameraAxes))

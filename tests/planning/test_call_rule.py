@@ -43,3 +43,7 @@ def test_calls_are_bounded(steps: list[tuple[bool, bool, bool]], most: int) -> N
     rule = CallRule(Planner(max_calls=most, recall_on_pattern=True))
     made = [rule.due(stopped=a, goal_flag=b, pattern=c) for a, b, c in steps]
     assert len([reason for reason in made if reason]) == rule.calls <= most
+
+
+def test_section_15_calls_are_start_and_stop_without_the_goal_by_default() -> None:
+    assert not Planner().recall_on_pattern

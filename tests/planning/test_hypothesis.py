@@ -40,7 +40,7 @@ def situation(
 ) -> Situation:
     belief = new_belief(goal)
     belief["candidate_nodes"] = [{"node_id": node_id, "score": 0.5} for node_id in candidates]
-    nodes = (store or seed_demo_store()).nodes
+    nodes = (store or seed_demo_store()).all_nodes()
     return Situation(step=3, belief=belief, context={"nodes": nodes, "tried": list(tried)})
 
 

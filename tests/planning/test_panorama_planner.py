@@ -54,7 +54,7 @@ def test_section_5_1_target_panorama_and_context_are_shown() -> None:
     assert len(backend.images[0]) == 1
 
 
-def test_section_5_1_every_call_leaves_one_record() -> None:
+def test_section_10_2_every_call_leaves_one_record() -> None:
     made, backend = planner(*[said()] * 7)
     for _ in range(7):
         made.decide(situation())
@@ -66,9 +66,7 @@ def test_section_11_3_the_fallback_leaves_a_record_too() -> None:
     made, _ = planner("nonsense", "nonsense")
     decision, call = made.decide(situation())
     assert (decision.heading, decision.source, call.fallback, call.retries) == (0.0, "fallback", True, 1)
-    assert made.queue.to_list() == [
-        {"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}
-    ]
+    assert made.queue.to_list() == [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
 
 
 def test_section_10_5_the_hint_is_shown_and_stored() -> None:
@@ -93,7 +91,7 @@ def test_candidates_are_shown_with_their_direction() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": [node]}))
+    made.decide(Situation(step=0, belief=belief, context={"nodes": {7: node}}))
     assert 'candidate node 7: score 0.80, 2.0 m at -90 deg, "kitchen"' in backend.prompts[0]
 
 

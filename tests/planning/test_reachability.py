@@ -49,9 +49,7 @@ def test_the_longer_way_round_is_measured_against_the_limit() -> None:
     assert not around.reachable
 
 
-@pytest.mark.parametrize(
-    ("start", "goal", "reason"), [(None, 1, "not known"), (2, 77, "no way"), (77, 2, "no way")]
-)
+@pytest.mark.parametrize(("start", "goal", "reason"), [(None, 1, "not known"), (2, 77, "no way"), (77, 2, "no way")])
 def test_without_start_or_goal_there_is_no_way(start: int | None, goal: int, reason: str) -> None:
     assert reason in str(check_way(GRAPH, start=start, goal=goal).reason)
 

@@ -87,6 +87,13 @@ def test_section_13_places_anchors_and_patterns_are_events() -> None:
     assert names == ["place_created", "anchor_created", "stuck", "anchor_created"]
 
 
+def test_a_scene_that_could_not_be_told_is_an_event() -> None:
+    log, memory = RunLog(), SpatialMemory()
+    memory.scene_analyzed(None)
+    log.step(memory, None, scene_analyzed=True, scene=None)
+    assert [record.get("event") for record in log.records] == [None, "scene_unknown"]
+
+
 @given(steps)
 def test_every_line_fits_the_schema(walk: list[Step]) -> None:
     for record in logged(walk)[1].records:
@@ -132,9 +139,7 @@ def test_a_torn_last_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
         ('{"type": "dance"}\n', r"breaks the schema of run logs"),
     ],
 )
-def test_what_is_no_log_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, problem: str
-) -> None:
+def test_what_is_no_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.jsonl").write_text(lines)
     with pytest.raises(InvalidValue, match=problem):

@@ -17,7 +17,8 @@ def run_of(*actions: Action) -> Run:
     log.header(goal="red mug", seed=3, settings=Settings(), backend="offline")
     events = memory.scene_analyzed("kitchen")
     output: dict[str, Any] = FALLBACK_PLAN.to_dict()
-    log.step(memory, None, scene_analyzed=True, planner_called=True, planner_output=output)
+    scene = {"scene_type": "kitchen", "objects": [], "description": ""}
+    log.step(memory, None, scene_analyzed=True, scene=scene, planner_called=True, planner_output=output)
     log.events(events)
     for action in actions:
         events = memory.step(action)

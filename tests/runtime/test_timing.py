@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from lastseen.config.seeking import Planner
+from lastseen.errors import BackendError
 from lastseen.planning.asking import Attempt
-from lastseen.runtime.timing import TimingLog
+from lastseen.runtime.timing import MeteredBackend, TimingLog
+from lastseen.vlm.mock import ScriptedBackend
 from lastseen.vlm.usage import Usage
 
 
@@ -32,3 +34,16 @@ def test_calls_latency_tokens_and_cost_add_up(tmp_path: Path) -> None:
         "output_tokens": 100,
         "cost_usd": 0.0022,
     }
+
+
+def test_a_metered_model_answers_as_before_and_every_call_is_counted() -> None:
+    ticks = iter([0.0, 2.0, 10.0, 13.0])
+    timing = TimingLog()
+    down = BackendError("server", "is down", remedy="wait")
+    metered = MeteredBackend(
+        ScriptedBackend(["hello", down]), timing, kind="scene", step_id=lambda: 20, clock=lambda: next(ticks)
+    )
+    assert (metered.name, metered.complete("a"), metered.last_usage) == ("scripted", "hello", None)
+    with pytest.raises(BackendError):
+        metered.complete("a")
+    assert (timing.calls["scene"], timing.seconds) == (2, 5.0)

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lastseen.sim.home import Home, Room, Thing
 from lastseen.sim.mesh import Mesh
+from lastseen.sim.scene import Scene
 
 CELL = 0.05
 Boxes = NDArray[np.float64]
@@ -40,6 +41,52 @@ def depth_of_overlap(first: Boxes, second: Boxes) -> float:
     low = np.maximum(first[:, None, 0], second[None, :, 0])
     high = np.minimum(first[:, None, 1], second[None, :, 1])
     return float(np.clip((high - low).min(axis=-1), 0.0, None).max(initial=0.0))
+
+
+def worst_overlap(home: Home) -> tuple[float, str, str]:
+    """The deepest overlap between two things of a home, and what they are."""
+    things = list(home.things.values())
+    boxes = [world_boxes(thing) for thing in things]
+    owner = np.repeat(np.arange(len(things)), [len(each) for each in boxes])
+    parts = np.concatenate(boxes)
+    low = np.maximum(parts[:, None, 0], parts[None, :, 0])
+    high = np.minimum(parts[:, None, 1], parts[None, :, 1])
+    depth = np.clip((high - low).min(axis=-1), 0.0, None)
+    depth[owner[:, None] == owner[None, :]] = 0.0
+    row, column = np.unravel_index(int(depth.argmax()), depth.shape)
+    return float(depth[row, column]), things[owner[row]].label, things[owner[column]].label
+
+
+def rests_on(thing: Thing, support: Thing) -> bool:
+    """Whether the thing's bottom lies on top of some part of its support."""
+    low, high = thing.box
+    parts = world_boxes(support)
+    level = np.abs(parts[:, 1, 2] - low[2]) < 2e-3
+    over = (parts[:, 0, :2] < high[:2]).all(axis=1) & (parts[:, 1, :2] > low[:2]).all(axis=1)
+    return bool((level & over).any())
+
+
+def hidden_things(home: Home, standing: NDArray[np.float64], *, eye: float) -> list[Thing]:
+    """Small things of which no point is seen from any of some nearby places to stand."""
+    scene = Scene(home)
+    rng = np.random.default_rng(0)
+    hidden = []
+    for thing in home.things.values():
+        if not thing.movable:
+            continue
+        mesh = thing.mesh.moved(thing.pose)
+        points = mesh.vertices[mesh.faces].mean(axis=1)
+        points = points[rng.permutation(len(points))[:40]]
+        near = standing[np.linalg.norm(standing - thing.position[:2], axis=1) < 4.0]
+        near = near[rng.permutation(len(near))[:40]]
+        eyes = np.column_stack([near, np.full(len(near), eye)])
+        origins = np.repeat(eyes, len(points), axis=0).astype(np.float32)
+        rays = np.tile(points, (len(eyes), 1)).astype(np.float32) - origins
+        seen = scene.first_ids(origins, rays).reshape(len(eyes), -1) == thing.id
+        # a tenth of its surface from one place: more than a sliver
+        if not len(eyes) or seen.mean(axis=1).max() < 0.1:
+            hidden.append(thing)
+    return hidden
 
 
 class Floor:
@@ -89,4 +136,5 @@ class Floor:
         """Free points of a region on a coarse grid, (n, 2)."""
         stride = max(1, math.floor(spacing / CELL))
         rows, columns = np.nonzero(self.labels[::stride, ::stride] == region)
-        return np.stack([rows, columns], axis=-1) * stride * CELL + CELL / 2 + self.low
+        middle: NDArray[np.float64] = np.stack([rows, columns], axis=-1) * stride * CELL + CELL / 2 + self.low
+        return middle

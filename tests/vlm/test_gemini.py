@@ -256,9 +256,7 @@ def test_http_retries_lie_below_the_planners_own_retry(server: GeminiServer) -> 
     assert "REFUSED" in server.requests[-1]["contents"][0]["parts"][0]["text"]
 
 
-def test_settings_choose_the_mode_from_the_environment(
-    server: GeminiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_choose_the_mode_from_the_environment(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Planner(base_url=server.url)
     monkeypatch.setenv("GEMINI_API_KEY", SECRET)
     assert open_backend("gemini", settings).complete("where?") == "hello"

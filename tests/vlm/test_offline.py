@@ -73,6 +73,20 @@ def test_the_context_turns_the_choice(line: str) -> None:
     assert plan("mug", views, line).angle == -90.0
 
 
+def test_a_kind_of_room_that_was_tried_in_vain_loses_its_appeal() -> None:
+    views = [View(90.0, KITCHEN, 3.0), View(-90.0, (("desk", 0.9), ("laptop", 0.8)), 3.0)]
+    assert plan("mug", views).angle == 90.0
+    vain = "\n".join(
+        f'discovered {index}: goal not seen, went for "kitchen", "mugs live there"' for index in range(1, 6)
+    )
+    assert plan("mug", views, vain).angle == -90.0
+
+
+def test_one_doubtful_thing_hardly_tells_a_room() -> None:
+    views = [View(90.0, (("stove", 0.31),), 1.0), View(-90.0, (), 4.0)]
+    assert plan("mug", views).angle == -90.0
+
+
 def test_a_weak_candidate_tells_nothing() -> None:
     weak = 'candidate node 4: score 0.40, 2.0 m at -90 deg, "bedroom", "bed"'
     assert plan("mug", BOTH, weak).angle == 90.0

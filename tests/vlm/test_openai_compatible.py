@@ -125,9 +125,7 @@ def test_a_busy_server_is_asked_again(server: ChatServer) -> None:
 @pytest.mark.parametrize(
     ("status", "transient"), [(400, False), (401, False), (404, False), (429, True), (500, True)]
 )
-def test_a_refusal_says_its_status_and_whether_it_may_pass(
-    server: ChatServer, status: int, transient: bool
-) -> None:
+def test_a_refusal_says_its_status_and_whether_it_may_pass(server: ChatServer, status: int, transient: bool) -> None:
     server.answers = [(status, {"error": {"message": f"bad key {SECRET}\nsecond line"}})]
     with pytest.raises(BackendError, match=f"status {status}") as caught:
         backend(server, http_retries=0).complete("where?")

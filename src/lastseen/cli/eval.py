@@ -101,9 +101,7 @@ def _table(summary: dict[str, Any]) -> Table:
     keys = ("soft_spl", "steps", "planner_calls", "ababa", "stuck", "no_progress", "revisited_m2")
     for name, figures in summary["arms"].items():
         cells = [_span(figures["sr"]), _span(figures["spl"])]
-        cells += [
-            f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys
-        ]
+        cells += [f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys]
         table.add_row(name, *cells)
     return table
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, log, search, sim
+from lastseen.cli import config, doctor, log, memory, run, search, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -23,6 +23,9 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("config")(config.show)
+memory.register(app)
+app.command("doctor")(doctor.diagnose)
+app.command("run")(run.run)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.add_typer(evaluate.app, name="eval")

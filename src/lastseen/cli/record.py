@@ -16,6 +16,7 @@ def record(
     changes: Annotated[int, typer.Option("--changes", help="How many things change on the way.")] = 0,
     rooms: Annotated[int | None, typer.Option("--rooms", help="4 to 12; left out, the seed decides.")] = None,
     npz: Annotated[Path | None, typer.Option("--npz", help="Walk this house of triangles instead.")] = None,
+    graph: Annotated[Path | None, typer.Option("--graph", help="Walk this VirtualHome scene instead.")] = None,
 ) -> None:
     """Walk through a home and write colour, depth, poses, detections and the truth.
 
@@ -33,9 +34,16 @@ def record(
 
     settings = current_settings()
     plan = WalkPlan(minutes, seed=seed, level=level, changes=changes)
-    if npz is not None and rooms is not None:
-        raise InvalidValue("--rooms", rooms, "does not go with --npz", remedy="leave one of them out")
-    home = Home.from_npz(npz) if npz is not None else generate_home(seed, rooms=rooms, settings=settings.homes)
+    if sum(given is not None for given in (npz, graph, rooms)) > 1:
+        raise InvalidValue(
+            "--npz, --graph, --rooms", (npz, graph, rooms), "do not go together", remedy="give one of them"
+        )
+    if npz is not None:
+        home = Home.from_npz(npz)
+    elif graph is not None:
+        home = Home.from_graph(graph)
+    else:
+        home = generate_home(seed, rooms=rooms, settings=settings.homes)
     console = Console(stderr=True)
     columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:

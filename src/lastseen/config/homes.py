@@ -23,6 +23,9 @@ class Homes(Section):
     walk_width: float = setting(
         0.7, unit="m", low=0.4, high=1.2, why="free path kept to every room: about twice a robot of radius 0.18 m"
     )
+    door_clearance: float = setting(
+        0.75, unit="m", low=0.4, high=2.0, why="kept free on both sides of a doorway: a robot turns there"
+    )
     reachable_share: float = setting(
         0.7, low=0.0, high=1.0, why="share of a room's open floor that must hang together with its doors"
     )

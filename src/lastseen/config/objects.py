@@ -30,18 +30,19 @@ class Association(Section):
         why="an observation's sigma widens its gate by at most this; worse guesses are judged by look",
     )
     spatial_weight: float = setting(
-        0.7,
+        0.75,
         low=0.0,
         high=1.0,
-        why="the document's alpha; at 0.5 an equal mug 0.2 m from a remembered one and seen alone would pass for "
-        "it (0.5 * 0.33 + 0.5 * 0.97 = 0.65), at 0.7 it is not (0.52)",
+        why="the document's alpha; place and size count most, because things of one home often look alike and a "
+        "look changes with the side it is seen from",
     )
     threshold: float = setting(
-        0.6,
+        0.5,
         low=0.0,
         high=1.0,
-        why="a match needs more than this; at equal size an equal look then has to lie within 0.17 m, an unrelated "
-        "one (cosine 0) within 0.11 m, an opposite one within 0.04 m",
+        why="a match needs more than this; at equal size an equal look then has to lie within 0.2 m, an unrelated "
+        "one (cosine 0) within 0.15 m, an opposite one within 0.1 m; found on walks through simulated homes, "
+        "where 0.6 leaves twice the duplicates and no fewer wrong matches",
     )
     unknown_look: float = setting(
         0.75,
@@ -56,8 +57,17 @@ class Association(Section):
         why="how much a difference in size takes from the spatial score: a mug on a sofa lies inside the sofa's "
         "box; 0 gives the document's score from distance alone",
     )
+    cut_agreement: float = setting(
+        0.5,
+        low=0.0,
+        high=1.0,
+        why="sizes agree at least this much when the image cuts the observation off: how large it is was not seen",
+    )
     size_tolerance: float = setting(
-        0.1, unit="m", low=0.001, why="added to sizes before they are compared, because views are partial"
+        0.2,
+        unit="m",
+        low=0.001,
+        why="added to sizes before they are compared: views are partial, and noise of poses blurs boxes",
     )
 
 
@@ -100,11 +110,11 @@ class Lifecycle(Section):
         0.02, unit="m", low=0.001, why="the noise position_ema is meant for; better observations weigh more"
     )
     extent_shrink: float = setting(
-        0.1,
+        0.15,
         low=0.0,
         high=1.0,
         why="share of a sighting's weight with which a smaller box counts: views are partial far more often than "
-        "things shrink",
+        "things shrink; less and noise would blow boxes up",
     )
     spread_ewma: float = setting(
         0.2, low=0.0, high=1.0, why="weight of a sighting in the position spread that stands in for stability"
@@ -194,11 +204,21 @@ class Linking(Section):
         high=1.0,
         why="boxes of one frame that share this part of their union are one thing detected twice",
     )
+    merge_tolerance: float = setting(
+        0.1, unit="m", low=0.0, why="boxes are widened by this before asking what lies in what: surfaces are thin"
+    )
     merge_containment: float = setting(
-        0.6, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
+        0.4, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
     rival_gap: float = setting(
         0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"
+    )
+    rival_share: float = setting(
+        0.25,
+        low=0.0,
+        high=1.0,
+        why="things seen side by side in this share of the rarer one's sightings are two and never merged; less is "
+        "a detection that went to the wrong neighbour",
     )
     free_share: float = setting(
         0.6, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
@@ -209,6 +229,20 @@ class Linking(Section):
     keyframe_cell: float = setting(
         1.0, unit="m", low=0.1, why="one depth image is kept per floor cell of this size and viewing direction"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relations(Section):
+    """When one thing is on, in, under or next to another."""
+
+    contact: float = setting(
+        0.08, unit="m", low=0.0, why="boxes that touch are remembered this far apart or into each other"
+    )
+    footprint_share: float = setting(
+        0.5, low=0.0, high=1.0, why="share of the smaller footprint that must lie over the other: on and under"
+    )
+    inside_share: float = setting(0.8, low=0.0, high=1.0, why="share of a thing's box inside another's: in it")
+    next_to: float = setting(0.5, unit="m", low=0.0, why="within an arm's width and at overlapping heights")
 
 
 @dataclass(frozen=True, kw_only=True)

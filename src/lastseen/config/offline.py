@@ -13,6 +13,18 @@ class Offline(Section):
 
     goal_score: float = setting(0.3, low=0.0, high=1.0, why="a detection below this is as often wrong as right")
     room_weight: float = setting(2.0, low=0.0, why="a view of the right kind of room outweighs open floor")
+    full_evidence: float = setting(
+        1.5,
+        unit="summed scores",
+        low=0.01,
+        why="two sure things tell a room; one doubtful one hardly sways the choice",
+    )
+    repeat_factor: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="each time a kind of room was gone for in vain, the next of its kind is worth less",
+    )
     free_weight: float = setting(1.0, low=0.0, why="open floor is where something new can be seen")
     free_range: float = setting(4.0, unit="m", low=0.1, why="more free floor than a room is deep tells no more")
     unknown_free: float = setting(2.0, unit="m", low=0.0, why="half of that, where depth is not told")
@@ -23,9 +35,7 @@ class Offline(Section):
     candidate_floor: float = setting(
         0.5, low=0.0, high=1.0, why="an unrelated node scores about 0.4: scores below this tell nothing"
     )
-    sighting_weight: float = setting(
-        8.0, low=0.0, why="the target itself, seen in this search, outweighs everything"
-    )
+    sighting_weight: float = setting(8.0, low=0.0, why="the target itself, seen in this search, outweighs everything")
     unexplored_weight: float = setting(
         8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
     )

@@ -39,9 +39,7 @@ class Policy(Section):
     max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
     waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
     max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")
-    max_collisions: int = setting(
-        4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here"
-    )
+    max_collisions: int = setting(4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here")
     roi_half_angle: float = setting(
         20.0, unit="deg", low=1.0, high=90.0, why="a view is 30 degrees of the panorama, plus a margin on each side"
     )
@@ -51,9 +49,7 @@ class Policy(Section):
 class Explored(Section):
     """The coarse map of a walk from which unexplored edges are told."""
 
-    cell: float = setting(
-        0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells"
-    )
+    cell: float = setting(0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells")
     window: float = setting(18.0, unit="m", low=5.0, why="half width: the far end of a home from any start in it")
     min_width: float = setting(
         0.4,
@@ -104,6 +100,4 @@ class Stop(Section):
     reach: float = setting(
         0.9, unit="m", low=0.0, why="ObjectNav succeeds within 1 m; the rest is for depth and pose noise"
     )
-    min_score: float = setting(
-        0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count"
-    )
+    min_score: float = setting(0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count")

@@ -73,6 +73,8 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
         value = float(value)
     if isinstance(default, tuple) and isinstance(value, list):
         value = tuple(value)
+    if isinstance(default, str) and isinstance(value, str):
+        value = str(value)  # members of a StrEnum are welcome and become plain text
     if type(value) is not type(default):
         raise SettingsError(name, value, f"must be {_kind(default)}", remedy=f"leave it out to get {default!r}")
     if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
@@ -80,9 +82,7 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(name, value, "must be finite", remedy=f"the default is {default!r}")
     low, high = field.metadata["low"], field.metadata["high"]
-    if isinstance(value, int | float) and (
-        (low is not None and value < low) or (high is not None and value > high)
-    ):
+    if isinstance(value, int | float) and ((low is not None and value < low) or (high is not None and value > high)):
         bounds = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
         raise SettingsError(name, value, f"is outside {bounds}", remedy=f"the default is {default!r}")
     choices: tuple[str, ...] = field.metadata["choices"]

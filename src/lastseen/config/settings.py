@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lastseen.config.doctor import Doctor
 from lastseen.config.evaluation import Evaluation
 from lastseen.config.homes import Homes
-from lastseen.config.longterm import Longterm
+from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Views
-from lastseen.config.perception import Lift
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
+from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
@@ -30,8 +31,10 @@ class Settings(Section):
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
     linking: Linking = field(default_factory=Linking)
+    relations: Relations = field(default_factory=Relations)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)
+    find: Find = field(default_factory=Find)
     lift: Lift = field(default_factory=Lift)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
     places: Places = field(default_factory=Places)
@@ -55,3 +58,7 @@ class Settings(Section):
     light: Light = field(default_factory=Light)
     navigation: Navigation = field(default_factory=Navigation)
     homes: Homes = field(default_factory=Homes)
+    doctor: Doctor = field(default_factory=Doctor)
+    gate: Gate = field(default_factory=Gate)
+    segment: Segment = field(default_factory=Segment)
+    mask_filter: MaskFilter = field(default_factory=MaskFilter)

@@ -48,6 +48,3 @@ class Navigation(Section):
     view_distance: float = setting(
         1.0, unit="m", low=0.1, why="ObjectNav: a viewpoint lies within one metre of the object"
     )
-    min_island: float = setting(
-        2.0, unit="m2", low=0.0, why="free floor smaller than this is a gap behind furniture, not a place to start"
-    )

@@ -79,9 +79,7 @@ def _read(scene: str) -> Home:
 def camera_of(settings: Settings) -> Intrinsics:
     """The camera of the evaluation."""
     chosen = settings.evaluation
-    return Intrinsics.from_fov(
-        chosen.image_width, chosen.image_height, horizontal_deg=settings.camera.horizontal_fov
-    )
+    return Intrinsics.from_fov(chosen.image_width, chosen.image_height, horizontal_deg=settings.camera.horizontal_fov)
 
 
 def goal_classes(settings: Settings) -> list[str]:

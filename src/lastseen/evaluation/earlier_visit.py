@@ -25,6 +25,7 @@ from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.pose2d import Pose2D
+from lastseen.runtime.environment_world import floor_pose
 from lastseen.runtime.known_map import KnownMap
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -104,13 +105,6 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> 
     return KnownMap(visit.store, visit.ways, start)
 
 
-def floor_pose(frame: Frame) -> Pose2D:
-    """Where the frame says the robot is, on the floor."""
-    forward = frame.T_world_camera.rotation[:, 2]
-    x, y, _ = frame.T_world_camera.translation
-    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
-
-
 def _before(home: Home, seed: int, settings: Settings) -> Home:
     """The home with things elsewhere; a full home takes fewer changes."""
     for count in range(settings.evaluation.changes, 0, -1):
@@ -139,9 +133,7 @@ def _remember(
     lifted = [lift(frame, detection, analyzer.settings.lift) for detection in detections]
     objects.observe(frame, [one for one in lifted if one is not None])
     if spatial.needs_scene_analysis:
-        labels = tuple(
-            (detection.label, detection.score) for detection in detections if detection.label is not None
-        )
+        labels = tuple((detection.label, detection.score) for detection in detections if detection.label is not None)
         scene = analyzer.analyze([View(0.0, labels)]).scene
         spatial.scene_analyzed(
             None if scene is None else scene.scene_type,

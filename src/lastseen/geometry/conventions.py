@@ -33,6 +33,12 @@ class WorldUp(StrEnum):
     """ARKit, Habitat, glTF: y up; -z becomes our +y."""
     MINUS_Y = "-y"
     """The first OpenCV camera as world: y down, z forward; +z becomes our +y."""
+    MINUS_Z = "-z"
+    """North-east-down frames of aircraft: z down; x stays, -y becomes our +y."""
+    X = "x"
+    """A tracker lying on its side: x up; y becomes our +x."""
+    MINUS_X = "-x"
+    """The same on the other side: x down; -y becomes our +x."""
 
 
 def _turn(rows: list[list[float]]) -> Pose3D:
@@ -51,6 +57,9 @@ _T_ZUP_WORLD = {
     WorldUp.Z: Pose3D.identity(),
     WorldUp.Y: _turn([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
     WorldUp.MINUS_Y: _turn([[1, 0, 0], [0, 0, 1], [0, -1, 0]]),
+    WorldUp.MINUS_Z: _turn([[1, 0, 0], [0, -1, 0], [0, 0, -1]]),
+    WorldUp.X: _turn([[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
+    WorldUp.MINUS_X: _turn([[0, -1, 0], [0, 0, 1], [-1, 0, 0]]),
 }
 
 

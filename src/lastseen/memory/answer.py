@@ -10,7 +10,7 @@ Status = Literal["found", "ambiguous", "not_found"]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One remembered object that answers a query."""
+    """One remembered object that answers a query; ``last_seen`` is the frame's stamp in that ``session``."""
 
     id: str
     label: str | None
@@ -19,6 +19,9 @@ class Hit:
     last_seen: float
     stale: bool
     place: str | None = None
+    session: int | None = None
+    status: str = "confirmed"
+    color: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +31,8 @@ class Answer:
     status: Status
     reason: str
     hits: tuple[Hit, ...] = ()
+
+
+def id_order(object_id: str) -> tuple[int, str]:
+    """The order of ids that people expect: obj-9 before obj-10."""
+    return len(object_id), object_id

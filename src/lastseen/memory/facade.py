@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import threading
+import time as wall_time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.config import Settings
-from lastseen.errors import NotBuiltYet
+from lastseen.encoders import open_encoder
+from lastseen.encoders.look import LookEncoder
+from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
-from lastseen.memory.objects import Event, ObjectMemory, ObjectState
+from lastseen.memory.coloring import Coloring
+from lastseen.memory.find import Region, Wording
+from lastseen.memory.find.question import Question
+from lastseen.memory.find.search import Search
+from lastseen.memory.fleet import Shared
+from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
+from lastseen.memory.longterm.clock import Clock, Moment
+from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
+from lastseen.memory.longterm.sizes import measure
+from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.longterm.table import ObjectTable
+from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
+from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
+from lastseen.memory.objects.store import id_text
+from lastseen.memory.places import Place
+from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
 from lastseen.observation import Observation
+from lastseen.protocols import Encoder
+
+Point = tuple[float, float, float]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Memory:
@@ -22,28 +52,154 @@ class Memory:
     Time comes from the frames, never from the wall clock: the same stream gives the same memory.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        path: str | Path | None = None,
+        read_only: bool = False,
+        encoder: Encoder | str | None = None,
+        look: str | None = None,
+        index: str | None = None,
+        wall_clock: Callable[[], float] | None = wall_time.time,
+    ) -> None:
         self.settings = settings or Settings()
+        self.path = None if path is None else Path(path)
+        self.read_only = read_only
+        chosen = self.settings.find.encoder if encoder is None else encoder
+        self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
+        self._wording = Wording(self.encoder, self.settings.find)
+        self._wall_clock = wall_clock
+        # one frame at a time, and no question in the middle of one; commits and searches do not hold it
+        self._working = threading.RLock()
         self._order = StampOrder()
         self._pose: Pose3D | None = None
-        self._objects = ObjectMemory(self.settings)
+        self._version = 0
+        self._last_upsert: float | None = None
+        self._closed = False
+        self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
+        self._store, rows = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
+        try:
+            self._clock = Clock(self._store.journal.sessions())
+            self._coloring = Coloring(self._store.colors)
+            self._places = dict(self._store.places)
+            self.spatial = spatial_from_meta(self._store.journal.meta(), self.settings)
+            self._spatial_revision = self.spatial.revision
+            if rows is not None:
+                self._objects.restore(rows)
+                self._version = rows.version
+            self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
+        except BaseException:
+            self._store.close()
+            raise
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, settings: Settings | None = None) -> Self:
-        """Open a memory; with a path it is durable, without one it ends with the process."""
-        if path is not None:
-            raise NotBuiltYet(f"a durable memory ({path}) is not built yet; Memory.open() keeps one in RAM")
-        return cls(settings)
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        read_only: bool = False,
+        encoder: Encoder | str | None = None,
+        look: str | None = None,
+        index: str | None = None,
+        wall_clock: Callable[[], float] | None = wall_time.time,
+    ) -> Self:
+        """Open a memory; with a path it is durable, without one it ends with the process.
+
+        ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` names the encoder of
+        the observations' embeddings, so that vectors of two encoders are never mixed. ``index`` may name a collection
+        that robots share (milvus://host:port/collection); it is told of every commit, and is never waited for.
+        ``wall_clock`` dates each session for people; None leaves it undated.
+        """
+        return cls(
+            settings,
+            path=path,
+            read_only=read_only,
+            encoder=encoder,
+            look=look,
+            index=index,
+            wall_clock=wall_clock,
+        )
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
-        """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects."""
-        self._order.accept(frame.stamp)
-        self._pose = frame.T_world_camera
-        return self._objects.observe(frame, observations)
+        """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects.
 
-    def object(self, object_id: str) -> ObjectState:
+        A full disk raises after the frame was taken: nothing is lost, and the next upsert tries again.
+        """
+        if self.read_only:
+            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to observe")
+        with self._working:
+            events, due = self._take(frame, observations)
+        if due:
+            self.flush()
+        return events
+
+    def find(
+        self,
+        text: str | None = None,
+        *,
+        image: NDArray[np.uint8] | None = None,
+        embedding: NDArray[np.float32] | None = None,
+        near: Point | None = None,
+        radius: float | None = None,
+        within: tuple[Point, Point] | None = None,
+        label: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        as_of: Moment | None = None,
+        include_stale: bool = True,
+        include_tentative: bool = False,
+        include_removed: bool = False,
+        robots: str | None = None,
+        k: int | None = None,
+    ) -> Answer:
+        """Answer where a thing is, from memory alone; the answer may be ``not_found``, with the reason.
+
+        Ask by text, image or embedding, or by place, time and label alone; all limits combine. ``since`` and
+        ``before`` bound the last sighting; ``as_of`` answers from what was known then. ``robots`` asks the shared
+        index: "all", or one robot's name; while it is away, this memory answers alone and says so.
+
+        >>> memory.find("red mug", near=(1, 2, 0), radius=3.0)  # doctest: +SKIP
+        """
+        k = self.settings.find.k if k is None else k
+        if k < 1:
+            raise InvalidValue("k", k, "must be 1 or more", remedy="5 is usual")
+        self._pull()
+        now = self._now() if as_of is None else self._clock.time(as_of, name="as_of")
+        region = Region(
+            near=near,
+            radius=radius,
+            within=within,
+            label=label,
+            since=None if since is None else self._clock.time(since, name="since"),
+            before=None if before is None else self._clock.time(before, name="before"),
+            fresh_after=None if include_stale else now - self.settings.lifecycle.stale_after,
+            include_tentative=include_tentative,
+            include_removed=include_removed,
+        )
+        question = self._question(text, image, embedding)
+        note = ""
+        if robots is not None:
+            try:
+                search = self._shared.search(robots, now=now)
+                return question.put_to(search, region, k=k, look=self._store.look)
+            except IndexUnreachable as error:
+                _log.warning("%s; this memory answers alone", error)
+                note = " (the shared index is away: this memory alone)"
+        with self._store.guard:
+            table = self._store.table if as_of is None else self._past(now)
+            local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
+            answer = question.put_to(local, region, k=k, look=self._store.look)
+        return replace(answer, reason=answer.reason + note)
+
+    def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
-        return self._objects.state(object_id)
+        with self._working:
+            state = self._objects.state(object_id)
+        self._pull()
+        crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
+        return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
 
     def objects(
         self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
@@ -52,18 +208,121 @@ class Memory:
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
-        return self._objects.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
+        with self._working:
+            return self._objects.states(
+                label=label, include_tentative=include_tentative, include_absent=include_absent
+            )
+
+    def places(self) -> list[Place]:
+        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
+        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+
+    def what_changed(self, since: Moment | None = None) -> list[Change]:
+        """What happened to objects since a time, oldest first; a proto that was never confirmed is left out."""
+        self.flush()
+        start = None if since is None else self._clock.time(since, name="since")
+        return Chronicle(self._store, self._clock).changes(since=start)
+
+    def sessions(self) -> list[SessionRecord]:
+        """Every session of this memory, oldest first."""
+        return list(self._clock.sessions)
 
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame; None before the first."""
         return self._pose
 
-    def find(self, text: str, *, k: int = 5) -> Answer:
-        """Answer where a thing is, from memory alone; the answer may be ``not_found``, with the reason."""
-        raise NotBuiltYet(f"finding {text!r} (at most {k} hits) is not built yet")
+    @property
+    def store(self) -> LongTermStore:
+        """The journal and indexes behind this memory: for tools, not for everyday use."""
+        return self._store
+
+    @property
+    def shared(self) -> Shared:
+        """The index that several robots share, as this memory reaches it."""
+        return self._shared
+
+    def stats(self) -> dict[str, Any]:
+        """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
+        self._pull()
+        return {
+            **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
+            "encoder": self.encoder.name,
+            "look": self._store.look,
+        }
+
+    def flush(self) -> int:
+        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
+        if self.read_only or self._closed:
+            return 0
+        self._pull()
+        if self.spatial.revision != self._spatial_revision:
+            self._spatial_revision = self.spatial.revision
+            self._store.stage(meta=spatial_to_meta(self.spatial))
+        if not self._store.waiting:
+            return 0
+        rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
+        self._shared.wake()
+        return rows
+
+    def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
+        """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
+        if (object_id is None) == (before is None):
+            raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
+        self.flush()
+        if object_id is not None:
+            self._objects.state(object_id)
+            ids = [object_id]
+        else:
+            assert before is not None
+            limit = self._clock.time(before, name="before")
+            last = self._store.table.columns.last_seen
+            ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
+        with self._working:
+            self._objects.forget(ids)
+            for key in ids:
+                self._places.pop(key, None)
+                self._coloring.forget(key)
+        self._pull()
+        self._store.forget(ids, outbox=self._shared.used)
+        self.flush()
+        self._shared.wake()
+        return ids
+
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
+        with self._working:
+            return self._objects.relations(object_id)
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
+        return self._corrected(lambda: self._objects.correct_poses(poses))
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        return self._corrected(lambda: self._objects.relabel(object_id, label))
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
+        return self._corrected(lambda: self._objects.delete(object_id))
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        return self._corrected(lambda: self._objects.merge(keep, lose))
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge of this session."""
+        return self._corrected(self._objects.undo)
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""
+        if self._closed:
+            return
+        try:
+            self.flush()
+        finally:
+            self._closed = True
+            self._shared.close()
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -72,3 +331,107 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _take(self, frame: Frame, observations: Sequence[Observation]) -> tuple[tuple[Event, ...], bool]:
+        """Take a frame into working memory; tells what happened, and whether an upsert is due."""
+        self._order.accept(frame.stamp)
+        if self._clock.current is None:
+            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
+            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
+        time = self._clock.advance(frame.stamp)
+        self._pose = frame.T_world_camera
+        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
+        self._stage(events)
+        if self._last_upsert is None:
+            self._last_upsert = time
+        due = time - self._last_upsert >= self.settings.longterm.upsert_period
+        if due:
+            self._last_upsert = time
+        return events, due
+
+    def _corrected(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        if self.read_only:
+            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
+        with self._working:
+            events = change()
+            self._stage(events)
+        self.flush()
+        return events
+
+    def _stage(self, events: Sequence[Event]) -> None:
+        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
+        self._store.stage(events=told)
+
+    def _now(self) -> float:
+        return self._clock.sessions[-1].last if self._clock.sessions else 0.0
+
+    def _pull(self) -> None:
+        """Bring what changed in working memory to where it can be searched; the journal gets it later."""
+        with self._working:
+            if self.read_only or self._objects.store.version == self._version:
+                return
+            rows = self._objects.export_rows(self._version)
+            if rows.dim is not None and self._store.look is None:
+                self._store.look = look_name(None, rows.dim)
+            records = records_of(
+                rows,
+                colors=self._coloring.shares,
+                places=self._places,
+                reads_colors=self._store.look == LookEncoder.name,
+            )
+            gone = [id_text(number) for number in rows.gone]
+            self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
+            self._version = rows.version
+            for key in gone:
+                self._coloring.forget(key)
+
+    def _question(
+        self, text: str | None, image: NDArray[np.uint8] | None, embedding: NDArray[np.float32] | None
+    ) -> Question:
+        if sum(asked is not None for asked in (text, image, embedding)) > 1:
+            raise InvalidValue("find", "several", "takes one of text, image, embedding", remedy="ask one at a time")
+        question = Question(self.encoder, self._wording, self.settings.find, text=text)
+        if image is not None:
+            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
+        elif embedding is not None:
+            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
+        return question
+
+    def _past(self, time: float) -> ObjectTable:
+        self.flush()
+        # a version is written with the newest sighting it covers, which may lie after the time asked for
+        versions = [
+            replace(version, last_seen=min(version.last_seen, time)) for version in self._store.journal.as_of(time)
+        ]
+        table = ObjectTable()
+        table.upsert([version.object_id for version in versions], versions)
+        return table
+
+    def _history(self, object_id: str) -> list[HistoryEntry]:
+        self.flush()
+        return Chronicle(self._store, self._clock).of(object_id)
+
+    def _take_crop(self, crop: Crop) -> None:
+        if self._store.look != LookEncoder.name:
+            self._coloring.see(crop.object_id, crop.jpeg)
+        record = CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)
+        self._store.stage(crops=[record])
+
+    def _look_encoder(self) -> Encoder:
+        if self._store.look in (None, LookEncoder.name):
+            return LookEncoder()
+        if self._store.look == self.encoder.name:
+            return self.encoder
+        raise InvalidValue(
+            "image",
+            self._store.look,
+            "is the look of this memory and its encoder is not open",
+            remedy="encode the picture with it and ask by embedding=",
+        )
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = float(np.linalg.norm(vector))
+    if not np.isfinite(length) or length == 0.0:
+        raise InvalidValue("embedding", vector, "has no direction", remedy="check the encoder")
+    return vector / np.float32(length)

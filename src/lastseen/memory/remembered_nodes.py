@@ -6,7 +6,7 @@ that stand nearest to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from lastseen.memory.nodes.store import SemanticMemoryStore
@@ -15,8 +15,6 @@ from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.nodes import memory_nodes
 from lastseen.pose2d import Pose2D
-
-_GONE = frozenset({"missing", "removed"})
 
 
 class RemembersPlaces(Protocol):
@@ -37,40 +35,36 @@ class RemembersPlaces(Protocol):
 def nodes_from_memory(memory: RemembersPlaces) -> SemanticMemoryStore:
     """A store with one node per anchor; its ids are the anchors'.
 
-    Where the source gave poses, nodes are in the world frame, and each object that is there adds its label to the
-    nearest one; a label that only objects seen to be gone have is left out. Without poses, nodes are those of the
-    running episode in its dead-reckoned frame, and labels are those seen while the anchor was current.
+    Where the source gave poses, nodes are in the world frame and their labels are those of remembered objects: each
+    adds its own to the nearest node, and to those near it from which that label was seen. What no object stands for
+    (a false detection, a thing seen to be gone) is not said. Without poses, nodes are those of the running episode
+    in its dead-reckoned frame, and labels are those seen while the anchor was current.
     """
     spatial = memory.spatial
     nodes = memory_nodes(spatial.graph, world=True)
-    objects: list[ObjectState] = []
     if nodes:
-        objects = memory.objects(include_absent=True)
+        nodes = _with_objects(nodes, memory.objects(), near=spatial.settings.search.node_reach)
     else:
         # dead-reckoned poses of another episode mean another place, and objects have none at all
         anchors = spatial.graph.anchors
         nodes = [node for node in memory_nodes(spatial.graph) if anchors[node.node_id].episode == spatial.episode]
-    present = [each for each in objects if each.state not in _GONE]
-    gone = _labels(each for each in objects if each.state in _GONE) - _labels(present)
-    nearby = _nearest_labels(nodes, present)
     store = SemanticMemoryStore()
     for node in nodes:
-        scene_type, *seen = node.tags
-        labels = sorted((set(seen) | nearby.get(node.node_id, set())) - gone)
-        store.add_node(node.pose, None, [scene_type, *labels], node.summary, node_id=node.node_id)
+        store.add_node(node.pose, None, node.tags, node.summary, node_id=node.node_id)
     return store
 
 
-def _labels(objects: Iterable[ObjectState]) -> set[str]:
-    return {each.label for each in objects if each.label is not None}
-
-
-def _nearest_labels(nodes: list[MemoryNode], objects: Iterable[ObjectState]) -> dict[int, set[str]]:
-    """The labels of the objects that stand nearest to each node; ties go to the lower id."""
-    nearest: dict[int, set[str]] = {}
+def _with_objects(nodes: list[MemoryNode], objects: list[ObjectState], *, near: float) -> list[MemoryNode]:
+    """The nodes with the labels of objects in the place of those that were merely detected from them."""
+    labels: dict[int, set[str]] = {node.node_id: set() for node in nodes}
     for each in objects:
-        if each.label is not None:
-            there = Pose2D(float(each.xyz_world[0]), float(each.xyz_world[1]), 0.0)
-            node = min(nodes, key=lambda node: (node.pose.distance_to(there), node.node_id))
-            nearest.setdefault(node.node_id, set()).add(each.label)
-    return nearest
+        if each.label is None:
+            continue
+        there = Pose2D(float(each.xyz_world[0]), float(each.xyz_world[1]), 0.0)
+        apart = sorted((node.pose.distance_to(there), node.node_id) for node in nodes)
+        seen_from = {node.node_id for node in nodes if each.label in node.tags[1:]}
+        labels[apart[0][1]].add(each.label)
+        for distance, node_id in apart:
+            if distance <= near and node_id in seen_from:
+                labels[node_id].add(each.label)
+    return [replace(node, tags=[node.tags[0], *sorted(labels[node.node_id])]) for node in nodes]

@@ -32,7 +32,7 @@ def lift(
     rules = rules or Lift()
     rows, columns, trusted = _pixels(frame, detection, rules)
     depth = frame.depth[rows, columns]
-    usable = depth <= rules.max_range
+    usable = _steady(frame, rows, columns, depth, rules)
     span = _depth_of_thing(depth[usable & trusted], rules)
     if span is None:
         return None
@@ -43,13 +43,14 @@ def lift(
     points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth[usable]))
     low, high = np.quantile(points, [rules.trim, 1.0 - rules.trim], axis=0)
     position = 0.5 * (low + high)
+    rim = _rim(frame, float(np.median(depth[usable])))
     toward = frame.T_world_camera.translation - position
     distance = float(np.linalg.norm(toward))
     if distance == 0.0:
         return None
     return Observation(
         position=position,
-        extent=high - low,
+        extent=high - low + rim,
         view_direction=toward,
         stamp=frame.stamp,
         labels=detection.labels,
@@ -81,6 +82,33 @@ def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> 
     file = io.BytesIO()
     image.save(file, format="JPEG", quality=85)
     return file.getvalue()
+
+
+def _rim(frame: Frame, depth: float) -> Floats:
+    """What the size lacks in world axes: half a pixel on each side, and the pixel at the edge that was left out."""
+    camera = frame.camera_of_depth
+    across = np.array([depth / camera.fx, depth / camera.fy, 0.0])
+    rim: Floats = np.abs(frame.T_world_camera.rotation) @ (2.0 * 1.5 * across)
+    return rim
+
+
+def _steady(
+    frame: Frame, rows: NDArray[np.int64], columns: NDArray[np.int64], depth: NDArray[np.float32], rules: Lift
+) -> Bools:
+    """Pixels in range whose depth does not jump to a neighbour's: at edges a camera measures what is nowhere.
+
+    A thing so thin that it is all edge keeps its pixels.
+    """
+    image = frame.depth
+    height, width = image.shape
+    reach = rules.edge_step * np.where(np.isnan(depth), 1.0, depth)
+    calm = depth <= rules.max_range
+    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        beside = image[np.clip(rows + down, 0, height - 1), np.clip(columns + right, 0, width - 1)]
+        # NaN compares false: depth is lost beside edges, and what borders on it is not to be trusted either
+        calm &= np.abs(beside - depth) <= reach
+    in_range: Bools = depth <= rules.max_range
+    return calm if int(calm.sum()) >= max(rules.min_points, rules.calm_share * int(in_range.sum())) else in_range
 
 
 def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
@@ -117,9 +145,7 @@ def _depth_of_thing(depth: NDArray[np.float32], rules: Lift) -> tuple[float, flo
     return float(ordered[starts[group]]) - slack, float(ordered[ends[group] - 1]) + slack
 
 
-def _sample(
-    points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _sample(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float32]:
     """Points spread evenly over the visible surface, without those that the box cut off."""
     inside = points[((points >= low) & (points <= high)).all(axis=1)]
     chosen = inside if len(inside) else points
@@ -131,10 +157,7 @@ def _quality(frame: Frame, detection: Detection, measured: float) -> float:
     """The detector's score, less where depth is missing and where the image cuts the box off."""
     left, top, right, bottom = detection.box
     cut = (
-        left <= 0.5
-        or top <= 0.5
-        or right >= frame.intrinsics.width - 1.5
-        or bottom >= frame.intrinsics.height - 1.5
+        left <= 0.5 or top <= 0.5 or right >= frame.intrinsics.width - 1.5 or bottom >= frame.intrinsics.height - 1.5
     )
     return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
 

@@ -15,7 +15,7 @@ from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
 from lastseen.vlm.protocol import EncodedImage
 
-DecisionSource = Literal["panorama", "hypothesis", "fallback"]
+DecisionSource = Literal["panorama", "hypothesis", "memory", "fallback"]
 """Which planner it came from; ``fallback`` when the model gave nothing usable and a rule decided."""
 
 
@@ -71,7 +71,8 @@ class Situation:
     """What a planner may look at: the belief (read it, never change it), pictures and the navigation context.
 
     ``images`` are the panorama, first the picture straight ahead, the others turning left. ``context`` is what the
-    navigation context serializes to; it is empty where nothing moves.
+    navigation context serializes to; it is empty where nothing moves. The loop adds ``nodes``, the memory nodes
+    behind the belief's candidates, and ``tried``, the ids that get no second visit.
     """
 
     step: int

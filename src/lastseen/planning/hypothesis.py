@@ -73,9 +73,7 @@ class HypothesisPlanner:
         retries = max(0, len(asked.attempts) - 1)
         name = self.backend.name
         if asked.answer is None:
-            return self._by_rule(
-                situation, PlannerCall(backend=name, retries=retries, errors=errors, fallback=True)
-            )
+            return self._by_rule(situation, PlannerCall(backend=name, retries=retries, errors=errors, fallback=True))
         call = PlannerCall(
             backend=name, retries=retries, errors=errors, output=dict(asked.answer), hypothesis=asked.answer
         )

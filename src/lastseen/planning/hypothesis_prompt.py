@@ -43,7 +43,8 @@ def hypothesis_prompt(situation: Situation, settings: HypothesisSettings) -> str
 
 def _data(situation: Situation, settings: HypothesisSettings) -> dict[str, Any]:
     belief, context = situation.belief, situation.context
-    nodes, tried = context.get("nodes", {}), set(context.get("tried", ()))
+    nodes = {node.node_id: node for node in context.get("nodes", ())}
+    tried = set(context.get("tried", ()))
     candidates = []
     for candidate in belief["candidate_nodes"]:
         node_id = candidate["node_id"]

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Self
 
-from lastseen.config.moving import Localization
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places.graph import PlaceGraph
 
 _DEFAULTS = Search()
-_LOCALIZATION = Localization()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +55,18 @@ class NodeGraph:
 
     @classmethod
     def from_anchors(
-        cls, store: SemanticMemoryStore, places: PlaceGraph, *, same_spot: float = _LOCALIZATION.radius
+        cls, store: SemanticMemoryStore, places: PlaceGraph, *, same_spot: float = _DEFAULTS.same_spot
     ) -> Self:
-        """Join nodes whose anchors the robot walked between, and those of different episodes at about one spot.
+        """Join nodes whose anchors the robot walked between, and those that are too near for a wall between them.
 
-        For a store made by ``nodes_from_memory``, in the world frame where there are several episodes.
+        For a store made by ``nodes_from_memory``: its nodes share one frame. Without the second kind of edge a way
+        would go round by everything that happened between two visits of one spot.
         """
-        anchors = {node_id: places.anchors[node_id] for node_id in store.nodes if node_id in places.anchors}
-        edges = [(node_id, other) for node_id, anchor in anchors.items() for other in anchor.neighbors]
-        if len({anchor.episode for anchor in anchors.values()}) > 1:
-            near = cls.from_store(store, link_distance=same_spot)
-            edges += [
-                (node_id, other)
-                for node_id, anchor in anchors.items()
-                for other in near.neighbors(node_id)
-                if anchors[other].episode != anchor.episode
-            ]
+        near = cls.from_store(store, link_distance=same_spot)
+        edges = [(node_id, other) for node_id in store.nodes for other in near.neighbors(node_id)]
+        for node_id in store.nodes:
+            anchor = places.anchors.get(node_id)
+            edges += [(node_id, other) for other in (anchor.neighbors if anchor is not None else ())]
         return cls(store.nodes, edges)
 
     def neighbors(self, node_id: int) -> tuple[int, ...]:

@@ -157,7 +157,7 @@ def _views(situation: Situation) -> list[View]:
 
 def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike]:
     """Nodes as a store holds them, or a plain list of them."""
-    listed = nodes.values() if isinstance(nodes, Mapping) else nodes
+    listed: Iterable[Any] = nodes.values() if isinstance(nodes, Mapping) else nodes
     return {node.node_id: node for node in listed}
 
 

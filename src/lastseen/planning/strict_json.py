@@ -52,9 +52,7 @@ def number(field: str, value: object, *, low: float, high: float) -> float:
         raise PlanError(field, value, "must be a number", remedy=f"{low:g} to {high:g}", reason="wrong_type")
     # compared before the conversion: a whole number may be too large for a float
     if not low <= value <= high:
-        raise PlanError(
-            field, value, f"is outside {low:g} to {high:g}", remedy="stay inside", reason="out_of_range"
-        )
+        raise PlanError(field, value, f"is outside {low:g} to {high:g}", remedy="stay inside", reason="out_of_range")
     return float(value)
 
 

@@ -144,9 +144,7 @@ class ExploredMap:
 
     def _sightings(self, ways: FloorWays, target: str) -> list[Spot]:
         """Where the target was seen in several views; a look around from close by that saw nothing ends it."""
-        left = [
-            each for each in self._things if each.label == target and each.score >= self.settings.sighting_score
-        ]
+        left = [each for each in self._things if each.label == target and each.score >= self.settings.sighting_score]
         found: list[Spot] = []
         while left:
             best = max(left, key=lambda each: (each.score, -each.x, -each.y))
@@ -162,9 +160,7 @@ class ExploredMap:
             if hop[0] < self.settings.cell:
                 hop = self.pose.distance_to(there), self.pose.bearing_to(there)
             found.append(Spot(best.x, best.y, float(ways.lengths[cell]), hop, float(len(near))))
-        return sorted(found, key=lambda each: (-each.size, each.way, each.x, each.y))[
-            : self.settings.most_sightings
-        ]
+        return sorted(found, key=lambda each: (-each.size, each.way, each.x, each.y))[: self.settings.most_sightings]
 
     def _leave_out(self, edge: NDArray[np.bool_], *, looked_radius: float) -> None:
         spots = [(pose.x, pose.y, looked_radius) for pose in self._looked]

@@ -137,9 +137,7 @@ def _ahead(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> Go
     distance = min(max(distance, 0.0), settings.max_waypoint)
     angle = math.radians(rest_deg)
     height, width = reach.shape
-    return GoalPixel(
-        width // 2, height // 2, "ahead", (distance * math.cos(angle), distance * math.sin(angle), 0.0)
-    )
+    return GoalPixel(width // 2, height // 2, "ahead", (distance * math.cos(angle), distance * math.sin(angle), 0.0))
 
 
 def _pixel(points: NDArray[np.float32], row: int, column: int, kind: Literal["target", "floor"]) -> GoalPixel:

@@ -65,9 +65,7 @@ class LocalMap:
 
     def point_of(self, cell: tuple[int, int]) -> tuple[float, float]:
         """The middle of a cell in the dead-reckoned frame."""
-        return self._left + (cell[0] + 0.5) * self.settings.cell, self._bottom + (
-            cell[1] + 0.5
-        ) * self.settings.cell
+        return self._left + (cell[0] + 0.5) * self.settings.cell, self._bottom + (cell[1] + 0.5) * self.settings.cell
 
     def add(self, points: NDArray[np.float32], pose: Pose2D) -> None:
         """Take in one depth image as body points (height, width, 3), seen from a dead-reckoned pose."""

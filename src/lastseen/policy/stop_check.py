@@ -47,15 +47,11 @@ class StopCheck:
     def verify(self) -> Verdict:
         """Judge a stop made now."""
         if self.streak < self.settings.views:
-            return Verdict(
-                False, f"{self.target} seen in {self.streak} consecutive views, not {self.settings.views}"
-            )
+            return Verdict(False, f"{self.target} seen in {self.streak} consecutive views, not {self.settings.views}")
         if self.distance is None:
             return Verdict(False, f"{self.target} has no valid depth")
         if self.distance > self.settings.reach:
-            return Verdict(
-                False, f"{self.target} is {self.distance:.2f} m away, not within {self.settings.reach} m"
-            )
+            return Verdict(False, f"{self.target} is {self.distance:.2f} m away, not within {self.settings.reach} m")
         return Verdict(True, f"{self.target} seen {self.streak} times running at {self.distance:.2f} m")
 
 

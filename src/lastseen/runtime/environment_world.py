@@ -27,13 +27,20 @@ from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.clearance import free_ahead
 from lastseen.policy.explored import ExploredMap, Spot
-from lastseen.policy.goal_pixel import choose_goal_pixel, detection_mask, target_detection, view_of_angle
+from lastseen.policy.goal_pixel import (
+    GoalPixel,
+    choose_goal_pixel,
+    detection_mask,
+    target_detection,
+    view_of_angle,
+)
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
 from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
+from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
 
@@ -52,8 +59,9 @@ class _Taken:
 class EnvironmentWorld:
     """One robot looking for one target; implements ``lastseen.runtime.world.World``.
 
-    ``known`` is the map of an earlier visit, told to the planner as ways to its nodes. ``with_images`` encodes the
-    panorama for models that look at pictures; rules over detections do without.
+    ``known`` is the map of an earlier visit, told to the planner as ways to its nodes. With ``routes`` the robot
+    knows at which remembered node it is and can walk to others. ``with_images`` encodes the panorama for models
+    that look at pictures; rules over detections do without.
     """
 
     def __init__(
@@ -69,13 +77,16 @@ class EnvironmentWorld:
         log: RunLog | None = None,
         known: KnownMap | None = None,
         with_images: bool = False,
+        routes: NodeRoutes | None = None,
     ) -> None:
         self.environment, self.detector, self.policy = environment, detector, policy
         self.target = target
         self.planner, self.analyzer = planner, analyzer
         self.settings = settings or planner.settings
         self.log = log or RunLog()
-        self.known, self.with_images = known, with_images
+        self.known, self.routes = known, routes
+        self.with_images = with_images
+        self._waypoints: list[Pose2D] = []
         self.check = StopCheck(target, self.settings.stop)
         self.explored = ExploredMap(
             self.settings.explored, policy=self.settings.policy, motion=self.settings.dead_reckoning
@@ -108,25 +119,25 @@ class EnvironmentWorld:
         del goal_text
         complete = len(self._around) >= self.settings.panorama.views
         idle = self._following is None
+        here = floor_pose(self.frame)
         return Sight(
             stamp=self.frame.stamp,
             visible=self.check.streak > 0 and not self._rejected,
             rejected=self._rejected,
             distance=self.check.distance,
-            node_id=None,
+            node_id=None if self.routes is None else self.routes.node_at(here),
             idle=idle,
             fresh=self._fresh,
             ready=not idle or complete,
             images=self._images() if idle and complete else (),
-            context=self._told() if idle and complete else {},
+            context=self._told(here) if idle and complete else {},
             log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
         )
 
-    def follow(self, decision: Decision, path: Path | None) -> Moved:
-        """Do one action of what was decided: turn to the view, then walk to its goal pixel."""
-        del path  # a robot without a map has headings; nodes are told to its planner as directions
+    def follow(self, decision: Decision, path: Path | None = None) -> Moved:
+        """Do one action of what was decided: turn to the view and walk to its goal pixel, or walk to a node."""
         if decision is not self._following:
-            self._take_up(decision)
+            self._take_up(decision, path)
         return self._go_on()
 
     def confirm(self) -> Moved:
@@ -137,8 +148,11 @@ class EnvironmentWorld:
         """Write what is still to be logged; the search is over."""
         self._flush()
 
-    def _told(self) -> dict[str, Any]:
-        """What the planner may read of the look around and of the way so far."""
+    def _told(self, here: Pose2D) -> dict[str, Any]:
+        """What the planner may read of the look around and of the way so far.
+
+        ``here`` is in the frame of the nodes, which is not the dead-reckoned one.
+        """
         if self._told_at != self.spatial.step_id:
             self._told_at = self.spatial.step_id
             self.explored.looked_around()
@@ -148,17 +162,27 @@ class EnvironmentWorld:
                 "sightings": [_sighting(each) for each in sightings],
             }
         told = {"views": [view_to_dict(view) for view in self._views()], **self._survey}
-        return told if self.known is None else told | self._remembered(self.known)
+        if self.known is not None:
+            told |= self._remembered(self.known)
+        elif self.routes is not None:
+            told["here"] = here
+        return told
 
     def _remembered(self, known: KnownMap) -> dict[str, Any]:
         here = known.here(self.explored.pose)
         known.looked_around(here)
         return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
 
-    def _take_up(self, decision: Decision) -> None:
+    def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
         self.explored.chose(decision.heading or 0.0)
         self._walking = False
+        self._waypoints = []
+        if decision.node_id is not None:
+            self._turns = 0
+            if self.routes is not None:
+                self._waypoints = self.routes.waypoints(decision.node_id, path)
+            return
         here = target_detection(self.detections, self.target) if decision.goal_flag else None
         if here is not None:
             self._turns, self._rest = 0, 0.0
@@ -175,6 +199,8 @@ class EnvironmentWorld:
             left = self._turns > 0
             self._turns -= 1 if left else -1
             return self._do(Action.TURN_LEFT if left else Action.TURN_RIGHT, panorama=True)
+        if self._following.node_id is not None:
+            return self._walk(self._following.node_id)
         self._aim()
         action = self.policy.act()
         if action is not Action.STOP:
@@ -182,13 +208,31 @@ class EnvironmentWorld:
         if (turn := self._look_again()) is not None:
             return self._do(turn)
         self._rejected = self._following.goal_flag and not self._at_target()
+        return self._stopped()
+
+    def _walk(self, node_id: int) -> Moved:
+        """One action towards the next waypoint; one that is barred is passed by, the last must be reached."""
+        while self._waypoints:
+            if not self._walking:
+                local = self._waypoints[0].relative_to(floor_pose(self.frame))
+                self.policy.follow(GoalPixel(0, 0, "floor", (local.x, local.y, 0.0)))
+                self._walking = True
+            action = self.policy.act()
+            if action is not Action.STOP:
+                return self._do(action)
+            self._waypoints.pop(0)
+            self._walking = False
+        barred = self.policy.stop_reason != "reached"
+        return self._stopped(f"node {node_id}: the way there is barred" if barred else None)
+
+    def _stopped(self, failed: str | None = None) -> Moved:
         # the waypoint is done with: a step without a move, then a look around that begins with this view
         self._following = None
         self._fresh = False
         self._around = [_Taken(self.frame, self.detections)]
         self.policy.reset()
         self.policy.see(self.frame)
-        return Moved(action=action.value)
+        return Moved(action=Action.STOP.value, failed=failed)
 
     def _at_target(self) -> bool:
         """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
@@ -236,7 +280,7 @@ class EnvironmentWorld:
     def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
         self.frame, self._fresh = frame, True
-        world_pose = _floor_pose(frame)
+        world_pose = floor_pose(frame)
         if action is not None:
             self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
             self.policy.moved(action, collided=collided)
@@ -343,7 +387,7 @@ def _turned(steps: int, count: int) -> float:
     return degrees - 360.0 if degrees > 180.0 else degrees
 
 
-def _floor_pose(frame: Frame) -> Pose2D:
+def floor_pose(frame: Frame) -> Pose2D:
     """Where the frame says the robot is, on the floor."""
     forward = frame.T_world_camera.rotation[:, 2]
     x, y, _ = frame.T_world_camera.translation

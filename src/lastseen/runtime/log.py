@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any
 
 from lastseen import schemas
 from lastseen.action import Action
@@ -19,24 +18,17 @@ from lastseen.config import Settings, describe, settings_from_mapping
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
+from lastseen.runtime.json_lines import JsonLines
 
 VERSION = 1
 
 
-class RunLog:
+class RunLog(JsonLines):
     """Writes records as they come and keeps them; without a path it only keeps them."""
 
     def __init__(self, path: str | Path | None = None) -> None:
+        super().__init__(path)
         self.records: list[dict[str, Any]] = []
-        self._file: TextIO | None = None
-        if path is not None:
-            try:
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed by close()
-            except OSError as error:
-                raise InvalidValue(
-                    "log file", str(path), f"cannot be written ({error.strerror})", remedy="check the path"
-                ) from error
 
     def header(
         self,
@@ -96,6 +88,8 @@ class RunLog:
                 "dc_queue": [dict(record) for record in dc_queue],
             }
         )
+        if scene_analyzed and scene is None:
+            self.events([{"event": "scene_unknown", "step_id": spatial.step_id}])
 
     def events(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Events as the spatial memory and the planner report them."""
@@ -104,24 +98,7 @@ class RunLog:
 
     def _write(self, record: dict[str, Any]) -> None:
         self.records.append(record)
-        if self._file is not None:
-            # ascii, so that text which is no valid Unicode (a broken label) can be written at all
-            self._file.write(json.dumps(record, allow_nan=False) + "\n")
-            self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; may be called twice."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        self.append(record)
 
 
 @dataclass(slots=True)
@@ -177,9 +154,7 @@ def replay(run: Run) -> SpatialMemory:
             )
         if step["scene_analyzed"]:
             scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
-            memory.scene_analyzed(
-                scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose
-            )
+            memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)
     return memory
 
 

@@ -106,7 +106,7 @@ class SearchLoop:
         apply_memory_retrieval(belief, candidates, threshold)
 
         perceive(belief, sight, step=self.steps, settings=self.settings.search)
-        if sight.idle and sight.node_id is not None and belief["visible_streak"] == 0:
+        if sight.idle and sight.ready and sight.node_id is not None and belief["visible_streak"] == 0:
             self.attempts.looked_from(sight.node_id)
         decision, call, verdict = self._decide(sight, belief_before)
         moved = self._act(decision)
@@ -136,7 +136,9 @@ class SearchLoop:
         if unconfirmed(belief, self.settings.search):
             belief["next_action"] = "rotate"
             return None, None, None
-        just_seen = belief["target_status"] == "visible" != before["target_status"]
+        just_seen = (
+            belief["target_status"] in {"visible", "done"} and belief["target_status"] != before["target_status"]
+        )
         if not sight.ready and belief["target_status"] not in {"visible", "done"}:
             belief["next_action"] = "rotate"
             return None, None, None
@@ -147,7 +149,11 @@ class SearchLoop:
                 step=self.steps,
                 belief=json.loads(json.dumps(belief)),
                 images=sight.images,
-                context={**sight.context, "nodes": self.store.nodes, "tried": sorted(self.attempts.tried)},
+                context={
+                    **sight.context,
+                    "nodes": tuple(self.store.get_node(each["node_id"]) for each in belief["candidate_nodes"]),
+                    "tried": sorted(self.attempts.tried),
+                },
             )
         )
         self.calls += call.asked

@@ -37,7 +37,5 @@ def apply_memory_retrieval(
     elif status in {"done", "unreachable"}:
         pass  # the search is over; the candidates are kept for the log
     else:
-        raise InvalidValue(
-            "belief.target_status", status, "is not a status", remedy="see docs/interface-contract.md"
-        )
+        raise InvalidValue("belief.target_status", status, "is not a status", remedy="see docs/interface-contract.md")
     return belief

@@ -5,47 +5,20 @@ Wall-clock figures have no place in it.
 
 from __future__ import annotations
 
-import json
 from os import PathLike
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any
 
-from lastseen.errors import InvalidValue
+from lastseen.runtime.json_lines import JsonLines
 
 
-class StepLog:
+class StepLog(JsonLines):
     """Writes records as they come; without a path it only keeps the last one."""
 
     def __init__(self, path: str | PathLike[str] | None = None) -> None:
+        super().__init__(path)
         self.last: dict[str, Any] | None = None
-        self._file: TextIO | None = None
-        if path is not None:
-            try:
-                self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed by close()
-            except OSError as error:
-                raise InvalidValue(
-                    "log file", str(path), f"cannot be written ({error.strerror})", remedy="check the path"
-                ) from error
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one record; it is in the file when this returns."""
         self.last = record
-        if self._file is not None:
-            # ascii, so that text which is no valid Unicode (a broken label) can be written at all
-            self._file.write(json.dumps(record, sort_keys=True, allow_nan=False) + "\n")
-            self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; may be called twice."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        self.append(record)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from lastseen.geometry import Pose3D
 from lastseen.sim.confusion import lookalikes
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from lastseen.sim.level import DETECTOR, DetectorFigures, Level
+from lastseen.sim.mesh import Mesh
 from lastseen.sim.render import View
 
 _REFERENCE_WIDTH = 640.0
@@ -170,7 +172,7 @@ def pixels_share(thing: Thing, T_camera_world: Pose3D, frame: Frame, mask: NDArr
     It is the geometric mean with the same share of the box within the image, so being cut off counts half.
     """
     camera = frame.intrinsics
-    points = T_camera_world.transform(_outline(thing))
+    points = T_camera_world.transform(thing.pose.transform(_outline(thing.mesh)))
     ahead = points[points[:, 2] > 0.05]
     if len(ahead) < len(points):
         # partly behind the camera: all that is certain is that much of it is cut off
@@ -190,11 +192,12 @@ def _box_area(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
     return float(sides[0] * sides[1])
 
 
-def _outline(thing: Thing) -> NDArray[np.float64]:
-    """The farthest vertices of a thing in 26 directions: its outline from anywhere, nearly, in the world."""
-    vertices = thing.mesh.vertices
-    farthest = (vertices @ _DIRECTIONS.T).argmax(axis=0)
-    return thing.pose.transform(vertices[np.unique(farthest)])
+@lru_cache(maxsize=4096)
+def _outline(mesh: Mesh) -> NDArray[np.float32]:
+    """The farthest vertices of a mesh in 26 directions: its outline from anywhere, nearly."""
+    farthest = (mesh.vertices @ _DIRECTIONS.T).argmax(axis=0)
+    outline: NDArray[np.float32] = mesh.vertices[np.unique(farthest)]
+    return outline
 
 
 _DIRECTIONS = np.array(

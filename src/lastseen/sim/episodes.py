@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -87,14 +88,17 @@ def make_episodes(
     grid = grid or NavigationGrid(home)
     rng = np.random.default_rng([seed, 53])
     floor = grid.centers(grid.reachable())
-    every = [_Goal(grid, label) for label in (goals or home.labels())]
-    usable = [goal for goal in every if goal.spots]
-    if not usable:
-        raise InvalidValue("goals", list(goals), "cannot be seen from the floor", remedy="choose other classes")
-    order = [usable[int(k)] for k in rng.permutation(len(usable))]
+    labels = list(goals or home.labels())
+    turns = cycle([labels[int(k)] for k in rng.permutation(len(labels))])
+    known: dict[str, _Goal] = {}
     episodes: list[Episode] = []
-    for number in range(count):
-        goal = order[number % len(order)]
+    while len(episodes) < count:
+        number, label = len(episodes), next(turns)
+        goal = known[label] = known.get(label) or _Goal(grid, label)
+        if not goal.spots:
+            if len(known) == len(labels) and not any(one.spots for one in known.values()):
+                raise InvalidValue("goals", labels, "cannot be seen from the floor", remedy="choose other classes")
+            continue
         name = f"{home.name}-{seed}-{number:04d}"
         episode = _draw(name, home.name, goal, floor, rng=rng, farthest=farthest)
         if episode is None:

@@ -60,9 +60,7 @@ def home_from_graph(path: str | Path, *, ceiling: bool = True, enclosed: bool = 
         things = _in_sight(things)
     kept = {thing.id: thing for thing in things}
     supported = {
-        item["id"]: next(
-            (i for i in item.get("relations", {}).get("ON", ()) if i in kept and i != item["id"]), None
-        )
+        item["id"]: next((i for i in item.get("relations", {}).get("ON", ()) if i in kept and i != item["id"]), None)
         for item in objects
     }
     # seeded by nothing: the tints of a scene never change
@@ -114,9 +112,7 @@ def _checked(item: Any, field: str) -> dict[str, Any]:
         raise InvalidValue(field, item, "must be an object", remedy="check the scene file")
     for name, kind in (("id", int), ("class", str), ("category", str), ("room", int), ("box", dict)):
         if not isinstance(item.get(name), kind):
-            raise InvalidValue(
-                f"{field}.{name}", item.get(name), f"must be {kind.__name__}", remedy="check the file"
-            )
+            raise InvalidValue(f"{field}.{name}", item.get(name), f"must be {kind.__name__}", remedy="check the file")
     return {**item, "box": _z_up(item["box"], f"{field}.box")}
 
 

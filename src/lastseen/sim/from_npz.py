@@ -36,9 +36,7 @@ def load_npz(path: str | Path) -> Home:
     instance = arrays["face_instance"].astype(np.int64)
     labels = [str(label) for label in arrays["instance_label"]]
     if instance.min() < 1 or instance.max() > len(labels):
-        raise InvalidValue(
-            "face_instance", instance, f"must lie in 1 to {len(labels)}", remedy="see instance_label"
-        )
+        raise InvalidValue("face_instance", instance, f"must lie in 1 to {len(labels)}", remedy="see instance_label")
     whole = Mesh(
         vertices,
         faces,

@@ -64,9 +64,7 @@ def _attempt(seed: int, rng: np.random.Generator, rooms: int, settings: Homes) -
 def _missing(settings: Homes, placed: list[Placed], *, small: bool) -> list[str]:
     present = {thing.label for thing in placed}
     return [
-        label
-        for label in settings.require
-        if label not in present and (CLASSES[label].group is Group.SMALL) == small
+        label for label in settings.require if label not in present and (CLASSES[label].group is Group.SMALL) == small
     ]
 
 

@@ -1,22 +1,21 @@
-"""How imperfect the simulated senses are: four levels, every figure with the reason why it resembles real hardware.
+"""How imperfect the simulated senses are: four levels, and for every figure the reason why it is lifelike.
 
 ``perfect`` is geometry itself and tests logic; ``typical`` is what a home robot has; ``bad`` is what breaks systems.
+The figures stand in the tables below; this is where they come from:
 
-| figure | good | typical | bad | where it comes from |
-|---|---|---|---|---|
-| depth sigma at 1 m | 1 mm | 2.5 mm | 6 mm | structured light and stereo: error grows with range squared, 2 to 3 mm at 1 m and about 1 cm at 2 m for the common cameras; time of flight is better, cheap stereo worse |
-| depth range | 0.1 to 10 m | 0.25 to 6 m | 0.4 to 4.5 m | the working ranges on data sheets of laser scanners in phones, of indoor stereo, of the first depth cameras |
-| depth lost at edges, at grazing angles, at random | 30 %, beyond 84 deg, 0.2 % | 65 %, beyond 80 deg, 1 % | 90 %, beyond 75 deg, 5 % | the projector's shadow beside every edge; too little light returns from a slanted surface; dark and shiny spots |
-| flying pixels at edges | 2 % | 10 % | 20 % | one pixel sees two surfaces and reports a distance between them |
-| pose | 1 cm, 0.3 deg | 3 cm, 1 deg | 8 cm, 3 deg | motion capture or a good lidar map; visual SLAM at home; odometry with few features |
-| drift per metre | 0.2 %, 0.05 deg | 1 %, 0.25 deg | 3 %, 0.8 deg | lidar, visual-inertial and wheel odometry without loop closure |
-| actuation | 1 %, 0.3 deg | 4 %, 1 deg | 10 %, 3 deg | standard deviation of a 0.25 m step and a 30 degree turn of small wheeled robots on hard floor and carpet |
-| detector: largest recall | 0.99 | 0.95 | 0.80 | large, near, unoccluded things: strong open-vocabulary detectors miss a few in a hundred |
-| detector: half recall at | 9 px, 10 m, 10 % visible | 16 px, 7 m, 25 % | 26 px, 5 m, 45 % | side of the thing in a 640 pixel wide image; detectors lose half of the things under 32 px on common benchmarks, and occluded ones first |
-| false positives per frame | 0.02 | 0.1 | 0.5 | above the usual score thresholds |
-| label confusion | 2 % | 8 % | 20 % | mug for cup, sofa for chair; seldom far classes |
-| box jitter, mask jitter | 1 %, 0.5 px | 4 %, 1 px | 10 %, 2 px | of the box's side; IoU of about 0.95, 0.85 and 0.7 with the truth |
-"""  # noqa: E501
+- depth sigma at 1 m: structured light and stereo err by 2 to 3 mm there and by the square of the range elsewhere;
+  time of flight is better, cheap stereo worse.
+- depth range: the working ranges that makers give for phone scanners, for indoor stereo, for the first depth cameras.
+- depth lost at edges (the projector's shadow), at grazing angles (too little light returns) and in spots (dark or
+  shiny surfaces); flying pixels see two surfaces and report a distance between them.
+- pose: a good lidar map, visual SLAM at home, odometry with few features; standard deviation per axis.
+- drift per metre: lidar, visual-inertial and wheel odometry without loop closure.
+- actuation: small wheeled robots on hard floor and on carpet; share of a step, degrees of a turn.
+- recall: strong open-vocabulary detectors miss a few in a hundred of the large, near and plain; half of the things
+  are lost somewhere under 32 pixels of a 640 pixel wide image, occluded ones first.
+- false positives per frame above the usual score thresholds; confusion is of mug and cup, seldom of far classes.
+- jitter: a share of the box's sides and pixels of the mask's border: an IoU of about 0.95, 0.85 and 0.7.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +96,7 @@ DEPTH = {
     ),
 }
 MOTION = {
-    Level.GOOD: MotionFigures(
-        position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3
-    ),
+    Level.GOOD: MotionFigures(position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3),
     Level.TYPICAL: MotionFigures(
         position=0.03, rotation=1.0, drift=0.01, drift_rotation=0.25, forward=0.04, turn=1.0
     ),

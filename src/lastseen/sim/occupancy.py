@@ -69,9 +69,7 @@ def _crossing(
     return a + share[:, np.newaxis] * (b - a)
 
 
-def _mark(
-    blocked: NDArray[np.bool_], corners: NDArray[np.float64], cell: float, origin: tuple[float, float]
-) -> None:
+def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], cell: float, origin: tuple[float, float]) -> None:
     """Sample every triangle at half a cell, in rows along its longest side, and mark where the samples fall."""
     if not len(corners):
         return

@@ -77,9 +77,7 @@ def _partner(grid: NavigationGrid, thing: Thing, loose: Sequence[Thing], rng: np
     """Another thing, not its twin, that fits where this one stands, while this one fits there."""
     home = grid.scene.home
     others = [
-        other
-        for other in loose
-        if other.id != thing.id and (other.label, other.color) != (thing.label, thing.color)
+        other for other in loose if other.id != thing.id and (other.label, other.color) != (thing.label, thing.color)
     ]
     for number in rng.permutation(len(others)):
         other = others[int(number)]

@@ -1,7 +1,7 @@
 """Writing a walk down as a TUM-layout RGB-D folder, with what a detector said and what is true.
 
 A recording that was stopped, by Ctrl-C or a power cut, goes on where it was and ends up equal to the byte to one
-that was not: a frame counts only when its line in ``detections.jsonl``, the last thing written of it, is complete.
+that was not: a frame counts only when its line in ``groundtruth.txt``, the last thing written of it, is complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ _HEADERS = {
     "groundtruth.txt": "# T_world_camera as the robot reports it (camera x right, y down, z forward; world z up);\n"
     "# with level perfect this is the truth, which is always in truth.json\n"
     "# timestamp tx ty tz qx qy qz qw\n",
-    "detections.jsonl": "",
 }
 
 
@@ -60,6 +59,7 @@ def record(
     detector = SimulatedDetector(walk.world, level=plan.level, seed=plan.seed)
     for name, header in _HEADERS.items():
         _keep_lines(folder / name, header, done)
+    _keep_detections(folder / "detections.jsonl", done)
     (folder / "camera.json").write_text(_camera_json(walk.world.intrinsics), encoding="utf-8")
     if progress is not None:
         progress(min(done, walk.frames_planned), walk.frames_planned)
@@ -119,9 +119,10 @@ def _claim(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def _frames_done(folder: Path) -> int:
-    """Complete lines of detections.jsonl; a last line without its end was being written."""
-    path = folder / "detections.jsonl"
-    return path.read_bytes().count(b"\n") if path.is_file() else 0
+    """Complete lines of groundtruth.txt; a last line without its end was being written."""
+    path = folder / "groundtruth.txt"
+    lines = path.read_bytes().count(b"\n") if path.is_file() else 0
+    return max(0, lines - _HEADERS[path.name].count("\n"))
 
 
 def _keep_lines(path: Path, header: str, frames: int) -> None:
@@ -129,6 +130,13 @@ def _keep_lines(path: Path, header: str, frames: int) -> None:
     head = header.splitlines(keepends=True)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
     _replace(path, "".join(lines[: len(head) + frames] if len(lines) >= len(head) else head))
+
+
+def _keep_detections(path: Path, frames: int) -> None:
+    """Cut the detections back to those of the frames that count; a frame has none, one or many lines."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    _replace(path, "".join(line for line in whole if json.loads(line)["frame"] < frames))
 
 
 def _write_frame(folder: Path, frame: Frame, detections: list[Detection]) -> None:
@@ -139,16 +147,20 @@ def _write_frame(folder: Path, frame: Frame, detections: list[Detection]) -> Non
     Image.fromarray(np.rint(depth).astype(np.uint16)).save(folder / "depth" / f"{stamp}.png", compress_level=4)
     _append(folder / "rgb.txt", f"{stamp} rgb/{stamp}.png\n")
     _append(folder / "depth.txt", f"{stamp} depth/{stamp}.png\n")
+    lines = [json.dumps(_detection(one, frame)) + "\n" for one in detections]
+    _append(folder / "detections.jsonl", "".join(lines))
     _append(folder / "groundtruth.txt", f"{stamp} {_pose_text(frame.T_world_camera)}\n")
-    line = {"frame": frame.id, "stamp": frame.stamp, "detections": [_detection(one) for one in detections]}
-    _append(folder / "detections.jsonl", json.dumps(line) + "\n")
 
 
-def _detection(detection: Detection) -> dict[str, Any]:
-    found: dict[str, Any] = {"box": list(detection.box), "score": detection.score, "labels": dict(detection.labels)}
-    if detection.mask is not None:
-        found["mask"] = encode_mask(detection.mask)
-    return found
+def _detection(detection: Detection, frame: Frame) -> dict[str, Any]:
+    return {
+        "frame": frame.id,
+        "stamp": frame.stamp,
+        "box": list(detection.box),
+        "score": detection.score,
+        "labels": dict(detection.labels),
+        "mask": None if detection.mask is None else encode_mask(detection.mask),
+    }
 
 
 def _pose_text(pose: Pose3D) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
 PANORAMA_VIEWS = 12
 SKY = (200, 214, 228)
 _SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
+_BAND = 1 << 14
+"""Rays handled at once: the arrays between ray cast and colour then stay in the processor's cache."""
 _UNDERSIDE = 0.12
 _LIGHT = Light()
 
@@ -59,10 +62,11 @@ class Renderer:
         self._texels = np.zeros((len(surface.faces) + 1, 8), dtype=np.float32)
         self._texels[:-1, :7] = surface.texels
         self._texels.view(np.int32)[:-1, 7] = surface.textures
-        self._paint = np.zeros((len(surface.faces) + 1, 8), dtype=np.float32)
-        self._paint[:-1, :3] = surface.colors
-        self._paint[:-1, 3:5] = _two_sided_light(surface.planes[:, :3], light)
-        self._paint[-1, :4] = [*(value / 255.0 for value in SKY), 1.0]
+        self._colors = np.zeros((len(surface.faces) + 1, 4), dtype=np.float32)
+        self._colors[:-1, :3] = surface.colors
+        self._colors[-1, :3] = np.array(SKY) / 255.0
+        self._sides = np.append(_two_sided_light(surface.planes[:, :3], light), [[1.0, 0.0]], axis=0)
+        self._sides = self._sides.astype(np.float32)
 
     def changed(self, home: Home) -> Renderer:
         """The renderer of an edited home; surfaces of things that did not change are not computed again."""
@@ -71,34 +75,27 @@ class Renderer:
     def render(self, T_world_camera: Pose3D, intrinsics: Intrinsics) -> View:
         """What a camera at this pose sees."""
         rays, lengths = camera_rays(intrinsics)
-        directions = rays @ np.ascontiguousarray(T_world_camera.rotation.T, dtype=np.float32)
-        origins = np.empty_like(directions)
-        for axis in range(3):
-            origins[:, axis] = T_world_camera.translation[axis]
-        hits = self.scene.cast(origins, directions)
-        face, depth = hits["primID"].astype(np.intp), hits["tfar"]
-        # the angle to a flat face: the camera's distance from its plane over its distance from the hit
-        cosine = self._planes.take(face, axis=0) @ np.append(T_world_camera.translation, 1.0).astype(np.float32)
-        cosine /= depth
-        cosine /= lengths
-        paint = self._paint.take(face, axis=0)
-        light = np.sign(cosine)
-        light *= paint[:, 4]
-        light += paint[:, 3]
-        np.abs(cosine, out=cosine)
-        light += np.float32(self.light.headlight) * cosine
-        texel = self._lookup(
-            face, hits["u"], hits["v"], depth=depth, cosine=cosine, pixel_angle=1.0 / intrinsics.fx
-        )
-        rgb = np.empty((len(face), 3), dtype=np.uint8)
-        for channel in range(3):
-            shade = paint[:, channel] * light
-            shade *= texel[:, channel]
-            np.minimum(shade, 255.0, out=shade)
-            rgb[:, channel] = shade
-        depth[face == NO_HIT] = np.nan
+        count = len(rays)
+        rgb = np.empty((count, 3), dtype=np.uint8)
+        depth = np.empty(count, dtype=np.float32)
+        ids = np.empty(count, dtype=np.int32)
+        turn = np.ascontiguousarray(T_world_camera.rotation.T, dtype=np.float32)
+        for start in range(0, count, _BAND):
+            band = slice(start, min(start + _BAND, count))
+            directions = rays[band] @ turn
+            origins = np.empty_like(directions)
+            for axis in range(3):
+                origins[:, axis] = T_world_camera.translation[axis]
+            hits = self.scene.cast(origins, directions)
+            face = hits["primID"].astype(np.intp)
+            light, cosine = self._light(face, hits["tfar"] * lengths[band], T_world_camera.translation)
+            texel = self._texel_colors(face, hits, cosine, 1.0 / intrinsics.fx)
+            self._paint_into(rgb[band], face, light, texel)
+            ids[band] = self._ids.take(face)
+            hits["tfar"][face == NO_HIT] = np.nan
+            depth[band] = hits["tfar"]
         shape = intrinsics.height, intrinsics.width
-        return View(rgb.reshape(*shape, 3), depth.reshape(shape), self._ids.take(face).reshape(shape))
+        return View(rgb.reshape(*shape, 3), depth.reshape(shape), ids.reshape(shape))
 
     def panorama(
         self,
@@ -113,20 +110,48 @@ class Renderer:
         turned = [Pose2D(pose.x, pose.y, wrap_angle(pose.yaw + math.tau * k / views)) for k in range(views)]
         return [self.render(camera_pose(one, height=height, pitch=pitch), intrinsics) for one in turned]
 
-    def _lookup(
+    def _light(
+        self, face: NDArray[np.intp], distance: NDArray[np.float32], camera: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Light on each hit, and the cosine of the angle at which it is seen."""
+        # the angle to a flat face: the camera's distance from its plane over its distance from the hit
+        cosine: NDArray[np.float32] = self._planes.take(face, axis=0) @ np.append(camera, 1.0).astype(np.float32)
+        cosine /= distance
+        sides = self._sides.take(face, axis=0)
+        light: NDArray[np.float32] = np.sign(cosine)
+        light *= sides[:, 1]
+        light += sides[:, 0]
+        np.abs(cosine, out=cosine)
+        light += np.float32(self.light.headlight) * cosine
+        return light, cosine
+
+    def _paint_into(
+        self,
+        rgb: NDArray[np.uint8],
+        face: NDArray[np.intp],
+        light: NDArray[np.float32],
+        texel: NDArray[np.uint8],
+    ) -> None:
+        """Write colour times light times texture."""
+        colors = self._colors.take(face, axis=0)
+        for channel in range(3):
+            shade = colors[:, channel] * light
+            shade *= texel[:, channel]
+            np.minimum(shade, 255.0, out=shade)
+            rgb[:, channel] = shade
+
+    def _texel_colors(
         self,
         face: NDArray[np.intp],
-        u: NDArray[np.float32],
-        v: NDArray[np.float32],
-        *,
-        depth: NDArray[np.float32],
+        hits: dict[str, NDArray[Any]],
         cosine: NDArray[np.float32],
         pixel_angle: float,
     ) -> NDArray[np.uint8]:
         """Texture colours (pixels, 4): the copy whose texels are about as large as the pixel is taken."""
         rows = self._texels.take(face, axis=0)
+        u, v = hits["u"], hits["v"]
         column, row = _texel(rows[:, 0:3], u, v), _texel(rows[:, 3:6], u, v)
-        texels_per_pixel = rows[:, 6] * depth
+        texels_per_pixel = rows[:, 6] * hits["tfar"]
         texels_per_pixel *= np.float32(pixel_angle)
         texels_per_pixel *= texels_per_pixel
         texels_per_pixel /= np.maximum(cosine, np.float32(0.02))
@@ -143,7 +168,8 @@ class Renderer:
         index <<= wide
         index += column
         index += self._stack.starts.take(level)
-        return self._stack.texels.take(index).view(np.uint8).reshape(-1, 4)
+        texels: NDArray[np.uint32] = self._stack.texels.take(index)
+        return texels.view(np.uint8).reshape(-1, 4)
 
 
 def _texel(steps: NDArray[np.float32], u: NDArray[np.float32], v: NDArray[np.float32]) -> NDArray[np.int32]:

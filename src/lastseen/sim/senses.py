@@ -17,7 +17,7 @@ from lastseen.sim.level import DEPTH, MOTION, Level
 
 _STREAMS = {"depth": 1, "pose": 2, "drift": 3, "actuation": 4}
 _EDGE = 0.04
-"""Share of the distance by which neighbouring depths must differ to be two surfaces: 8 cm at 2 m."""
+"""Share of the distance by which a depth must leave the plane of its neighbours to be an edge: 8 cm at 2 m."""
 _VERTICAL_SHARE = 1.0 / 3.0
 """Height, roll and pitch err less than position and heading on a floor: gravity and wheels hold them."""
 _PATCH = 8
@@ -43,7 +43,7 @@ class DepthNoise:
         figures, rng = DEPTH[self.level], stream(self.seed, "depth", frame_id)
         far = np.where(np.isnan(depth), np.float32(1e3), depth)
         lowest, highest = _neighbours(far)
-        edge = highest - lowest > _EDGE * far
+        edge = _bend(far) > _EDGE
         measured = far + (figures.sigma * rng.standard_normal(far.shape) * far**2).astype(np.float32)
         drawn = rng.random(far.shape)
         flying = edge & (drawn < figures.flying) & (highest < 1e3)
@@ -71,10 +71,8 @@ class PoseNoise:
             return T_world_camera
         figures = MOTION[self.level]
         drawn = stream(self.seed, "pose", frame_id).standard_normal(6)
-        share = np.array([1.0, 1.0, _VERTICAL_SHARE])
-        shift = drawn[:3] * share * figures.position
-        turn = drawn[3:] * share[::-1] * math.radians(figures.rotation)
-        turn = np.array([turn[0] * _VERTICAL_SHARE, turn[1], turn[2]])
+        shift = drawn[:3] * [1.0, 1.0, _VERTICAL_SHARE] * figures.position
+        turn = drawn[3:] * [_VERTICAL_SHARE, _VERTICAL_SHARE, 1.0] * math.radians(figures.rotation)
         return _disturbed(T_world_camera, shift, turn)
 
 
@@ -105,7 +103,7 @@ class Drift:
     def _grow(self, about: NDArray[np.float64], shift: NDArray[np.float64], turn: float) -> None:
         """Add a shift and a turn about where the robot is: about the origin it would throw the pose far off."""
         spin = Rotation.from_rotvec([0.0, 0.0, turn])
-        step = Pose3D(about - spin.apply(about) + shift, spin.as_quat())
+        step = Pose3D(about - spin.as_matrix() @ about + shift, spin.as_quat())
         self._error = self._error @ step
 
 
@@ -138,6 +136,19 @@ def _neighbours(depth: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArra
     padded = np.pad(depth, 1, mode="edge")
     around = [padded[1:-1, 1:-1], padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]]
     return np.minimum.reduce(around), np.maximum.reduce(around)
+
+
+def _bend(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+    """How far each pixel lies off the line through its neighbours, as a share of its depth, along rows or columns.
+
+    Inverse depth is linear on a plane, however slanted and however coarse the image.
+    """
+    inverse = np.pad(1.0 / depth, 1, mode="reflect", reflect_type="odd")
+    middle = inverse[1:-1, 1:-1]
+    across = np.abs(inverse[1:-1, :-2] - 2.0 * middle + inverse[1:-1, 2:])
+    down = np.abs(inverse[:-2, 1:-1] - 2.0 * middle + inverse[2:, 1:-1])
+    bend: NDArray[np.float32] = np.maximum(across, down) * depth
+    return bend
 
 
 def _slant(depth: NDArray[np.float32], intrinsics: Intrinsics) -> NDArray[np.float32]:

@@ -17,6 +17,7 @@ from lastseen.pose2d import Pose2D
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.scene import NO_HIT
+from lastseen.sim.viewpoint import near_spots, surface_points
 
 _TRIES = 24
 """Draws per support before it counts as full."""
@@ -28,8 +29,10 @@ _LOWEST, _HIGHEST = 0.15, 1.5
 """Metres above the floor between which tops are used as supports."""
 _LIFT = 0.005
 """Metres by which a thing is lifted to test its volume: it touches what it stands on."""
-_SIGHT = 1.8
-"""Metres within which a robot must be able to see the spot."""
+_SIGHT_POINTS, _SIGHT_STEP = 32, 5
+"""Points on the thing, and every which nearby cell, that the check of visibility tries."""
+_MIN_SHARE = 0.25
+"""Share of those points in sight: half would be all of one side, the thing hiding its own back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +141,21 @@ def _overlaps(home: Home, thing: Thing, corners: NDArray[np.float64]) -> bool:
 
 
 def _in_sight(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
-    """Whether some reachable camera within sight sees the middle of the thing at its new pose."""
-    low, high = thing.mesh.bounds
-    middle = pose.transform((low + high) / 2.0)
-    cells = grid.reachable()[::7]
-    centres = grid.centers(cells)
-    near = centres[np.hypot(*(centres - middle[:2]).T) <= _SIGHT]
-    if not len(near):
-        return False
-    origins = np.column_stack([near, np.full(len(near), grid.robot.camera_height)])
-    hits = grid.scene.cast(origins.astype(np.float32), (middle - origins).astype(np.float32))
-    return bool((hits["tfar"] > 0.98).any())
+    """Whether a robot within the view distance would see a good part of the thing at its new pose."""
+    there = replace(thing, pose=pose)
+    points = surface_points(there, _SIGHT_POINTS)
+    near = near_spots(grid, there)[::_SIGHT_STEP]
+    origins = np.repeat(np.column_stack([near, np.full(len(near), grid.robot.camera_height)]), len(points), axis=0)
+    ways = np.tile(points, (len(near), 1)) - origins
+    hits = grid.scene.cast(origins.astype(np.float32), ways.astype(np.float32))
+    # a ray that gets to the point, less a hair for the surface it may lie on
+    shares = (hits["tfar"] > 1.0 - _LIFT).reshape(len(near), len(points)).mean(axis=1)
+    return bool((shares >= _MIN_SHARE).any())
 
 
 def _keeps_open(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
     """Whether the reachable floor loses no more than the thing itself covers: no room is closed off."""
     home = grid.scene.home
-    edited = NavigationGrid(
-        home.with_thing(replace(thing, pose=pose)), robot=grid.robot, navigation=grid.navigation
-    )
+    edited = NavigationGrid(home.with_thing(replace(thing, pose=pose)), robot=grid.robot, navigation=grid.navigation)
     side = high_side(thing.mesh.bounds) * math.sqrt(2.0) + 2.0 * grid.robot.radius + 4.0 * grid.navigation.cell
     return edited.area() >= grid.area() - side**2

@@ -49,9 +49,7 @@ class TextureStack:
         for _ in range(LEVELS):
             levels.append(_packed(shrunk))
             starts.append(starts[-1] + levels[-1].size)
-            shrunk = (
-                shrunk[:, ::2, ::2] + shrunk[:, 1::2, ::2] + shrunk[:, ::2, 1::2] + shrunk[:, 1::2, 1::2]
-            ) / 4.0
+            shrunk = (shrunk[:, ::2, ::2] + shrunk[:, 1::2, ::2] + shrunk[:, ::2, 1::2] + shrunk[:, 1::2, 1::2]) / 4.0
         self.texels: NDArray[np.uint32] = np.concatenate([level.ravel() for level in levels])
         self.starts = np.array(starts[:-1], dtype=np.int32)
 

@@ -172,7 +172,8 @@ def _footprint(thing: Thing) -> NDArray[np.float64]:
 def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
     """Filled where the structure is closed, as lines where it is not."""
     structure = home.structure
-    if is_closed(structure):
+    closed = is_closed(structure)
+    if closed:
         walls = solid(structure, _CUT, raster)
         pixels = np.array(image)
         pixels[solid(structure, _ABOVE_DOORS, raster) & ~walls] = _LINTEL
@@ -181,7 +182,7 @@ def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
     draw = ImageDraw.Draw(image)
     segments, faces = cut(structure, _CUT)
     for (start, end), face in zip(segments, faces, strict=True):
-        plaster = structure.patterns[face] == Pattern.PLASTER
+        plaster = not closed or structure.patterns[face] == Pattern.PLASTER
         red, green, blue = (int(value * 0.7) for value in structure.colors[face])
         color = _WALL if plaster else (red, green, blue)
         draw.line([raster.pixel(*start), raster.pixel(*end)], fill=color, width=3 if plaster else 5)
@@ -306,18 +307,30 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     column = math.ceil(max((font(11).getlength(words) for words, _ in lines), default=0.0)) + 34
     height = max(plan.height, 420)
     per_column = max((height - 10) // row, 1)
+    _keep_headings(lines, per_column)
     columns = math.ceil(len(lines) / per_column)
     sheet = Image.new("RGB", (plan.width + columns * column + (16 if columns else 0), height + head), _PAPER)
     sheet.paste(plan, (0, head))
     draw = ImageDraw.Draw(sheet)
-    caption = title if title is not None else f"{home.name}: {len(home.rooms)} rooms, {len(home.things)} things"
+    rooms = "1 room" if len(home.rooms) == 1 else f"{len(home.rooms)} rooms"
+    caption = title if title is not None else f"{home.name}: {rooms}, {len(home.things)} things"
     draw.text((_MARGIN * 80, head / 2 + 4), caption, font=font(20), fill=TEXT, anchor="lm")
     for index, (words, color) in enumerate(lines):
         x = plan.width + 10 + (index // per_column) * column
         y = head + 8 + (index % per_column) * row
-        if color is None and not words[0].isdigit():
+        if color is None and not words[:1].isdigit():
             draw.text((x, y), words, font=font(12), fill=TEXT, anchor="lm")
             continue
         draw.ellipse((x + 4, y - 4, x + 12, y + 4), fill=color or FAINT, outline=FAINT)
         draw.text((x + 18, y), words, font=font(11), fill=TEXT, anchor="lm")
     return sheet
+
+
+def _keep_headings(lines: list[tuple[str, Ink | None]], per_column: int) -> None:
+    """A room's name moves to the next column with the first of its things."""
+    index = per_column - 1
+    while index < len(lines):
+        words, color = lines[index]
+        if color is None and not words[:1].isdigit():
+            lines.insert(index, ("", None))
+        index += per_column

@@ -21,19 +21,24 @@ def viewpoints(grid: NavigationGrid, thing: Thing, *, spacing: float = 0.0) -> l
 
     ``spacing`` in metres thins them out to a lattice where that leaves any; distances need them all.
     """
-    low, high = thing.box
-    cells = grid.reachable()
-    centres = grid.centers(cells)
-    outside = np.maximum(np.maximum(low[:2] - centres, centres - high[:2]), 0.0)
-    near = np.hypot(outside[:, 0], outside[:, 1]) <= grid.navigation.view_distance
-    seen = np.zeros(len(cells), dtype=np.bool_)
-    seen[near] = seen_share(grid, thing, centres[near]) >= _MIN_SEEN / _SAMPLES
+    spots = near_spots(grid, thing)
+    spots = spots[seen_share(grid, thing, spots) >= _MIN_SEEN / _SAMPLES]
     if spacing > grid.navigation.cell:
         step = max(1, round(spacing / grid.navigation.cell))
-        lattice = seen & (cells % step == 0).all(axis=1)
-        seen = lattice if lattice.any() else seen
+        cells = np.floor((spots - grid.origin) / grid.navigation.cell).astype(int)
+        lattice = (cells % step == 0).all(axis=1)
+        spots = spots[lattice] if lattice.any() else spots
     middle = thing.position
-    return [Pose2D(float(x), float(y), math.atan2(middle[1] - y, middle[0] - x)) for x, y in centres[seen].tolist()]
+    return [Pose2D(x, y, math.atan2(middle[1] - y, middle[0] - x)) for x, y in spots.tolist()]
+
+
+def near_spots(grid: NavigationGrid, thing: Thing) -> NDArray[np.float64]:
+    """The middles (n, 2) of reachable cells within the view distance of a thing's box, seen from above."""
+    low, high = thing.box
+    centres = grid.centers(grid.reachable())
+    outside = np.maximum(np.maximum(low[:2] - centres, centres - high[:2]), 0.0)
+    near: NDArray[np.float64] = centres[np.hypot(outside[:, 0], outside[:, 1]) <= grid.navigation.view_distance]
+    return near
 
 
 def seen_share(grid: NavigationGrid, thing: Thing, spots: NDArray[np.float64]) -> NDArray[np.float64]:

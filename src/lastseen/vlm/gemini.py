@@ -168,9 +168,7 @@ def endpoint_from_settings(argument: str, settings: Planner, seed: int) -> Backe
         raise InvalidValue(
             "planner.scene_endpoint", endpoint, "is empty", remedy="give the endpoint id of the cloud console"
         )
-    return _vertex(
-        endpoint_name(endpoint, project=_project(settings), location=_location(settings)), settings, seed
-    )
+    return _vertex(endpoint_name(endpoint, project=_project(settings), location=_location(settings)), settings, seed)
 
 
 def endpoint_name(endpoint: str, *, project: str, location: str) -> str:

@@ -95,7 +95,7 @@ class OfflineBackend:
         """How promising a view is: rooms, open floor and memory for it, what was tried and visited against it."""
         w = self.weights
         free = w.unknown_free if view.free is None else view.free
-        looks = w.room_weight * room_affinity(view.labels, read.target)
+        looks = w.room_weight * self._affinity(read, view)
         looks += w.free_weight * min(free, w.free_range) / w.free_range
         looks += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
         total = looks - w.barred_penalty * (free < w.least_free)
@@ -129,6 +129,13 @@ class OfflineBackend:
         """0 to 1: an edge near a room that may hold the target, and near by, is the best."""
         likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
         return likely / (1.0 + edge.distance / self.weights.unexplored_range)
+
+    def _affinity(self, read: ReadPrompt, view: SeenView) -> float:
+        """What the look of the room is worth: little on little evidence, less where its kind was tried in vain."""
+        discount = {room: self.weights.repeat_factor**times for room, times in read.in_vain.items()}
+        judged = room_affinity(view.labels, read.target, discount=discount)
+        seen = sum(score for label, score in view.labels if rooms_of(label))
+        return _NEUTRAL + (judged - _NEUTRAL) * min(1.0, seen / self.weights.full_evidence)
 
     def _promise(self, read: ReadPrompt, candidate: Toward, view: SeenView) -> float:
         if any(same_thing(word, read.target) for word in candidate.words):
@@ -173,13 +180,19 @@ def likely_room(labels: Sequence[tuple[str, float]]) -> str | None:
     return _best(beliefs) if beliefs else None
 
 
-def room_affinity(labels: Sequence[tuple[str, float]], target: str) -> float:
-    """0 to 1: how much the room that a view seems to show is one that holds the target."""
+def room_affinity(
+    labels: Sequence[tuple[str, float]], target: str, *, discount: Mapping[str, float] | None = None
+) -> float:
+    """0 to 1: how much the room that a view seems to show is one that holds the target.
+
+    ``discount`` is a factor per room, for rooms of a kind that was searched already.
+    """
     expected, beliefs = rooms_of(target), room_beliefs(labels)
     if not expected or not beliefs:
         return _NEUTRAL
     most = max(expected.values())
-    return sum(belief * expected.get(room, 0.0) / most for room, belief in beliefs.items())
+    less = discount or {}
+    return sum(belief * less.get(room, 1.0) * expected.get(room, 0.0) / most for room, belief in beliefs.items())
 
 
 def _scene(read: ReadPrompt) -> dict[str, Any]:

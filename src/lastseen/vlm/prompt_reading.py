@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -19,6 +20,7 @@ _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
 _UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of way, (\d+\.\d) m wide")
 _SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of way, in (\d+) views")
+_IN_VAIN = re.compile(r"discovered \d+: goal not seen, went for ")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
 
@@ -64,6 +66,7 @@ class ReadPrompt:
     sightings: list[Toward] = field(default_factory=list)
     unexplored: list[Edge] = field(default_factory=list)
     places: list[Toward] = field(default_factory=list)
+    in_vain: Counter[str] = field(default_factory=Counter)
     stuck: bool = False
     ababa: bool = False
 
@@ -85,6 +88,8 @@ def read_prompt(prompt: str) -> ReadPrompt:
         elif found := _TRIED.match(line):
             into = read.blocked if line.endswith(", blocked") else read.tried
             into.append(Toward(float(found[1]), words=tuple(_texts(line))))
+        elif _IN_VAIN.match(line):
+            read.in_vain.update(_texts(line)[:1])
         elif found := _VISITED.match(line):
             read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
         elif found := _SIGHTING.match(line):

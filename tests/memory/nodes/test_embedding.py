@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lastseen.encoders import open_encoder
 from lastseen.errors import InvalidValue
 from lastseen.memory.nodes import (
     DeterministicEmbedder,
@@ -17,6 +18,7 @@ from lastseen.memory.nodes import (
     SemanticMemoryStore,
     cosine_similarity,
     retrieve_candidates,
+    seed_demo_store,
     tokenize,
 )
 
@@ -78,3 +80,12 @@ def test_a_real_encoder_finds_a_paraphrase() -> None:
     embedder = EncoderEmbedder(Meaning())
     assert retrieve_candidates("somewhere to sit", store, embedder)[0]["node_id"] == 2
     assert all(type(value) is float for value in embedder.embed_text("mug"))
+
+
+@pytest.mark.parametrize(("goal", "node_id"), [("somewhere to sit", 3), ("a cup", 2), ("something to read", 4)])
+def test_the_default_encoder_knows_what_things_are_for(goal: str, node_id: int) -> None:
+    store, embedder = seed_demo_store(), EncoderEmbedder(open_encoder("lexicon"))
+    found = retrieve_candidates(goal, store, embedder)
+    assert found[0]["node_id"] == node_id
+    assert found[0]["score"] > found[1]["score"]
+    assert all(type(candidate["score"]) is float for candidate in found)

@@ -94,9 +94,7 @@ def random_store(seed: int, count: int) -> SemanticMemoryStore:
 
 
 def test_deterministic_ordering() -> None:
-    store = store_of(
-        (7, None, ["mug"], "kitchen"), (2, None, ["sofa"], "living room"), (5, None, ["bed"], "bedroom")
-    )
+    store = store_of((7, None, ["mug"], "kitchen"), (2, None, ["sofa"], "living room"), (5, None, ["bed"], "bedroom"))
     assert retrieve_candidates("red mug", store, EMBEDDER) == retrieve_candidates("red mug", store, EMBEDDER)
 
 
@@ -228,9 +226,7 @@ def test_it_equals_the_plain_loop_to_the_last_bit(goal: str, seed: int) -> None:
     ),
     k=st.integers(1, 6),
 )
-def test_any_goal_over_any_nodes_equals_the_plain_loop(
-    goal: str, nodes: list[tuple[list[str], str]], k: int
-) -> None:
+def test_any_goal_over_any_nodes_equals_the_plain_loop(goal: str, nodes: list[tuple[list[str], str]], k: int) -> None:
     store = SemanticMemoryStore()
     for tags, summary in nodes:
         store.add_node(HERE, None, tags, summary)
@@ -317,9 +313,7 @@ def test_many_goals_and_embedders_keep_answers_right() -> None:
         assert retrieve_candidates("mug", store, DeterministicEmbedder()) == retrieve_candidates(
             "mug", store, EMBEDDER
         )
-    assert retrieve_candidates("mug", store, DeterministicEmbedder(8)) != retrieve_candidates(
-        "mug", store, EMBEDDER
-    )
+    assert retrieve_candidates("mug", store, DeterministicEmbedder(8)) != retrieve_candidates("mug", store, EMBEDDER)
 
 
 def test_a_forgotten_store_is_released() -> None:

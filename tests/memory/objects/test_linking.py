@@ -103,7 +103,7 @@ def test_things_once_seen_side_by_side_are_never_merged() -> None:
 def test_different_looks_in_one_another_are_not_merged() -> None:
     memory = ObjectMemory()
     both_sides(memory, 0, xyz=[2.0, 0.0, 0.5], size=(1.0, 1.0, 0.8), embedding=unit(1))
-    both_sides(memory, 2, xyz=[2.2, 0.2, 0.6], size=(0.3, 0.3, 0.3), embedding=unit(2))
+    both_sides(memory, 2, xyz=[2.2, 0.2, 0.6], size=(0.2, 0.2, 0.2), embedding=unit(2))
     both_sides(memory, 4, xyz=[2.0, 0.0, 0.5], size=(1.0, 1.0, 0.8), embedding=unit(1))
     assert len(memory.states()) == 2
 

@@ -71,3 +71,7 @@ def test_walking_back_the_same_way_returns_to_the_start(actions: list[Action]) -
     undo = {F: F, L: R, R: L}
     end = walk(*actions, *[L] * 6, *(undo[action] for action in reversed(actions)))
     assert end.distance_to(ORIGIN) < 1e-9
+
+
+def test_section_15_step_and_turn() -> None:
+    assert (DeadReckoning().forward_step, DeadReckoning().turn_angle) == (0.25, 30.0)

@@ -94,9 +94,7 @@ def motion_answers_hold(names: dict[str, Any]) -> bool:
         action.STOP: (1, 2, turned),
     }
     ended = {each: apply(start, each) for each in expected}
-    return all(
-        (ended[each].x, ended[each].y, ended[each].yaw) == pytest.approx(expected[each]) for each in expected
-    )
+    return all((ended[each].x, ended[each].y, ended[each].yaw) == pytest.approx(expected[each]) for each in expected)
 
 
 def pattern_answers_hold(names: dict[str, Any]) -> bool:

@@ -5,8 +5,20 @@
 
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.memory import Crop, CropSink, ObjectMemory
+from lastseen.memory.objects.relations import Relation, RelationKind
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState
 from lastseen.memory.objects.store import State
 
-__all__ = ["Crop", "CropSink", "Event", "EventKind", "ObjectMemory", "ObjectState", "Rows", "State"]
+__all__ = [
+    "Crop",
+    "CropSink",
+    "Event",
+    "EventKind",
+    "ObjectMemory",
+    "ObjectState",
+    "Relation",
+    "RelationKind",
+    "Rows",
+    "State",
+]

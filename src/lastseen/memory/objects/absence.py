@@ -17,7 +17,7 @@ from lastseen.config.objects import Absence
 from lastseen.frame import Frame
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.store import EMPTY_POSES, ObjectStore, State
-from lastseen.memory.objects.update import count_chance
+from lastseen.memory.objects.update import count_misses
 
 POINT_STEP = 2
 """Every second surface point is looked at: 32 tell as much as 64 about a share."""
@@ -52,7 +52,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
     there = sights.present >= rules.present_share
     if there.any():
         standing = rows[there & (store.state[rows] == State.CONFIRMED)]
-        count_chance(store, standing, detected=False)
+        count_misses(store, standing)
         store.empty_views[rows[there]] = 0
         store.touch(rows[there])
     empty = ~there & (sights.empty >= rules.min_visible_share)

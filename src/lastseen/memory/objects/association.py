@@ -32,26 +32,23 @@ class Pairs:
     score: Floats
     cosine: Floats
 
-    def only(self, keep: NDArray[np.bool_]) -> Pairs:
-        """The pairs at the true places."""
-        return Pairs(self.index[keep], self.rows[keep], self.score[keep], self.cosine[keep])
-
 
 def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     """Every pair of an observation and an object near enough to be the same thing."""
     rules = store.settings.association
     index, rows = _candidates(store, batch)
+    offset = batch.xyz[index] - store.xyz[rows]
+    # farther apart than their sizes explain: most of what the cells hold goes here, before anything costs more
+    far = (store.reach_of(batch.extent) + (rules.radius_growth * rules.max_sigma - rules.radius))[index]
+    far += store.reach[rows]
+    near = (np.einsum("ij,ij->i", offset, offset) < far * far).nonzero()[0]
+    index, rows = index[near], rows[near]
     order = np.lexsort((store.seq[rows], index))
-    index, rows = index[order], rows[order]
-    spatial = spatial_score(
-        np.abs(batch.xyz[index] - store.xyz[rows]),
-        batch.extent[index],
-        store.extent[rows],
-        batch.sigma[index],
-        rules,
-    )
-    near = np.flatnonzero(spatial > 0.0)
-    index, rows, spatial = index[near], rows[near], spatial[near]
+    index, rows, offset = index[order], rows[order], np.abs(offset[near[order]])
+    cut = batch.cut[index] if batch.cut.any() else None
+    spatial = spatial_score(offset, batch.extent[index], store.extent[rows], batch.sigma[index], rules, cut=cut)
+    gated = (spatial > 0.0).nonzero()[0]
+    index, rows, spatial = index[gated], rows[gated], spatial[gated]
     cosine = _cosines(store, batch, index, rows)
     look = np.where(np.isnan(cosine), rules.unknown_look, 0.5 + 0.5 * cosine)
     return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
@@ -61,38 +58,50 @@ def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     """The row matched to each of ``count`` observations, -1 where it is something new."""
     rules = store.settings.association
     passing = pairs.score > rules.threshold
-    if (store.state[pairs.rows] > State.CONFIRMED).any():
+    absent = store.state[pairs.rows] > State.CONFIRMED
+    if absent.any():
         # what was seen to be gone comes back by its look, not by something else standing there
-        absent = store.state[pairs.rows] > State.CONFIRMED
         passing &= ~(absent & (pairs.cosine < store.settings.linking.same_look))
-    chosen = pairs.only(passing)
+    index, rows = pairs.index[passing], pairs.rows[passing]
     matched = np.full(count, -1, dtype=np.int64)
-    columns, position = np.unique(store.seq[chosen.rows], return_inverse=True)
-    if len(columns) == len(chosen.rows) and len(np.unique(chosen.index)) == len(chosen.index):
-        matched[chosen.index] = chosen.rows
+    if len(set(rows.tolist())) == len(rows) and len(set(index.tolist())) == len(index):
+        matched[index] = rows
         return matched
-    gain = np.zeros((count, len(columns)))
-    row_of = np.zeros(len(columns), dtype=np.int64)
-    gain[chosen.index, position] = chosen.score - rules.threshold
-    row_of[position] = chosen.rows
+    # columns by object number, so that ties do not depend on where rows lie
+    row_of = np.array([row for _, row in sorted(set(zip(store.seq[rows].tolist(), rows.tolist(), strict=True)))])
+    column = {row: place for place, row in enumerate(row_of.tolist())}
+    gain = np.zeros((count, len(row_of)))
+    gain[index, [column[row] for row in rows.tolist()]] = pairs.score[passing] - rules.threshold
     who, what = linear_sum_assignment(gain, maximize=True)
     real = gain[who, what] > 0.0
     matched[who[real]] = row_of[what[real]]
     return matched
 
 
-def spatial_score(offset: Floats, seen: Floats, known: Floats, sigma: Floats, rules: Association) -> Floats:
+def spatial_score(
+    offset: Floats,
+    seen: Floats,
+    known: Floats,
+    sigma: Floats,
+    rules: Association,
+    *,
+    cut: NDArray[np.bool_] | None = None,
+) -> Floats:
     """How well places and sizes agree, 0 to 1; 0 is outside the gate. Offsets are absolute, sizes full extents.
 
     A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
-    offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
+    offset is explained. ``cut`` tells which observations the image cut off. With ``radius_growth`` and
+    ``size_weight`` 0 this is 1 - distance / radius.
     """
     growth = rules.radius_growth
     radius = rules.radius + growth * np.minimum(sigma, rules.max_sigma)
     explained = np.minimum(np.abs(known - seen), 2.0 * WIDE) * (0.5 * min(growth, 1.0))
     apart = np.maximum(offset - explained, 0.0)
     closeness = 1.0 - np.sqrt(np.einsum("ij,ij->i", apart, apart)) / radius
-    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - size_agreement(seen, known, rules)))
+    agreement = size_agreement(seen, known, rules)
+    if cut is not None:
+        agreement = np.where(cut, np.maximum(agreement, rules.cut_agreement), agreement)
+    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - agreement))
     return score
 
 
@@ -100,16 +109,18 @@ def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
     small = np.minimum(one, other) + rules.size_tolerance
     large = np.maximum(one, other) + rules.size_tolerance
-    return np.asarray(np.cbrt((small / large).prod(axis=-1)), dtype=np.float64)
+    ratio = small / large
+    agreement: Floats = np.cbrt(ratio[..., 0] * ratio[..., 1] * ratio[..., 2])
+    return agreement
 
 
 def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:
     growth = store.settings.association.radius_growth
-    large = growth * batch.extent.max(axis=1) > 2.0 * SMALL_HALF
+    large = growth * batch.extent > 2.0 * SMALL_HALF
     if not large.any():
         return store.grid.near(batch.xyz)
-    small = np.flatnonzero(~large)
-    wide = np.flatnonzero(large)
+    any_axis = large[:, 0] | large[:, 1] | large[:, 2]
+    small, wide = np.flatnonzero(~any_axis), np.flatnonzero(any_axis)
     index, rows = store.grid.near(batch.xyz[small])
     wide_index, wide_rows = store.grid.near(batch.xyz[wide], widen=WIDE)
     return np.concatenate([small[index], wide[wide_index]]), np.concatenate([rows, wide_rows])

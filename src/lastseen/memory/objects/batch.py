@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects.grid import Floats
 from lastseen.memory.objects.labels import LabelTable, ranked
@@ -16,7 +17,7 @@ from lastseen.observation import Observation
 
 @dataclass(slots=True)
 class Batch:
-    """One frame's observations; ``camera_xyz`` are their positions in the camera frame."""
+    """One frame's observations; ``places`` are positions in the camera frame and in the world, side by side."""
 
     frame_id: int
     stamp: float
@@ -25,17 +26,20 @@ class Batch:
     extent: Floats
     view: Floats
     sigma: Floats
-    camera_xyz: Floats
+    places: Floats
     label_ids: NDArray[np.int32]
     label_scores: NDArray[np.float32]
     looks: NDArray[np.float32] | None
     has_look: NDArray[np.bool_]
+    all_look: bool
+    cut: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.observations)
 
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
+        has_look = self.has_look[keep]
         return Batch(
             self.frame_id,
             self.stamp,
@@ -44,58 +48,105 @@ class Batch:
             self.extent[keep],
             self.view[keep],
             self.sigma[keep],
-            self.camera_xyz[keep],
+            self.places[keep],
             self.label_ids[keep],
             self.label_scores[keep],
-            None if self.looks is None else self.looks[keep],
-            self.has_look[keep],
+            self.looks[keep] if self.looks is not None and has_look.any() else None,
+            has_look,
+            bool(has_look.all()),
+            self.cut[keep],
         )
+
+
+CUT_MARGIN = 2.0
+"""Pixels from the border of the image within which a thing counts as cut off."""
+
+
+def wholly_in_view(frame: Frame, xyz: Floats, extent: Floats, *, margin: float = 0.0) -> NDArray[np.bool_]:
+    """Whether each box falls on the image with all of its corners, judged by the box around it in camera axes."""
+    pose, camera = frame.T_world_camera, frame.intrinsics
+    middle = (xyz - pose.translation) @ pose.rotation
+    half = extent @ (0.5 * np.abs(pose.rotation))
+    nearest = middle[:, 2] - half[:, 2]
+    low, high = middle - half, middle + half
+    whole: NDArray[np.bool_] = (
+        (nearest > 1e-6)
+        & (camera.fx * low[:, 0] >= (margin - camera.cx) * nearest)
+        & (camera.fx * high[:, 0] <= (camera.width - 1 - margin - camera.cx) * nearest)
+        & (camera.fy * low[:, 1] >= (margin - camera.cy) * nearest)
+        & (camera.fy * high[:, 1] <= (camera.height - 1 - margin - camera.cy) * nearest)
+    )
+    return whole
 
 
 def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
-    xyz = np.array([seen.position for seen in observations]).reshape(-1, 3)
-    order = np.lexsort((xyz[:, 2], xyz[:, 1], xyz[:, 0])) if len(xyz) > 1 else np.arange(len(xyz))
-    xyz = xyz[order]
-    ordered = [observations[index] for index in order.tolist()]
-    if len(xyz) > 1 and (xyz[1:] == xyz[:-1]).all(axis=1).any():
-        # the same point twice: everything else about the observations decides, so that listing order never does
-        ordered.sort(key=_content)
+    ordered, xyz = _in_order(observations)
     pose = frame.T_world_camera
-    has_look = np.array([seen.embedding is not None for seen in ordered], dtype=np.bool_)
+    looks = [seen.embedding for seen in ordered]
+    has_look = np.array([look is not None for look in looks], dtype=np.bool_)
+    all_look = bool(has_look.all())
     label_ids, label_scores = _labels(ordered, labels)
+    extent = _stacked([seen.extent for seen in ordered])
     return Batch(
         frame.id,
         frame.stamp,
         ordered,
         xyz,
-        np.array([seen.extent for seen in ordered]).reshape(-1, 3),
-        np.array([seen.view_direction for seen in ordered]).reshape(-1, 3),
+        extent,
+        _stacked([seen.view_direction for seen in ordered]),
         np.array([seen.sigma for seen in ordered]),
-        (xyz - pose.translation) @ pose.rotation,
+        np.concatenate([(xyz - pose.translation) @ pose.rotation, xyz], axis=1),
         label_ids,
         label_scores,
-        _looks(ordered) if has_look.any() else None,
+        _looks(looks) if has_look.any() else None,
         has_look,
+        all_look,
+        ~wholly_in_view(frame, xyz, extent, margin=CUT_MARGIN),
     )
 
 
+def _in_order(observations: Sequence[Observation]) -> tuple[list[Observation], Floats]:
+    xyz = _stacked([seen.position for seen in observations])
+    if len(xyz) < 2:
+        return list(observations), xyz
+    order = np.lexsort(xyz.T[::-1])
+    xyz = xyz[order]
+    ordered = [observations[index] for index in order.tolist()]
+    if (xyz[1:, 0] == xyz[:-1, 0]).any() and (xyz[1:] == xyz[:-1]).all(axis=1).any():
+        # the same point twice: everything else about the observations decides, so that listing order never does
+        ordered.sort(key=_content)
+    return ordered, xyz
+
+
+def _stacked(vectors: list[Floats]) -> Floats:
+    # adding 0 turns -0 into 0: equal values must have equal bytes
+    return np.concatenate(vectors).reshape(-1, 3) + 0.0 if vectors else np.empty((0, 3))
+
+
 def _labels(ordered: list[Observation], labels: LabelTable) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    if all(len(seen.labels) == 1 for seen in ordered):
+        named = [next(iter(seen.labels.items())) for seen in ordered]
+        ids = np.array([[labels.id_of(label)] for label, _ in named], dtype=np.int32)
+        return ids, np.array([[score] for _, score in named], dtype=np.float32)
     lists = [ranked(seen.labels) for seen in ordered]
     width = max(map(len, lists), default=0)
-    ids = np.zeros((len(ordered), width), dtype=np.int32)
-    scores = np.zeros((len(ordered), width), dtype=np.float32)
-    for index, pairs in enumerate(lists):
-        for column, (label, score) in enumerate(pairs):
-            ids[index, column] = labels.id_of(label)
-            scores[index, column] = score
-    return ids, scores
+    blank = [(0, 0.0)] * width
+    filled = [[*((labels.id_of(label), score) for label, score in pairs), *blank[len(pairs) :]] for pairs in lists]
+    table = np.array(filled, dtype=np.float64).reshape(len(ordered), width, 2)
+    return table[..., 0].astype(np.int32), table[..., 1].astype(np.float32)
 
 
-def _looks(ordered: list[Observation]) -> NDArray[np.float32]:
-    dim = next(len(seen.embedding) for seen in ordered if seen.embedding is not None)
+def _looks(looks: list[NDArray[np.float32] | None]) -> NDArray[np.float32]:
+    dim = next(len(look) for look in looks if look is not None)
     blank = np.zeros(dim, dtype=np.float32)
-    return np.array([blank if seen.embedding is None else seen.embedding for seen in ordered])
+    rows = [blank if look is None else look for look in looks]
+    for look in rows:
+        if len(look) != dim:
+            raise InvalidValue(
+                "observation.embedding", len(look), f"has another length than {dim}", remedy="use one encoder"
+            )
+    return np.concatenate(rows).reshape(-1, dim)
 
 
 def _content(seen: Observation) -> tuple[object, ...]:

@@ -25,24 +25,42 @@ def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> 
     if mask is None or not len(batch):
         return batch
     camera = frame.camera_of_depth
-    pixels = camera.project(batch.camera_xyz)
+    pixels = camera.project(batch.places[:, :3])
     inside = camera.contains(pixels)
     column, row = np.rint(np.where(inside[:, np.newaxis], pixels, 0.0)).astype(np.int64).T
     return _only(batch, np.flatnonzero(~(inside & mask[row, column])).tolist())
 
 
-def without_doubles(batch: Batch, rules: Linking) -> Batch:
-    """Of two boxes that nearly coincide and look alike, keep the better seen."""
-    if len(batch) < 2:
-        return batch
-    first, second = np.triu_indices(len(batch), k=1)
-    share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
-    close = np.flatnonzero(share > rules.double_overlap)
+def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bool]:
+    """Pairs of observations whose boxes are less than the rival gap apart, and whether some may be doubles."""
+    count = len(batch)
+    if count < 2:
+        return [], False
+    first, second = _PAIRS.get(count) or _PAIRS.setdefault(count, np.triu_indices(count, k=1))
+    apart = np.abs(batch.xyz[first] - batch.xyz[second])
+    size = batch.extent[first] + batch.extent[second]
+    touching = apart < 0.5 * size + rules.rival_gap
+    close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
     if not len(close):
-        return batch
+        return [], False
+    # boxes that share a part t of their union are offset by at most (1 - t) / 2 of their sizes' sum on every axis
+    doubles = bool((apart[close] <= 0.5 * (1.0 - rules.double_overlap) * size[close]).all(axis=1).any())
+    return list(zip(first[close].tolist(), second[close].tolist(), strict=True)), doubles
+
+
+_PAIRS: dict[int, tuple[NDArray[np.int64], ...]] = {}
+
+
+def without_doubles(batch: Batch, close: list[tuple[int, int]], rules: Linking) -> Batch:
+    """Of two boxes that nearly coincide and look alike, keep the better seen."""
+    pairs = np.array(close)
+    xyz, extent = batch.xyz[pairs], batch.extent[pairs]
+    share = overlap(xyz[:, 0], extent[:, 0], xyz[:, 1], extent[:, 1])
     dropped: set[int] = set()
-    by_share = close[np.lexsort((close, -share[close]))]
-    for one, other in zip(first[by_share].tolist(), second[by_share].tolist(), strict=True):
+    for at in np.lexsort((pairs[:, 1], pairs[:, 0], -share)).tolist():
+        one, other = close[at]
+        if share[at] <= rules.double_overlap:
+            break
         if one in dropped or other in dropped or not _look_alike(batch, one, other, rules.same_look):
             continue
         better = batch.observations[other].quality > batch.observations[one].quality

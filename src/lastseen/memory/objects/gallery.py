@@ -10,9 +10,7 @@ from lastseen.memory.objects.grid import Rows
 from lastseen.memory.objects.store import ObjectStore
 
 
-def add_looks(
-    store: ObjectStore, batch: Batch, rows: Rows, index: NDArray[np.int64], fresh: NDArray[np.bool_]
-) -> None:
+def add_looks(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: NDArray[np.bool_]) -> None:
     """Take one embedding per row into the mean; looks from a view not had before compete for the gallery.
 
     Stability is the length of the mean of unit embeddings: 1 when all agree, near 0 when they point anywhere.
@@ -21,11 +19,19 @@ def add_looks(
     looks = batch.looks[index]
     count = store.emb_hits[rows] + 1
     mean = store.emb_mean[rows]
-    mean += (looks - mean) * (np.float32(1.0) / count[:, np.newaxis].astype(np.float32))
+    mean += (looks - mean) * (np.float32(1.0) / count.astype(np.float32))[:, np.newaxis]
     store.emb_mean[rows] = mean
     store.emb_hits[rows] = count
-    store.stability[rows] = np.sqrt(np.einsum("ij,ij->i", mean, mean))
-    for place in np.flatnonzero(fresh | (store.gallery_n[rows] == 0)).tolist():
+    length = np.sqrt(np.einsum("ij,ij->i", mean, mean))
+    store.stability[rows] = length
+    held = store.gallery_n[rows]
+    # a full gallery is asked only for looks further from the mean than its two nearest are from each other
+    room = held < store.gallery.shape[1]
+    offered = fresh | (held == 0)
+    if not room.all():
+        near = np.einsum("ij,ij->i", looks, mean) >= store.gallery_near[rows] * length
+        offered &= room | ~near
+    for place in offered.nonzero()[0].tolist():
         _offer(store, int(rows[place]), looks[place])
 
 
@@ -36,10 +42,11 @@ def _offer(store: ObjectStore, row: int, look: NDArray[np.float32]) -> None:
     if held < size:
         store.gallery[row, held] = look
         store.gallery_n[row] = held + 1
+        if held + 1 == size:
+            store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
         return
     looks = store.gallery[row].astype(np.float32)
-    among = looks @ looks.T
-    np.fill_diagonal(among, -np.inf)
+    among = _likeness(looks)
     one, other = divmod(int(among.argmax()), size)
     if float((looks @ look).max()) < float(among[one, other]):
         # of the two nearest, the one that is also nearer to the others goes
@@ -47,3 +54,10 @@ def _offer(store: ObjectStore, row: int, look: NDArray[np.float32]) -> None:
         if rest.shape[1] and rest[other].max() > rest[one].max():
             one = other
         store.gallery[row, one] = look
+        store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
+
+
+def _likeness(looks: NDArray[np.float32]) -> NDArray[np.float32]:
+    among = looks @ looks.T
+    np.fill_diagonal(among, -1.0)
+    return among

@@ -6,12 +6,17 @@ Things seen beside each other in one frame are two, whatever they look like. Of 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.memory.objects.association import Pairs, size_agreement
-from lastseen.memory.objects.boxes import containment, overlap, shared_volume
+from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, RIVALS, ObjectStore, State
+
+JOINED_HITS = 3
+"""Sightings from which a box counts as known when two objects become one."""
+_XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -24,20 +29,32 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
 
 
-def note_rivals(store: ObjectStore, rows: Rows) -> None:
-    """Remember of close objects that they were seen beside each other."""
-    if len(rows) < 2:
+def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
+    """Count of objects seen close beside each other in one frame how often they were."""
+    if not close:
         return
-    first, second = np.triu_indices(len(rows), k=1)
-    one, other = rows[first], rows[second]
-    gap = store.settings.linking.rival_gap
-    close = shared_volume(store.xyz[one], store.extent[one] + gap, store.xyz[other], store.extent[other] + gap) > 0
-    one, other = one[close], other[close]
-    unknown = ~(store.rivals[one] == store.seq[other][:, np.newaxis]).any(axis=1)
-    for a, b in zip(one[unknown].tolist(), other[unknown].tolist(), strict=True):
-        for row, rival in ((a, b), (b, a)):
-            store.rivals[row, store.rivals_n[row] % RIVALS] = store.seq[rival]
-            store.rivals_n[row] += 1
+    pair = matched[np.array(close)]
+    one, other = np.concatenate([pair, pair[:, ::-1]]).T
+    same = store.rivals[one] == store.seq[other][:, np.newaxis]
+    met = same.any(axis=1)
+    # a row may stand in several pairs: unbuffered addition counts each
+    np.add.at(store.rival_hits, (one[met], same[met].argmax(axis=1)), 1)
+    for row, rival in zip(one[~met].tolist(), other[~met].tolist(), strict=True):
+        slot = int(store.rivals_n[row]) % RIVALS
+        store.rivals[row, slot], store.rival_hits[row, slot] = store.seq[rival], 1
+        store.rivals_n[row] += 1
+
+
+def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether objects were seen beside each other in a good part of the sightings of the rarer one.
+
+    Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
+    """
+    same = store.rivals[rows] == store.seq[other][:, np.newaxis]
+    together = (store.rival_hits[rows] * same).max(axis=1)
+    rarer = np.minimum(store.hits[rows], store.hits[other])
+    rivals: NDArray[np.bool_] = together >= np.maximum(store.settings.linking.rival_share * rarer, 1.0)
+    return rivals
 
 
 def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
@@ -47,21 +64,29 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     """
     rules = store.settings.linking
     mine = matched[pairs.index]
-    open_ = (mine >= 0) & (pairs.rows != mine) & (store.last_seen[pairs.rows] < store.last_seen[mine])
-    mine, other = mine[open_], pairs.rows[open_]
-    if not len(mine):
+    other = pairs.rows
+    beside = (other != mine).nonzero()[0]
+    if not len(beside):
         return []
-    state = store.state[other]
-    here = (state == State.PROTO) | (state == State.CONFIRMED)
-    here &= ~(store.rivals[mine] == store.seq[other][:, np.newaxis]).any(axis=1)
-    mine, other = mine[here], other[here]
-    boxes = store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other]
+    mine, other = mine[beside], other[beside]
+    one, two = store.body[mine], store.body[other]
+    wide = rules.merge_tolerance
+    inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
+    within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
+    if not len(within):
+        return []
+    mine, other, inside = mine[within], other[within], inside[within]
+    # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
+    here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
+    here &= ~are_rivals(store, mine, other)
+    mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
+    share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
     alike = np.where(
         np.isnan(cosine),
-        overlap(*boxes) >= rules.double_overlap,
-        (cosine >= rules.same_look) & (containment(*boxes) >= rules.merge_containment),
+        share >= rules.double_overlap,
+        (cosine >= rules.same_look) & (inside >= rules.merge_containment),
     )
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
@@ -100,18 +125,26 @@ def _best(
 
 
 def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> None:
-    """Put what is known of one object into another and delete it; with its place, or with both boxes joined."""
+    """Put what is known of one object into another and delete it; with its place, or with the boxes joined."""
     kept, lost = int(store.hits[keep]), int(store.hits[lose])
     share = lost / (kept + lost)
     if place_of_lost:
-        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points", "rivals"):
+        for name in (
+            "xyz",
+            "extent",
+            "precision",
+            "spread",
+            "points",
+            "points_origin",
+            "n_points",
+            "rivals",
+            "rival_hits",
+        ):
             store.column(name)[keep] = store.column(name)[lose]
         for name in ("rivals_n", "ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
             store.column(name)[keep] = store.column(name)[lose]
     else:
-        low = np.minimum(store.xyz[keep] - 0.5 * store.extent[keep], store.xyz[lose] - 0.5 * store.extent[lose])
-        high = np.maximum(store.xyz[keep] + 0.5 * store.extent[keep], store.xyz[lose] + 0.5 * store.extent[lose])
-        store.xyz[keep], store.extent[keep] = 0.5 * (low + high), high - low
+        _join_boxes(store, keep, lose)
         store.bins[keep] |= store.bins[lose]
         store.n_bins[keep] = store.bins[keep].sum()
         if store.ring_n[lose] > store.ring_n[keep]:
@@ -131,6 +164,20 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     store.empty_views[keep] = 0
     store.drop(lose)
     store.settle(np.array([keep]))
+
+
+def _join_boxes(store: ObjectStore, keep: int, lose: int) -> None:
+    """The box around both when each is known from several sightings; else the better known one.
+
+    Pieces of a large thing add up, and a stray sighting does not blow a thing up.
+    """
+    if min(store.hits[keep], store.hits[lose]) >= JOINED_HITS:
+        low = np.minimum(store.xyz[keep] - 0.5 * store.extent[keep], store.xyz[lose] - 0.5 * store.extent[lose])
+        high = np.maximum(store.xyz[keep] + 0.5 * store.extent[keep], store.xyz[lose] + 0.5 * store.extent[lose])
+        store.xyz[keep], store.extent[keep] = 0.5 * (low + high), high - low
+    elif store.hits[lose] > store.hits[keep]:
+        for name in ("xyz", "extent", "precision", "spread"):
+            store.column(name)[keep] = store.column(name)[lose]
 
 
 def _absorb_look(store: ObjectStore, keep: int, lose: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
 from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
+from lastseen.memory.objects.corrections import Undo, name_by_hand, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
-from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
+from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
+from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
 from lastseen.memory.objects.store import ObjectStore, State, id_text
@@ -46,6 +49,9 @@ class Crop:
 
 CropSink = Callable[[Crop], None]
 
+MERGE_EVERY = 3
+"""Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
+
 
 class ObjectMemory:
     """The working memory of objects.
@@ -62,6 +68,8 @@ class ObjectMemory:
         self._frame_id = 0
         self._protos: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
+        self._arrived: list[int] = []
+        self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.free = SeenFree(self.settings)
         self.body_mask: NDArray[np.bool_] | None = None
@@ -88,17 +96,23 @@ class ObjectMemory:
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
-        batch = without_doubles(batch, self.settings.linking)
+        rules = self.settings.linking
+        close, doubles = close_pairs(batch, rules)
+        if doubles:
+            batch = without_doubles(batch, close, rules)
+            close, _ = close_pairs(batch, rules)
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
-            self._merge_duplicates(pairs, matched)
+            note_rivals(self.store, close, matched)
+            if self.store.version % MERGE_EVERY == 0:
+                self._merge_duplicates(pairs, matched)
+            self._link_arrivals()
         if self.settings.absence.enabled:
             self._look_for_absent(frame)
         self._expire()
-        events, self._events = tuple(self._events), []
-        return events
+        return self._told()
 
     def state(self, object_id: str) -> ObjectState:
         """Everything remembered of one object."""
@@ -127,6 +141,69 @@ class ObjectMemory:
         found = [read_state(store, row, now=self.now) for row in rows.tolist()]
         return found if label is None else [one for one in found if one.label == store.labels.names[number or 0]]
 
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to the confirmed ones around it: in, on, under, next to."""
+        return relations_of(self.store, self.store.row(object_id))
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames (by frame id, after a loop closure) and move what was seen from them."""
+        self.store.version += 1
+        for row, shift in shift_to_new_poses(self.store, self.free, poses):
+            self._tell(EventKind.CORRECTED, row, how="poses", shift=_rounded(shift))
+        return self._told()
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        row = self._begin_change("relabel", object_id)
+        before = self.state(object_id).label
+        name_by_hand(self.store, row, label)
+        self._tell(EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label)
+        return self._told()
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
+        row = self._begin_change("delete", object_id)
+        self._tell(EventKind.CORRECTED, row, how="delete")
+        self._protos.pop(int(self.store.seq[row]), None)
+        self.store.drop(row)
+        return self._told()
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        if keep == lose:
+            raise InvalidValue("merge", keep, "names one object twice", remedy="give two ids")
+        kept = self._begin_change("merge", keep, lose)
+        self._join(kept, self.store.row(lose), EventKind.MERGED, how="by hand")
+        return self._told()
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge that was not yet taken back."""
+        self.store.version += 1
+        change, rows = self._undo.take_back(self.store)
+        self._order_protos()
+        for row in rows.tolist():
+            self._tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
+        return self._told()
+
+    def forget(self, object_ids: Sequence[str]) -> None:
+        """Delete objects for good: no undo brings them back."""
+        rows = [self.store.row(object_id) for object_id in object_ids]
+        self.store.version += 1
+        self._undo.forget({int(self.store.seq[row]) for row in rows})
+        for row in rows:
+            self._protos.pop(int(self.store.seq[row]), None)
+            self.store.drop(row)
+
+    def _begin_change(self, what: str, *object_ids: str) -> int:
+        rows = [self.store.row(object_id) for object_id in object_ids]
+        self.store.version += 1
+        self._undo.remember(self.store, what, rows)
+        return rows[0]
+
+    def _told(self) -> tuple[Event, ...]:
+        events, self._events = tuple(self._events), []
+        return events
+
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""
         return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self._frame_id, since=since)
@@ -136,12 +213,16 @@ class ObjectMemory:
         snapshot.restore_rows(self.store, rows)
         self.free.restore(rows.views)
         self.now, self._frame_id = rows.now, rows.frame_id
+        self._order_protos()
+        self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
+
+    def _order_protos(self) -> None:
+        """Line protos up as they expire: the longest unseen first."""
         store = self.store
         protos = store.live()
         protos = protos[store.state[protos] == State.PROTO]
         oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
         self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
-        self._ignored = {store.labels.id_of(label) for label in self.settings.labels.ignore}
 
     def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
         store = self.store
@@ -166,7 +247,6 @@ class ObjectMemory:
                 self._protos[int(store.seq[row])] = None
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
-        note_rivals(store, matched)
 
     def _stands_where_it_was_free(self, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         if not len(self.free):
@@ -210,13 +290,23 @@ class ObjectMemory:
                 empty_share=gone.empty_share,
                 detection_rate=gone.detection_rate,
             )
-            arrivals = np.flatnonzero(
-                store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED)
-            )
+            arrivals = np.flatnonzero(store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED))
             found = moved_to(store, row, arrivals)
             if found is not None:
                 self._move(row, *found)
         self.free.note(frame, version=store.version)
+
+    def _link_arrivals(self) -> None:
+        """See whether what was confirmed in this frame, where it was free before, is something that was missed."""
+        store = self.store
+        for number in self._arrived:
+            row = store.row_of.get(number)
+            if row is None:
+                continue
+            found = moved_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
+            if found is not None:
+                self._move(found[0], row, found[1])
+        self._arrived.clear()
 
     def _move(self, absent: int, arrived: int, cosine: float) -> None:
         store = self.store
@@ -234,6 +324,8 @@ class ObjectMemory:
     def _promote(self, rows: RowNumbers) -> None:
         store, rules = self.store, self.settings.promotion
         protos = rows[store.state[rows] == State.PROTO]
+        if not len(protos):
+            return
         ready = (
             (store.hits[protos] >= rules.min_hits)
             & (store.stability[protos] >= rules.min_stability)
@@ -254,17 +346,17 @@ class ObjectMemory:
                 view_bins=int(store.n_bins[row]),
             )
             if store.born_free[row]:
-                absent = np.flatnonzero(store.state[: store.used] > State.CONFIRMED)
-                found = moved_from(store, row, absent)
-                if found is not None:
-                    self._move(found[0], row, found[1])
+                self._arrived.append(number)
 
     def _expire(self) -> None:
         """Let go of protos not seen for too long, and of the oldest ones when there are too many."""
         store, rules = self.store, self.settings.lifecycle
         while self._protos:
             number = next(iter(self._protos))
-            row = store.row_of[number]
+            row = store.row_of.get(number)
+            if row is None:
+                del self._protos[number]
+                continue
             expired = self.now - float(store.last_seen[row]) > rules.proto_ttl
             if not expired and len(self._protos) <= rules.max_protos:
                 break

@@ -13,15 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
-
-NOT_WRITTEN = frozenset({"changed_at"})
-"""Columns that mean something to the running memory only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int
         # whoever exports with a version has stored everything up to it
         store.gone = [entry for entry in store.gone if entry[0] > since]
     return Rows(
-        columns={name: store.column(name)[rows] for name in store.names if name not in NOT_WRITTEN},
+        columns={name: store.column(name)[rows] for name in store.fields},
         labels=tuple(store.labels.names[1:]),
         dim=store.dim,
         next_seq=store.next_seq,
@@ -73,22 +71,23 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
         raise InvalidValue("memory", len(store), "is not empty", remedy="restore into a new memory")
     if rows.dim is not None:
         store.use_embeddings(rows.dim)
-    for name in store.names:
-        if name in NOT_WRITTEN:
-            continue
-        dtype, shape = store.spec(name)
-        column = rows.columns.get(name)
-        if column is None or column.shape != (len(rows), *shape) or column.dtype != dtype:
+    for name in store.fields:
+        fits, column = store.column(name), rows.columns.get(name)
+        if (
+            column is None
+            or column.shape != (len(rows), *fits.shape[1:])
+            or not np.can_cast(column.dtype, fits.dtype)
+        ):
             raise InvalidValue(
                 f"rows.{name}",
                 column,
-                f"does not fit this memory's {dtype} rows of shape {shape}",
+                f"does not fit this memory's {fits.dtype} rows of shape {fits.shape[1:]}",
                 remedy="restore with the settings and the version it was written with",
             )
     places = store.take_numbered(rows.columns["seq"])
-    for name, column in rows.columns.items():
-        store.column(name)[places] = column
+    for name in store.fields:
+        store.column(name)[places] = rows.columns[name]
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version
-    store.settle(places)
+    store.settle_new(places)

@@ -24,11 +24,29 @@ EMPTY_POSES = 4
 """Camera places kept while an empty place is being looked at, to tell distinct views from one stare."""
 RIVALS = 8
 """Neighbours kept per object that were seen beside it in one frame and therefore are not it."""
-LEVEL_HALVES = (0.1, 0.4, 1.0, 2.5)
-"""Half size in metres up to which a thing stands on each level of the grid: cups, chairs, beds, what is larger."""
+LEVEL_HALVES = (0.15, 0.5, 1.2, 3.0)
+"""Half diagonal in metres up to which a thing stands on each grid level: cups, chairs, beds, what is larger."""
 SMALL_HALF = 0.15
 """Half size in metres up to which an observation is looked up without widening the search."""
 ID_PREFIX = "obj-"
+
+
+class Layout:
+    """Named parts of a wide column: one place each, or several for a vector."""
+
+    def __init__(self, **sizes: int) -> None:
+        self.parts: dict[str, int | slice] = {}
+        self.width = 0
+        for name, size in sizes.items():
+            self.parts[name] = self.width if size == 1 else slice(self.width, self.width + size)
+            self.width += size
+
+
+BODY = Layout(
+    xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
+)
+COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, emb_hits=1, gallery_n=1, n_points=1, rivals_n=1)
+GAUGES = Layout(stability=1, expected=1, detected=1, crop_quality=1, gallery_near=1)
 
 
 class State(IntEnum):
@@ -42,43 +60,57 @@ class State(IntEnum):
 
 
 class ObjectStore(Columns):
-    """Columns of every object, the grid over them and the numbers that lead to rows."""
+    """Columns of every object, the grid over them and the numbers that lead to rows.
+
+    What a sighting changes lies together in a few wide columns, so that a frame reads and writes each of them once;
+    the narrow names are views into them.
+    """
 
     seq: NDArray[np.int64]
     state: NDArray[np.uint8]
-    xyz: Floats
-    extent: Floats
-    precision: Floats
-    spread: Floats
-    hits: NDArray[np.int32]
-    first_seen: Floats
-    last_seen: Floats
-    stability: NDArray[np.float32]
-    emb_hits: NDArray[np.int32]
-    emb_mean: NDArray[np.float32]
-    gallery: NDArray[np.float16]
-    gallery_n: NDArray[np.uint8]
+    cell: NDArray[np.int64]
+    body: Floats
+    counts: NDArray[np.int32]
+    gauges: NDArray[np.float32]
     bins: NDArray[np.bool_]
-    n_bins: NDArray[np.int16]
     label_ids: NDArray[np.int32]
     label_scores: NDArray[np.float32]
     points: NDArray[np.float16]
+    empty_from: NDArray[np.float32]
+    born_free: NDArray[np.bool_]
+    pinned: NDArray[np.bool_]
+    rivals: NDArray[np.int64]
+    rival_hits: NDArray[np.int32]
+    ring_frame: NDArray[np.int64]
+    ring_place: NDArray[np.float32]
+    changed_at: NDArray[np.int64]
+    emb_mean: NDArray[np.float32]
+    gallery: NDArray[np.float16]
+
+    xyz: Floats
+    extent: Floats
     points_origin: Floats
-    n_points: NDArray[np.int16]
+    precision: Floats
+    spread: Floats
+    first_seen: Floats
+    last_seen: Floats
+    reach: Floats
+    missing_since: Floats
+    hits: NDArray[np.int32]
+    emb_hits: NDArray[np.int32]
+    gallery_n: NDArray[np.int32]
+    n_bins: NDArray[np.int32]
+    n_points: NDArray[np.int32]
+    ring_n: NDArray[np.int32]
+    rivals_n: NDArray[np.int32]
+    empty_views: NDArray[np.int32]
+    stability: NDArray[np.float32]
     expected: NDArray[np.float32]
     detected: NDArray[np.float32]
-    empty_views: NDArray[np.int16]
-    empty_from: NDArray[np.float32]
-    missing_since: Floats
-    born_free: NDArray[np.bool_]
-    rivals: NDArray[np.int64]
-    rivals_n: NDArray[np.int32]
-    ring_frame: NDArray[np.int64]
+    crop_quality: NDArray[np.float32]
+    gallery_near: NDArray[np.float32]
     ring_camera: NDArray[np.float32]
     ring_world: NDArray[np.float32]
-    ring_n: NDArray[np.int32]
-    crop_quality: NDArray[np.float32]
-    changed_at: NDArray[np.int64]
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(FIRST_CAPACITY)
@@ -86,54 +118,62 @@ class ObjectStore(Columns):
         self.labels = LabelTable()
         self.dim: int | None = None
         self.next_seq = 1
-        association = settings.association
-        growth = association.radius_growth
-        self.grid = HashGrid(
-            tuple(association.radius + half for half in LEVEL_HALVES),
-            slack=growth * association.max_sigma + SMALL_HALF,
-            capacity=self.capacity,
-        )
         self.version = 0
         self.gone: list[tuple[int, int]] = []
         self.row_of: dict[int, int] = {}
-        self._free: list[int] = []
         self.used = 0
-        views = settings.views
+        self._free: list[int] = []
+        association, views = settings.association, settings.views
+        self.grid = HashGrid(
+            tuple(association.radius + half for half in LEVEL_HALVES),
+            slack=association.radius_growth * association.max_sigma + SMALL_HALF,
+        )
         for name, dtype, shape in (
             ("seq", np.int64, ()),
             ("state", np.uint8, ()),
-            ("xyz", np.float64, (3,)),
-            ("extent", np.float64, (3,)),
-            ("precision", np.float64, ()),
-            ("spread", np.float64, ()),
-            ("hits", np.int32, ()),
-            ("first_seen", np.float64, ()),
-            ("last_seen", np.float64, ()),
-            ("stability", np.float32, ()),
-            ("emb_hits", np.int32, ()),
+            ("cell", np.int64, ()),
+            ("body", np.float64, (BODY.width,)),
+            ("counts", np.int32, (COUNTS.width,)),
+            ("gauges", np.float32, (GAUGES.width,)),
             ("bins", np.bool_, (views.azimuth_bins * views.elevation_bins,)),
-            ("n_bins", np.int16, ()),
             ("label_ids", np.int32, (LABEL_SLOTS,)),
             ("label_scores", np.float32, (LABEL_SLOTS,)),
             ("points", np.float16, (MAX_SURFACE_POINTS, 3)),
-            ("points_origin", np.float64, (3,)),
-            ("n_points", np.int16, ()),
-            ("expected", np.float32, ()),
-            ("detected", np.float32, ()),
-            ("empty_views", np.int16, ()),
             ("empty_from", np.float32, (EMPTY_POSES, 3)),
-            ("missing_since", np.float64, ()),
             ("born_free", np.bool_, ()),
+            ("pinned", np.bool_, ()),
             ("rivals", np.int64, (RIVALS,)),
-            ("rivals_n", np.int32, ()),
+            ("rival_hits", np.int32, (RIVALS,)),
             ("ring_frame", np.int64, (RING,)),
-            ("ring_camera", np.float32, (RING, 3)),
-            ("ring_world", np.float32, (RING, 3)),
-            ("ring_n", np.int32, ()),
-            ("crop_quality", np.float32, ()),
+            ("ring_place", np.float32, (RING, 6)),
             ("changed_at", np.int64, ()),
         ):
             self.add(name, dtype, shape)
+        self._name_parts()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every fact that is written down, by its narrow name."""
+        parts = {"body": BODY.parts, "counts": COUNTS.parts, "gauges": GAUGES.parts}
+        names: list[str] = []
+        for name in self.names:
+            names += parts.get(name, (name,))
+        unwritten = {"cell", "changed_at"} | ({"gallery_n", "gallery_near"} if self.dim is None else set())
+        return tuple(name for name in names if name not in unwritten)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for this many rows."""
+        for name in (*BODY.parts, *COUNTS.parts, *GAUGES.parts, "ring_camera", "ring_world"):
+            # views of the old pages would keep them from being remapped
+            setattr(self, name, None)
+        super().grow(capacity)
+        self._name_parts()
+
+    def _name_parts(self) -> None:
+        for wide, layout in (("body", BODY), ("counts", COUNTS), ("gauges", GAUGES)):
+            for name, part in layout.parts.items():
+                setattr(self, name, self.column(wide)[:, part])
+        self.ring_camera, self.ring_world = self.ring_place[:, :, :3], self.ring_place[:, :, 3:]
 
     def __len__(self) -> int:
         return len(self.row_of)
@@ -144,7 +184,6 @@ class ObjectStore(Columns):
             self.dim = dim
             self.add("emb_mean", np.float32, (dim,))
             self.add("gallery", np.float16, (self.settings.lifecycle.gallery_size, dim))
-            self.add("gallery_n", np.uint8)
         elif self.dim != dim:
             raise InvalidValue(
                 "observation.embedding",
@@ -158,7 +197,6 @@ class ObjectStore(Columns):
         if len(self._free) + self.capacity - self.used >= count:
             return
         self.grow(max(self.capacity * 2, self.capacity + count))
-        self.grid.grow(self.capacity)
 
     def take(self, count: int) -> Rows:
         """Rows for new objects, numbered in order; every column of them is zero except the number."""
@@ -188,7 +226,7 @@ class ObjectStore(Columns):
     def drop(self, row: int) -> None:
         """Delete an object: every column of its row becomes zero again."""
         number = int(self.seq[row])
-        self.grid.remove(row)
+        self.grid.move(row, int(self.cell[row]), 0)
         for name in self.names:
             self.column(name)[row] = 0
         del self.row_of[number]
@@ -198,18 +236,32 @@ class ObjectStore(Columns):
     def settle(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
         if len(rows):
-            self.grid.place(rows, self.grid.keys_of(self.xyz[rows], self.reach(rows)))
+            body = self.body[rows]
+            reach = self.reach_of(body[:, BODY.parts["extent"]])
+            self.reach[rows] = reach
+            keys = self.grid.keys_of(body[:, BODY.parts["xyz"]], reach)
+            for index in (self.cell[rows] != keys).nonzero()[0].tolist():
+                row, key = int(rows[index]), int(keys[index])
+                self.grid.move(row, int(self.cell[row]), key)
+                self.cell[row] = key
             self.touch(rows)
+
+    def settle_new(self, rows: Rows) -> None:
+        """Put many objects into the grid at once, none of which is in it."""
+        keys = self.grid.keys_of(self.xyz[rows], self.reach[rows])
+        self.cell[rows] = keys
+        self.grid.fill(rows, keys)
+        self.touch(rows)
 
     def touch(self, rows: Rows) -> None:
         """Note that these objects differ from what was last written down."""
         self.changed_at[rows] = self.version
 
-    def reach(self, rows: Rows) -> Floats:
-        """How far from its centre an object can be met, in metres."""
-        association = self.settings.association
-        half = 0.5 * self.extent[rows].max(axis=1)
-        reach: Floats = association.radius + np.minimum(association.radius_growth * half, LEVEL_HALVES[-1])
+    def reach_of(self, extent: Floats) -> Floats:
+        """How far from its centre a thing of this size can be met, in metres."""
+        rules = self.settings.association
+        half = np.sqrt(np.einsum("ij,ij->i", extent, extent)) * (0.5 * rules.radius_growth)
+        reach: Floats = rules.radius + np.minimum(half, LEVEL_HALVES[-1])
         return reach
 
     def live(self) -> Rows:

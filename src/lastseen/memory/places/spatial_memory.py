@@ -27,7 +27,7 @@ STATE_VERSION = 1
 
 
 class SpatialMemory:
-    """Dead-reckoned pose, anchors, places and patterns of one robot.
+    """Dead-reckoned pose, anchors, places and patterns of one robot; ``revision`` grows with every change.
 
     >>> memory = SpatialMemory()
     >>> memory.scene_analyzed("kitchen", ["stove"])[0]["event"]
@@ -40,6 +40,7 @@ class SpatialMemory:
         self.settings = settings or Settings()
         self.graph = PlaceGraph()
         self.episode = 0
+        self.revision = 0
         self.recent_places: list[int] = []
         self.path: list[int] = []
         self._begin()
@@ -61,6 +62,7 @@ class SpatialMemory:
     def begin_episode(self) -> None:
         """Start again at (0, 0, 0): places and anchors stay, but no edge and no distance crosses episodes."""
         self.episode += 1
+        self.revision += 1
         self._begin()
 
     @property
@@ -103,6 +105,7 @@ class SpatialMemory:
 
         An analysis that was due and did not come is an event, and it ends a change that waited for it.
         """
+        self.revision += 1
         events: list[SpatialEvent] = []
         if self.current_place_id is None:
             events += self._arrive(UNKNOWN, (), "", None)
@@ -140,6 +143,7 @@ class SpatialMemory:
                 "scene_type", scene_type, f"comes second in step {self.step_id}", remedy="analyze once per step"
             )
         self._analyzed_at = self.step_id
+        self.revision += 1
         known = scene_type is not None and normalize_scene_type(scene_type) not in ("", UNKNOWN)
         told = scene_type.strip() if known and scene_type is not None else UNKNOWN
         events: list[SpatialEvent] = []
@@ -153,8 +157,10 @@ class SpatialMemory:
 
     def saw(self, labels: Iterable[str]) -> None:
         """Attach the labels of things seen now to the current anchor."""
-        if self.current_anchor is not None:
-            self.current_anchor.labels.update(labels)
+        new = set(labels)
+        if self.current_anchor is not None and not new <= self.current_anchor.labels:
+            self.current_anchor.labels |= new
+            self.revision += 1
 
     def nearby(self) -> list[Nearby]:
         """Anchors that may be this spot (section 8.2), nearest first."""

@@ -12,6 +12,7 @@ from lastseen.sim.catalog import (
     storage,
     tables,
     tableware,
+    toys,
 )
 from lastseen.sim.catalog.kinds import CLASSES, Group, ObjectClass, check_class
 from lastseen.sim.catalog.palette import PALETTE
@@ -20,4 +21,4 @@ from lastseen.sim.catalog.sculptor import Sculptor, Shape, Surface
 __all__ = ["CLASSES", "PALETTE", "Group", "ObjectClass", "Sculptor", "Shape", "Surface", "check_class"]
 
 # importing a module registers its classes
-_REGISTERED = (appliances, bathroom, belongings, decor, gadgets, seating, storage, tables, tableware)
+_REGISTERED = (appliances, bathroom, belongings, decor, gadgets, seating, storage, tables, tableware, toys)

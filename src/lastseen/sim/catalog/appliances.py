@@ -34,10 +34,11 @@ def stove(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     for knob in range(4):
         y = (knob - 1.5) * width / 5
         s.cylinder(0.018, 0.02, (depth / 2 - 0.03, y, 0.76), DARK_METAL, axis="x", sections=8)
-    s.box((depth, width, 0.024), (0, 0, height - 0.03), SCREEN)
+    s.box((depth, width, 0.03), (0, 0, height - 0.03), SCREEN)
     for x in (-1, 1):
         for y in (-1, 1):
-            s.cylinder(0.085, 0.006, (x * depth / 4.4, y * width / 4.2, height - 0.006), (70, 44, 40))
+            # flush with the hob, so that a pot stands level anywhere
+            s.cylinder(0.085, 0.0008, (x * depth / 4.4, y * width / 4.2, height), (70, 44, 40))
     s.surface(height, (depth - 0.08, width - 0.08))
 
 

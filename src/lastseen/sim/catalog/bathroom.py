@@ -33,9 +33,7 @@ def toilet(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None
     s.surface(height, (tank - 0.03, width - 0.06), middle=(-depth / 2 + tank / 2, 0))
 
 
-@kind(
-    "sink", Group.FURNITURE, depth=(0.44, 0.52), width=(0.55, 0.80), height=(0.84, 0.88), colors=("white", "grey")
-)
+@kind("sink", Group.FURNITURE, depth=(0.44, 0.52), width=(0.55, 0.80), height=(0.84, 0.88), colors=("white", "grey"))
 def sink(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """A washbasin on a cabinet with a tap; its rim holds small things."""
     depth, width, height = size
@@ -106,9 +104,7 @@ def towel(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """Folded, two layers and a stripe."""
     depth, width, height = size
     s.box((depth, width, height / 2), (0, 0, 0), ink, pattern=Pattern.FABRIC)
-    s.box(
-        (depth - 0.01, width - 0.01, height / 2), (-0.005, 0, height / 2), shade(ink, 0.93), pattern=Pattern.FABRIC
-    )
+    s.box((depth - 0.01, width - 0.01, height / 2), (-0.005, 0, height / 2), shade(ink, 0.93), pattern=Pattern.FABRIC)
     s.box((depth - 0.01, 0.03, 0.003), (-0.005, width / 3, height), shade(ink, 0.6))
 
 

@@ -61,9 +61,7 @@ def _potted(s: Sculptor, across: float, height: float, ink: Rgb, rng: np.random.
         radii = (across * 0.22, across * 0.11, crown * 0.55)
         green = shade(FOLIAGE, 0.85 + 0.12 * (leaf % 3))
         s.ball(radii, at, green, pattern=Pattern.LEAVES, sections=6, yaw=angle, pitch=0.45)
-    s.ball(
-        (across * 0.18, across * 0.18, crown * 0.6), (0, 0, height - crown * 0.6), FOLIAGE, pattern=Pattern.LEAVES
-    )
+    s.ball((across * 0.18, across * 0.18, crown * 0.6), (0, 0, height - crown * 0.6), FOLIAGE, pattern=Pattern.LEAVES)
 
 
 @kind(
@@ -94,9 +92,7 @@ def table_lamp(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> 
     """A bellied base, a neck and a shade."""
     radius, height = min(size[0], size[1]) / 2, size[2]
     s.turned([(0.5 * radius, 0), (0.7 * radius, height * 0.2), (0.15 * radius, height * 0.5)], (0, 0, 0), ink)
-    s.cylinder(
-        radius, height * 0.45, (0, 0, height * 0.55), _SHADE, top_radius=radius * 0.65, pattern=Pattern.FABRIC
-    )
+    s.cylinder(radius, height * 0.45, (0, 0, height * 0.55), _SHADE, top_radius=radius * 0.65, pattern=Pattern.FABRIC)
     s.cylinder(0.008, height * 0.1, (0, 0, height * 0.48), METAL, sections=6)
 
 

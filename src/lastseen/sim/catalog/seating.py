@@ -127,9 +127,7 @@ def stool(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     s.surface(height, (depth * 0.66, width * 0.66))
 
 
-@kind(
-    "bench", Group.FURNITURE, depth=(0.34, 0.42), width=(0.85, 1.20), height=(0.42, 0.47), colors=(*WOODS, "white")
-)
+@kind("bench", Group.FURNITURE, depth=(0.34, 0.42), width=(0.85, 1.20), height=(0.42, 0.47), colors=(*WOODS, "white"))
 def bench(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """A board on two cheeks with a rail."""
     depth, width, height = size
@@ -150,7 +148,5 @@ def bed(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     s.box((depth - 0.12, width - 0.06, 0.18), (0.03, 0, 0.30), PALETTE["white"], pattern=Pattern.FABRIC)
     cover = (depth - 0.12) * 0.66
     s.box((cover, width - 0.02, 0.05), (depth / 2 - cover / 2 - 0.02, 0, 0.48), ink, pattern=Pattern.FABRIC)
-    s.surface(
-        0.48, (depth - 0.16 - cover, width - 0.16), middle=(-depth / 2 + 0.06 + (depth - 0.12 - cover) / 2, 0)
-    )
+    s.surface(0.48, (depth - 0.16 - cover, width - 0.16), middle=(-depth / 2 + 0.06 + (depth - 0.12 - cover) / 2, 0))
     s.surface(0.53, (cover - 0.1, width - 0.12), middle=(depth / 2 - cover / 2 - 0.02, 0))

@@ -150,9 +150,7 @@ def kitchen_counter(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator
     s.surface(size[2], (size[0] - 0.06, size[1] - 0.04))
 
 
-@kind(
-    "kitchen sink", Group.FURNITURE, depth=(0.60, 0.60), width=(0.80, 1.00), height=(0.90, 0.90), colors=_CABINETS
-)
+@kind("kitchen sink", Group.FURNITURE, depth=(0.60, 0.60), width=(0.80, 1.00), height=(0.90, 0.90), colors=_CABINETS)
 def kitchen_sink(s: Sculptor, size: Size, ink: Rgb, _rng: np.random.Generator) -> None:
     """A base cabinet whose worktop holds a basin with a tap; room for a thing beside the basin."""
     depth, width, height = size

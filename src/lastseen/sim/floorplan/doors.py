@@ -155,7 +155,5 @@ def _windows(
             continue
         start = round((wall.start + wall.end - width) / 2 + float(rng.uniform(-0.15, 0.15)), 3)
         sill = _WINDOW_SILL.get(name, 0.9)
-        windows.append(
-            Opening(OpeningKind.WINDOW, index, start, round(start + width, 3), sill, settings.door_height)
-        )
+        windows.append(Opening(OpeningKind.WINDOW, index, start, round(start + width, 3), sill, settings.door_height))
     return windows

@@ -217,6 +217,5 @@ def _numbered(layout: _Layout, rng: np.random.Generator) -> tuple[Room, ...]:
         return x0, y0, x1, y1
 
     return tuple(
-        Room(index, name, tuple(moved(part) for part in parts))
-        for index, (name, parts) in enumerate(placed, start=1)
+        Room(index, name, tuple(moved(part) for part in parts)) for index, (name, parts) in enumerate(placed, start=1)
     )

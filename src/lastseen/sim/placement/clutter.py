@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from lastseen.config.homes import Homes
-from lastseen.sim.catalog import CLASSES, Group, Shape, Surface
+from lastseen.sim.catalog import CLASSES, Shape, Surface
 from lastseen.sim.placement.furniture import Furnisher
-from lastseen.sim.placement.placed import Placed, world_parts
+from lastseen.sim.placement.placed import Placed, ground_below, world_parts
 from lastseen.sim.placement.space import Space, overlaps
 from lastseen.sim.priors import (
     DENSITY,
@@ -136,7 +136,7 @@ class Clutterer:
             out = reach + 0.03 + float(self._rng.uniform(0.0, 0.15 if attempt % 3 else 0.8))
             x, y = side.point(along, out)
             yaw = self._angle(label, side.yaw)
-            z, support = self._ground(shape, x, y, yaw)
+            z, support = ground_below(self._furniture, world_parts(shape, x, y, 0.0, yaw))
             parts = world_parts(shape, x, y, z, yaw)
             # what lies below a bed or a table would be hard to see
             tall = parts.copy()
@@ -149,16 +149,6 @@ class Clutterer:
                 self._put(label, color, shape, (x, y, z, yaw), support)
                 return True
         return False
-
-    def _ground(self, shape: Shape, x: float, y: float, yaw: float) -> tuple[float, int | None]:
-        parts = world_parts(shape, x, y, 0.0, yaw)
-        low, high = parts[:, 0].min(axis=0), parts[:, 1].max(axis=0)
-        for thing in self._furniture:
-            if thing.group is Group.RUG and thing.shape.surfaces:
-                x0, y0, x1, y1 = thing.surface_box(thing.shape.surfaces[0])
-                if x0 <= low[0] and y0 <= low[1] and high[0] <= x1 and high[1] <= y1:
-                    return thing.shape.surfaces[0].z, thing.id
-        return 0.0, None
 
     def _put(
         self, label: str, color: str, shape: Shape, at: tuple[float, float, float, float], support: int | None

@@ -11,7 +11,7 @@ import numpy as np
 from lastseen.config.homes import Homes
 from lastseen.sim.catalog import CLASSES, Group, Shape
 from lastseen.sim.floorplan import Constraint
-from lastseen.sim.placement.placed import Placed, world_parts
+from lastseen.sim.placement.placed import Placed, ground_below, world_parts
 from lastseen.sim.placement.space import Boxes, Space
 from lastseen.sim.placement.spots import Spot, at_side, spots
 from lastseen.sim.priors import FRONT, FURNISHINGS, Furnishing, Rule
@@ -96,23 +96,12 @@ class Furnisher:
                 fits = self._fits_on_wall(shape, spot)
                 ground: tuple[float, int | None] = (spot.z, None)
             else:
-                ground = self._ground(shape, spot)
+                ground = ground_below(self.placed, world_parts(shape, spot.x, spot.y, 0.0, spot.yaw))
                 fits = self._fits(row, shape, spot, ground[0])
             if fits:
                 self._put(row.label, color, shape, spot, ground)
                 return True
         return False
-
-    def _ground(self, shape: Shape, spot: Spot) -> tuple[float, int | None]:
-        """The floor, or the rug that the whole footprint stands on."""
-        parts = world_parts(shape, spot.x, spot.y, 0.0, spot.yaw)
-        low, high = parts[:, 0].min(axis=0), parts[:, 1].max(axis=0)
-        for thing in self.placed:
-            if thing.group is Group.RUG and thing.shape.surfaces:
-                x0, y0, x1, y1 = thing.surface_box(thing.shape.surfaces[0])
-                if x0 <= low[0] and y0 <= low[1] and high[0] <= x1 and high[1] <= y1:
-                    return thing.shape.surfaces[0].z, thing.id
-        return 0.0, None
 
     def _fits(self, row: Furnishing, shape: Shape, spot: Spot, z: float) -> bool:
         parts = world_parts(shape, spot.x, spot.y, z, spot.yaw)

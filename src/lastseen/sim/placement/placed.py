@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,18 @@ class Placed:
             support_id=self.support_id,
             movable=self.group is Group.SMALL,
         )
+
+
+def ground_below(things: Sequence[Placed], parts: NDArray[np.float64]) -> tuple[float, int | None]:
+    """How high these boxes stand and on what: the floor, or the rug that the whole footprint lies on."""
+    low, high = parts[:, 0].min(axis=0), parts[:, 1].max(axis=0)
+    for thing in things:
+        if thing.group is Group.RUG and thing.shape.surfaces:
+            surface = thing.shape.surfaces[0]
+            x0, y0, x1, y1 = thing.surface_box(surface)
+            if x0 <= low[0] and y0 <= low[1] and high[0] <= x1 and high[1] <= y1:
+                return surface.z, thing.id
+    return 0.0, None
 
 
 def world_parts(shape: Shape, x: float, y: float, z: float, yaw: float) -> NDArray[np.float64]:

@@ -18,8 +18,6 @@ Boxes = NDArray[np.float64]
 TOUCH = 1e-3
 """Metres that two boxes may overlap and still count as touching: rounding, not penetration."""
 CELL = 0.05
-DOOR_DEPTH = 0.75
-"""Metres kept free before and behind a doorway."""
 UNDERFOOT = 0.03
 """Metres: lower than this is walked over."""
 
@@ -77,7 +75,10 @@ class Space:
                 if opening.sill > 0.0:
                     self.windows.append((index, opening))
                     continue
-                corners = [side.point(opening.start - 0.03, -0.02), side.point(opening.end + 0.03, DOOR_DEPTH)]
+                corners = [
+                    side.point(opening.start - 0.03, -0.02),
+                    side.point(opening.end + 0.03, self.settings.door_clearance),
+                ]
                 zones.append(_box(corners, 0.0, 2.2))
                 if opening.walkable:
                     self.doors.append(side.point(opening.middle, 0.4))
@@ -139,7 +140,9 @@ class Space:
             columns = _span(box[0, 0], box[1, 0], x0, shape[0])
             free[columns, _span(box[0, 1], box[1, 1], y0, shape[1])] = False
         padded = np.pad(free, 1)
-        roomy = (ndimage.distance_transform_edt(padded) * CELL >= self.settings.walk_width / 2)[1:-1, 1:-1]
+        # distances run from cell middle to cell middle: half a cell of the last one is still free
+        distance = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * CELL - CELL / 2
+        roomy = distance >= self.settings.walk_width / 2
         labels, count = ndimage.label(roomy)
         if count == 0:
             return False

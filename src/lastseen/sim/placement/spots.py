@@ -33,9 +33,7 @@ class Spot:
     z: float = 0.0
 
 
-def spots(
-    rule: Rule, shape: Shape, space: Space, rng: np.random.Generator, target: Placed | None
-) -> Iterator[Spot]:
+def spots(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator, target: Placed | None) -> Iterator[Spot]:
     """Places for a shape by a rule, the best first."""
     if rule in (Rule.WALL, Rule.MIDDLE_OF_WALL, Rule.CORNER):
         yield from _at_walls(rule, shape, space, rng)

@@ -1,0 +1,101 @@
+"""What perception costs: processor time by stage, frames per second of a source, latency at 10 frames per second."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from lastseen.config import Settings
+from lastseen.frame import Frame
+from lastseen.memory.facade import Memory
+from lastseen.perception.pipeline import Perception
+from lastseen.perception.segment import GeometricSegmenter
+from lastseen.sources import SourceOptions, open_source
+
+DATA = Path(os.environ.get("LASTSEEN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+OPTIONS = {
+    "tum_fr1_rpy_60": SourceOptions(),
+    "tum_fr3_cabinet": SourceOptions(),
+    "lens_clip": SourceOptions(world_up="y", image_rotation="90"),
+}
+PERIOD = 0.1
+"""Seconds between frames of the live stream that latency is measured on."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    arguments = parser.parse_args()
+    repeats = 1 if arguments.quick else 4
+    console = Console(width=120)
+    segment: list[float] = []
+    whole: list[float] = []
+    waited: list[float] = []
+    table = Table(
+        "recording", "read frames/s", "segment cpu-ms", "gate", "find", "filter", "encode", "lift", "memory"
+    )
+    for name, options in OPTIONS.items():
+        started = time.process_time()
+        frames = list(open_source(DATA / name, options).frames())
+        rate = len(frames) / (time.process_time() - started)
+        alone = [segment_ms(frame) for _ in range(repeats) for frame in frames[::3]]
+        if name != "lens_clip":
+            segment += alone
+        stages, costs, latencies = replay(frames)
+        whole += costs
+        waited += latencies
+        cells = [f"{stages.get(stage, 0.0):.1f}" for stage in ("gate", "find", "filter", "encode", "lift", "memory")]
+        table.add_row(name, f"{rate:.0f}", f"{np.median(alone):.1f}", *cells)
+        console.print(f"{name}: done")
+    console.print(table)
+    result = {
+        "segment_cpu_ms_640x480": round(float(np.median(segment)), 1),
+        "frame_cpu_ms": round(float(np.median(whole)), 1),
+        "latency_p50_ms": round(float(np.percentile(waited, 50)), 1),
+        "latency_p99_ms": round(float(np.percentile(waited, 99)), 1),
+    }
+    print("RESULT " + json.dumps(result))
+
+
+def segment_ms(frame: Frame) -> float:
+    segmenter = GeometricSegmenter()
+    started = time.process_time()
+    segmenter.segment(frame)
+    return 1000.0 * (time.process_time() - started)
+
+
+def replay(frames: list[Frame]) -> tuple[dict[str, float], list[float], list[float]]:
+    """Feed frames at their pace; a frame that waits for the one before it is late by that, as it would be live."""
+    settings = Settings()
+    perception = Perception(settings)
+    memory = Memory.open(settings=settings, look=perception.encoder.name, wall_clock=None)
+    costs, latencies = [], []
+    free_at = 0.0
+    remembered = 0.0
+    for index, frame in enumerate(frames):
+        arrives = index * PERIOD
+        wall, cpu = time.perf_counter(), time.process_time()
+        perceived = perception.perceive(frame)
+        before = time.process_time()
+        if perceived.refusal is None:
+            memory.observe(frame, perceived.observations)
+        remembered += 1000.0 * (time.process_time() - before)
+        took = time.perf_counter() - wall
+        if perceived.refusal is None:
+            costs.append(1000.0 * (time.process_time() - cpu))
+        free_at = max(arrives, free_at) + took
+        latencies.append(1000.0 * (free_at - arrives))
+    looked = max(perception.gate.passed, 1)
+    stages = {name: total / looked for name, total in perception.cpu_ms.items()}
+    return {**stages, "memory": remembered / looked}, costs, latencies
+
+
+if __name__ == "__main__":
+    main()

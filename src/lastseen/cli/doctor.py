@@ -1,0 +1,54 @@
+"""``lastseen doctor``: what is wrong with a recording or a camera, and the options that correct it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def diagnose(
+    source: Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")],
+    options: Annotated[
+        Path | None, typer.Option("--options", help="Source options (TOML) that hold already.")
+    ] = None,
+    fix: Annotated[
+        Path | None, typer.Option("--fix", help="Write the options that correct what was found to this file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Sample a source and check poses, axes, scales, clocks and images; exits with 1 when something is wrong.
+
+    Examples: [bold]lastseen doctor my_recording[/bold],
+    [bold]lastseen doctor my_recording --fix my_recording/source.toml[/bold]
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from lastseen.cli.options import current_settings
+    from lastseen.sources import open_source
+    from lastseen.sources.doctor import Verdict, examine
+
+    with open_source(source, options) as opened:
+        report = examine(opened, current_settings())
+    if fix is not None:
+        report.options.save(fix)
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), indent=2))
+    else:
+        colors = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAULT: "red", Verdict.UNSURE: "blue"}
+        table = Table(
+            "check", "verdict", "figure", "remedy", title=f"{report.address}: {report.frames} frames sampled"
+        )
+        for check in report.checks:
+            color = colors[check.verdict]
+            table.add_row(check.name, f"[{color}]{check.verdict.value}[/{color}]", check.figure, check.remedy)
+        Console().print(table)
+        if report.faults and fix is None and report.options.changed():
+            typer.echo("write the corrections with --fix FILE and give them to any command with --options FILE")
+        elif fix is not None:
+            typer.echo(f"wrote {fix}")
+    if report.faults:
+        raise typer.Exit(1)

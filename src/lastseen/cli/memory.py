@@ -1,0 +1,332 @@
+"""``lastseen find, objects, history, changes, export, reindex, forget, stats``: a memory file from the shell.
+
+Tables for people, ``--json`` for programs; both show the same facts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from lastseen.memory.facade import Memory
+    from lastseen.memory.longterm.clock import Moment
+
+MemoryFile = Annotated[
+    Path, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file.", show_default=True)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+DEFAULT_FILE = Path("home.lastseen")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the command line."""
+    for command in (find, objects, history, changes, export, reindex, forget, stats):
+        app.command(command.__name__)(command)
+
+
+def find(
+    text: Annotated[str, typer.Argument(help="What to look for, in words.", show_default=False)],
+    *,
+    memory: MemoryFile = DEFAULT_FILE,
+    near: Annotated[str | None, typer.Option("--near", help="A place as x,y,z in metres.")] = None,
+    radius: Annotated[float | None, typer.Option("--radius", help="Metres around --near; default 3.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Last seen at or after: stamp or date.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Last seen before: stamp or date.")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="Answer from what was known then.")] = None,
+    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
+    k: Annotated[int | None, typer.Option("-k", help="At most this many hits.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find a thing, or be told why not.
+
+    Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
+    """
+    place = None if near is None else _point(near)
+    with _open(memory) as opened:
+        answer = opened.find(
+            text,
+            near=place,
+            radius=3.0 if place is not None and radius is None else radius,
+            label=label,
+            since=_moment("--since", since),
+            before=_moment("--before", before),
+            as_of=_moment("--as-of", as_of),
+            include_tentative=tentative,
+            include_removed=removed,
+            k=k,
+        )
+    if as_json:
+        hits = [{name: getattr(hit, name) for name in hit.__slots__} for hit in answer.hits]
+        _print_json({"status": answer.status, "reason": answer.reason, "hits": hits})
+        return
+    typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
+    if answer.hits:
+        rows = [
+            [
+                hit.id,
+                hit.label or "-",
+                hit.color or "-",
+                _place(hit.xyz),
+                f"{hit.score:.2f}",
+                f"{hit.last_seen:.1f}",
+                hit.status + (", stale" if hit.stale else ""),
+            ]
+            for hit in answer.hits
+        ]
+        _print_table(["id", "label", "colour", "x y z (m)", "score", "last seen (s)", "state"], rows)
+
+
+def objects(
+    memory: MemoryFile = DEFAULT_FILE,
+    label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
+    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what is remembered.
+
+    Example: [bold]lastseen objects --tentative[/bold]
+    """
+    with _open(memory) as opened:
+        states = opened.objects(label, include_tentative=tentative, include_absent=removed)
+    if as_json:
+        _print_json([_object_facts(state) for state in states])
+        return
+    rows = [
+        [
+            state.id,
+            state.label or "-",
+            _place(state.xyz_world),
+            str(state.hits),
+            f"{state.stability:.2f}",
+            f"{state.last_seen:.1f}",
+            state.state + (", stale" if state.stale else ""),
+        ]
+        for state in states
+    ]
+    _print_table(["id", "label", "x y z (m)", "hits", "stability", "last seen (s)", "state"], rows)
+
+
+def history(
+    object_id: Annotated[str, typer.Argument(metavar="ID", help="For example obj-7.", show_default=False)],
+    memory: MemoryFile = DEFAULT_FILE,
+    as_json: AsJson = False,
+) -> None:
+    """Tell where an object was and what happened to it.
+
+    Example: [bold]lastseen history obj-7[/bold]
+    """
+    with _open(memory) as opened:
+        entries = opened.object(object_id).history()
+    if as_json:
+        _print_json([{name: getattr(entry, name) for name in entry.__slots__} for entry in entries])
+        return
+    rows = [
+        [
+            str(entry.session),
+            f"{entry.stamp:.1f}",
+            entry.kind,
+            "-" if entry.xyz is None else _place(entry.xyz),
+            entry.label or "-",
+            entry.status or _short(entry.evidence),
+        ]
+        for entry in entries
+    ]
+    _print_table(["session", "stamp (s)", "what", "x y z (m)", "label", "state or evidence"], rows)
+
+
+def changes(
+    memory: MemoryFile = DEFAULT_FILE,
+    since: Annotated[str | None, typer.Option("--since", help="From this stamp or date on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what changed: what appeared, moved, went missing or came back.
+
+    Example: [bold]lastseen changes --since 120[/bold]
+    """
+    with _open(memory) as opened:
+        found = opened.what_changed(_moment("--since", since))
+    if as_json:
+        _print_json([{name: getattr(change, name) for name in change.__slots__} for change in found])
+        return
+    rows = [
+        [
+            str(change.session),
+            f"{change.stamp:.1f}",
+            change.kind,
+            change.object_id,
+            change.label or "-",
+            "-" if change.xyz is None else _place(change.xyz),
+            _short(change.evidence),
+        ]
+        for change in found
+    ]
+    _print_table(["session", "stamp (s)", "what", "id", "label", "x y z (m)", "evidence"], rows)
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="A .json, .csv or .ply file to write.", show_default=False)],
+    memory: MemoryFile = DEFAULT_FILE,
+    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
+) -> None:
+    """Write the objects to a file: facts as JSON or CSV, boxes as PLY.
+
+    Example: [bold]lastseen export home.ply[/bold]
+    """
+    from lastseen.errors import InvalidValue
+    from lastseen.memory.export import WRITERS
+
+    if out.suffix.lower() not in WRITERS:
+        known = ", ".join(sorted(WRITERS))
+        raise InvalidValue("out", str(out), "is of no kind that can be written", remedy=f"name it {known}")
+    with _open(memory) as opened:
+        states = opened.objects(include_tentative=tentative)
+        WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
+    typer.echo(f"wrote {len(states)} objects to {out}")
+
+
+def reindex(
+    memory: MemoryFile = DEFAULT_FILE,
+    look: Annotated[str, typer.Option("--look", help="The encoder that makes the new vectors.")] = "look",
+    as_json: AsJson = False,
+) -> None:
+    """Make the vectors of all objects anew from their stored pictures, with another encoder.
+
+    Example: [bold]lastseen reindex --look look[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.encoders import open_encoder
+    from lastseen.memory.longterm.reindex import reindex as run
+
+    done = run(memory, open_encoder(look), settings=current_settings())
+    if as_json:
+        _print_json({name: getattr(done, name) for name in done.__slots__})
+        return
+    typer.echo(f"{done.encoded} objects encoded with {done.encoder}; {done.without_pictures} have no picture")
+
+
+def forget(
+    object_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="For example obj-7.")] = None,
+    memory: MemoryFile = DEFAULT_FILE,
+    before: Annotated[str | None, typer.Option("--before", help="All not seen since this stamp or date.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an object, or all not seen since a time, for good.
+
+    Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
+    """
+    if not yes:
+        typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
+    with _open(memory, read_only=False) as opened:
+        ids = opened.forget(object_id, before=_moment("--before", before))
+    if as_json:
+        _print_json({"forgotten": ids})
+        return
+    typer.echo(f"forgot {len(ids)}: {', '.join(ids)}" if ids else "nothing to forget")
+
+
+def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
+    """Show what a memory holds, and what it takes on disk and in RAM.
+
+    Example: [bold]lastseen stats[/bold]
+    """
+    with _open(memory) as opened:
+        facts = opened.stats()
+    if as_json:
+        _print_json(facts)
+        return
+    for title, unit in (("counts", ""), ("disk", " B"), ("ram", " B")):
+        _print_table([title, "value"], [[name, f"{value:,}{unit}"] for name, value in facts[title].items()])
+    typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['look'] or 'none yet'}")
+
+
+def _open(path: Path, *, read_only: bool = True) -> Memory:
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.facade import Memory
+    from lastseen.memory.longterm.journal.opening import inspect
+
+    # a command about a memory never makes one
+    inspect(path)
+    return Memory.open(path, settings=current_settings(), read_only=read_only)
+
+
+def _object_facts(state: Any) -> dict[str, Any]:
+    return {
+        "id": state.id,
+        "label": state.label,
+        "label_scores": state.label_scores,
+        "xyz_world": [float(value) for value in state.xyz_world],
+        "extent": [float(value) for value in state.extent],
+        "hits": state.hits,
+        "stability": state.stability,
+        "view_bins": len(state.view_bins),
+        "confirmed": state.confirmed,
+        "state": state.state,
+        "stale": state.stale,
+        "first_seen": state.first_seen,
+        "last_seen": state.last_seen,
+    }
+
+
+def _moment(name: str, text: str | None) -> Moment | None:
+    """A stamp (12.5), a session's stamp (2:12.5) or a date with its zone."""
+    from lastseen.errors import InvalidValue
+
+    if text is None:
+        return None
+    if re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return float(text)
+    pair = re.fullmatch(r"(\d+):(-?\d+(?:\.\d+)?)", text)
+    if pair:
+        return int(pair[1]), float(pair[2])
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        remedy = "give a stamp (12.5), a session's stamp (2:12.5) or a date (2026-01-31T08:00Z)"
+        raise InvalidValue(name, text, "is no time", remedy=remedy) from None
+
+
+def _point(text: str) -> tuple[float, float, float]:
+    from lastseen.errors import InvalidValue
+
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidValue("--near", text, "is no place", remedy="give x,y,z in metres, for example 1,2,0") from None
+    return x, y, z
+
+
+def _place(xyz: Any) -> str:
+    return " ".join(f"{float(value):.2f}" for value in xyz)
+
+
+def _short(evidence: Any) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(evidence.items()))
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def _print_table(columns: list[str], rows: list[list[str]]) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        # labels come from detectors and may hold anything: never read as markup
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)

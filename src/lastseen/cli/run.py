@@ -1,0 +1,103 @@
+"""``lastseen run``: a recording or a camera into a memory file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lastseen.sources.follow import Summary
+
+
+def run(
+    source: Annotated[str, typer.Argument(help="A folder, a bag, or an address with a scheme.")],
+    *,
+    memory: Annotated[
+        Path | None, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file to write.")
+    ] = None,
+    options: Annotated[
+        Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
+    ] = None,
+    min_view_bins: Annotated[
+        int | None, typer.Option("--min-view-bins", help="Sides a thing must be seen from to be confirmed.")
+    ] = None,
+    segment: Annotated[
+        bool, typer.Option("--segment", help="Find things by shape, even where the source brings detections.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Replay or follow a source and remember what is seen; without --memory nothing is kept.
+
+    Example: [bold]lastseen run my_recording --memory home.lastseen[/bold]
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.facade import Memory
+    from lastseen.perception.pipeline import Perception
+    from lastseen.sources import open_source
+    from lastseen.sources.follow import follow
+
+    settings = current_settings()
+    if min_view_bins is not None:
+        settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=min_view_bins))
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with open_source(source, options) as opened:
+        perception = Perception(settings, detector=None if segment else opened.detector())
+        look = perception.encoder.name
+        with Memory.open(memory, settings=settings, look=look) as kept, bar:
+            task = bar.add_task("frames", total=opened.length(), rate="")
+
+            def show(summary: Summary) -> None:
+                elapsed = bar.tasks[0].elapsed or 1e-9
+                # lag: how far the run is behind a stream that plays in real time from its first frame
+                lag = max(0.0, elapsed - summary.seconds)
+                text = f"{summary.frames / elapsed:.1f} frames/s, lag {lag:.1f} s"
+                bar.update(task, completed=summary.frames, rate=text)
+
+            summary = follow(opened, kept, perception, progress=show)
+    if as_json:
+        typer.echo(json.dumps(_facts(summary), indent=2))
+        return
+    for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
+        typer.echo(line)
+    if memory is not None:
+        typer.echo(f"ask it: lastseen objects --memory {memory}")
+
+
+def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:
+    """The end-of-run summary, a line per fact worth knowing."""
+    lines = [
+        f"{summary.frames} frames over {summary.seconds:.1f} s: {summary.looked_at} looked at",
+        f"{summary.observations} observations",
+        f"{summary.confirmed} objects confirmed, {summary.tentative} tentative",
+    ]
+    if summary.one_sided and min_view_bins > 1:
+        lines.append(f"{summary.one_sided} objects seen from one side only; --min-view-bins 1 confirms them")
+    if not named:
+        lines.append("things have no names: no detections came with the source; a detector gives them names")
+    for title, counts in (
+        ("frames not looked at", summary.refused),
+        ("masks dropped", summary.dropped),
+        ("frames skipped", summary.skipped),
+    ):
+        if counts:
+            lines.append(f"{title}: " + ", ".join(f"{count} {reason}" for reason, count in counts.items()))
+    return lines
+
+
+def _facts(summary: Summary) -> dict[str, object]:
+    facts: dict[str, object] = {name: getattr(summary, name) for name in summary.__slots__}
+    return {**facts, "seconds": summary.seconds}

@@ -1,0 +1,101 @@
+"""How a thing looks, as 72 numbers: colour names, a colour histogram and a little shape.
+
+It tells two things apart and recognises one again without any model, and its first numbers can be read back as
+colour names, so that "the red one" can be answered from what was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.encoders.colors import COLORS, color_vector, hue_saturation_value, name_pixels
+from lastseen.encoders.words import parse
+from lastseen.errors import InvalidValue
+
+LOOK_NAME = "look-v1"
+_HUE_BINS, _SATURATION_BINS, _VALUE_BINS = 8, 2, 3
+_HISTOGRAM = _HUE_BINS * _SATURATION_BINS * _VALUE_BINS
+_SHAPE = 13
+_DIM = len(COLORS) + _HISTOGRAM + _SHAPE
+_NAMES_WEIGHT, _HISTOGRAM_WEIGHT, _SHAPE_WEIGHT = 0.75, 0.55, 0.37
+_MAX_PIXELS = 4096
+
+
+class LookEncoder:
+    """Colour and shape of a crop as a unit vector; a fourth channel, when given, is the mask."""
+
+    name = LOOK_NAME
+    dim = _DIM
+
+    def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """One unit row per RGB or RGBA crop; pixels with alpha under 128 do not count."""
+        return np.stack([_describe(image) for image in images]) if images else np.zeros((0, _DIM), np.float32)
+
+    def encode_text(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit row per text from its colour words alone; a text without any gives an even spread."""
+        rows = np.zeros((len(texts), _DIM), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            shares = color_vector(parse(text).colors)
+            row[: len(COLORS)] = _unit(np.sqrt(shares) if shares.any() else np.ones(len(COLORS)))
+        return rows
+
+
+def color_shares(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Read the shares of the basic colours, (n, 11), back from look vectors (n, 72)."""
+    shares = np.square(np.maximum(vectors[:, : len(COLORS)].astype(np.float32), 0.0))
+    total = shares.sum(axis=1, keepdims=True)
+    divided: NDArray[np.float32] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
+    return divided
+
+
+def _describe(image: NDArray[np.uint8]) -> NDArray[np.float32]:
+    if image.ndim != 3 or image.shape[2] not in (3, 4) or image.dtype != np.uint8 or image.size == 0:
+        raise InvalidValue("image", image, "must be a uint8 RGB or RGBA crop", remedy="give (height, width, 3)")
+    inside = image[:, :, 3] >= 128 if image.shape[2] == 4 else np.ones(image.shape[:2], dtype=bool)
+    if not inside.any():
+        inside = np.ones(image.shape[:2], dtype=bool)
+    pixels = image[:, :, :3][inside]
+    if len(pixels) > _MAX_PIXELS:
+        pixels = pixels[np.linspace(0, len(pixels) - 1, _MAX_PIXELS).astype(np.int64)]
+    names = name_pixels(pixels).mean(axis=0)
+    vector = np.concatenate(
+        [
+            _NAMES_WEIGHT * _unit(np.sqrt(names)),
+            _HISTOGRAM_WEIGHT * _unit(np.sqrt(_histogram(pixels))),
+            _SHAPE_WEIGHT * _unit(_shape(inside)),
+        ]
+    )
+    return _unit(vector)
+
+
+def _histogram(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    hue, saturation, value = hue_saturation_value(pixels)
+    cell = (hue / 360.0 * _HUE_BINS).astype(np.int64) % _HUE_BINS
+    cell = (cell * _SATURATION_BINS + (saturation >= 0.35)) * _VALUE_BINS
+    # brightness is shared between its two nearest bins: a lamp dims by degrees
+    level = value * (_VALUE_BINS - 1)
+    below = np.minimum(level.astype(np.int64), _VALUE_BINS - 2)
+    part = level - below
+    counts = np.bincount(cell + below, weights=1.0 - part, minlength=_HISTOGRAM)
+    counts += np.bincount(cell + below + 1, weights=part, minlength=_HISTOGRAM)
+    return (counts / len(pixels)).astype(np.float32)
+
+
+def _shape(inside: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Aspect as a smooth bump over nine ratios, and how full each quarter of the box is."""
+    rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
+    box = inside[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    height, width = box.shape
+    steps = np.linspace(-2.0, 2.0, 9)
+    bumps = np.exp(-np.square(steps - np.clip(np.log2(width / height), -2.0, 2.0)))
+    halves = (slice(0, max(1, height // 2)), slice(height // 2, height))
+    sides = (slice(0, max(1, width // 2)), slice(width // 2, width))
+    fill = [box[half, side].mean() for half in halves for side in sides]
+    return np.concatenate([bumps, fill]).astype(np.float32)
+
+
+def _unit(vector: NDArray[np.floating]) -> NDArray[np.float32]:
+    return (vector / np.linalg.norm(vector)).astype(np.float32)

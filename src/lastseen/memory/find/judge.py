@@ -1,0 +1,49 @@
+"""From scores to an answer: found, ambiguous, or not found, and why.
+
+The best of a bad lot is no answer. A score must pass the threshold of its kind of query; and when several things
+fit equally well, and stand apart, the answer says so instead of picking one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lastseen.memory.answer import Answer, Hit, id_order
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What a score must reach, what counts as equally good, and what counts as one place."""
+
+    accept: float
+    margin: float
+    same_spot: float
+    max_ambiguous: int
+
+
+def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not: Callable[[], str]) -> Answer:
+    """Judge scored hits; ``why_not`` is asked for the reason only when nothing fits."""
+    ranked = sorted(hits, key=lambda hit: (-hit.score, id_order(hit.id)))
+    fitting = [hit for hit in ranked if hit.score >= rules.accept]
+    if not fitting:
+        return Answer("not_found", why_not())
+    best = fitting[0]
+    rivals = [best]
+    for hit in fitting[1:]:
+        if hit.score < best.score - rules.margin:
+            break
+        if all(_distance(hit, other) > rules.same_spot for other in rivals):
+            rivals.append(hit)
+    name = best.label or "something"
+    if len(rivals) == 1:
+        note = " (not seen lately)" if best.stale else ""
+        return Answer("found", f"{name} fits {asked}{note}", tuple(fitting[:k]))
+    shown = rivals[: rules.max_ambiguous]
+    kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in shown))
+    more = f", {len(shown)} of them listed" if len(rivals) > len(shown) else ""
+    return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(shown))
+
+
+def _distance(one: Hit, other: Hit) -> float:
+    return float(sum((a - b) ** 2 for a, b in zip(one.xyz, other.xyz, strict=True)) ** 0.5)

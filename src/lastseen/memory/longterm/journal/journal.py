@@ -1,0 +1,289 @@
+"""Writing and reading the one file that is the truth.
+
+A batch is one transaction: it is on disk when ``write`` returns, or it never happened. Rows that did not change are
+not written again, and a vector is not rewritten because its object was merely seen once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from lastseen.config import Settings
+from lastseen.errors import JournalReadOnly
+from lastseen.memory.longterm.journal.opening import (
+    WriterLock,
+    clear_errors,
+    connect_reader,
+    connect_writer,
+    inspect,
+)
+from lastseen.memory.longterm.journal.reading import JournalReader
+from lastseen.memory.longterm.journal.rows import (
+    OBJECT_COLUMNS,
+    VERSION_COLUMNS,
+    embedding_row,
+    object_row,
+    version_row,
+)
+from lastseen.memory.longterm.records import (
+    PROTO,
+    CropRecord,
+    EventRecord,
+    ObjectRecord,
+    SessionRecord,
+)
+
+_PLACEHOLDERS = ", ".join("?" for _ in OBJECT_COLUMNS.split(","))
+_UPSERT_OBJECT = (
+    f"INSERT INTO objects ({OBJECT_COLUMNS}) VALUES ({_PLACEHOLDERS}) ON CONFLICT(id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in OBJECT_COLUMNS.split(", ")[1:])
+    + " RETURNING num"
+)
+_INSERT_VERSION = (
+    f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one transaction writes; ``time`` is the memory time it speaks for.
+
+    ``turned`` gives the time of the last event of an object, where there was one: its new version counts from then,
+    otherwise from its last sighting.
+    """
+
+    time: float
+    objects: Sequence[ObjectRecord] = ()
+    removed: Sequence[str] = ()
+    events: Sequence[EventRecord] = ()
+    crops: Sequence[CropRecord] = ()
+    session: SessionRecord | None = None
+    turned: Mapping[str, float] = field(default_factory=dict)
+    views: Mapping[int, bytes] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Written:
+    """What the file holds of one object, as short hashes: enough to tell whether it must be written again."""
+
+    row: bytes
+    embedding: bytes
+    version: bytes
+
+
+class Journal(JournalReader):
+    """One open memory file; ``path=None`` keeps the same tables in RAM."""
+
+    def __init__(self, connection: sqlite3.Connection, *, path: Path | None, lock: WriterLock | None) -> None:
+        super().__init__(connection, path=path)
+        self._lock = lock
+        self._writable = lock is not None or path is None
+        self._written: dict[str, _Written] = {}
+
+    @classmethod
+    def open(cls, path: str | Path | None, *, read_only: bool = False) -> Self:
+        """Open a file for writing (made when missing) or reading; a file that is not ours is not touched."""
+        if path is None:
+            return cls(connect_writer(None), path=None, lock=None)
+        file = Path(path)
+        if read_only:
+            inspect(file)
+            with clear_errors(file):
+                return cls(connect_reader(file), path=file, lock=None)
+        if file.exists() and file.stat().st_size > 0:
+            inspect(file)
+        lock = WriterLock(file)
+        try:
+            with clear_errors(file):
+                return cls(connect_writer(file), path=file, lock=lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process may write."""
+        return self._writable
+
+    def write(self, batch: Batch, *, settings: Settings, outbox: bool = False) -> int:
+        """Write a batch durably and return how many rows it took; all of it or nothing."""
+        staged: dict[str, _Written] = {}
+        with self._transaction() as db:
+            before = db.total_changes
+            for record in batch.objects:
+                change = self._put_object(db, record, batch, settings)
+                if change is not None:
+                    staged[record.id] = change
+                    if outbox and record.status != PROTO:
+                        self._queue(db, record.id, "upsert")
+            for object_id in batch.removed:
+                db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
+                if outbox:
+                    self._queue(db, object_id, "remove")
+            self._put_events(db, batch.events, settings)
+            if settings.longterm.store_crops:
+                self._put_crops(db, batch.crops, settings)
+            if batch.session is not None:
+                self._put_session(db, batch.session)
+            for key, value in sorted(batch.meta.items()):
+                db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            for slot, body in sorted(batch.views.items()):
+                db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
+            rows = db.total_changes - before
+        self._written.update(staged)
+        for object_id in batch.removed:
+            self._written.pop(object_id, None)
+        return rows
+
+    def put_bodies(self, table: str, bodies: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replace all places or nodes by these, as JSON by id."""
+        assert table in ("places", "nodes")
+        with self._transaction() as db:
+            db.execute(f"DELETE FROM {table}")
+            rows = [(key, json.dumps(bodies[key], sort_keys=True)) for key in sorted(bodies)]
+            db.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
+
+    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> None:
+        """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took."""
+        with self._transaction() as db:
+            for object_id in object_ids:
+                db.execute("DELETE FROM events WHERE object_id = ?", (object_id,))
+                db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
+                if outbox:
+                    self._queue(db, object_id, "remove")
+                self._written.pop(object_id, None)
+        with self._reading() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def sent(self, up_to: int) -> None:
+        """Take entries up to a number out of the outbox."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM outbox WHERE seq <= ?", (up_to,))
+
+    def close(self) -> None:
+        """Close the file and let others write; may be called twice."""
+        with self._guard:
+            self._db.close()
+            if self._lock is not None:
+                self._lock.release()
+            self._writable = False
+
+    def _known(self, object_id: str) -> _Written | None:
+        """What the file holds of an object, looked up the first time it is written by this process."""
+        known = self._written.get(object_id)
+        if known is None:
+            record = self.object(object_id)
+            known = None if record is None else _digests(record)
+        return known
+
+    def _put_object(
+        self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
+    ) -> _Written | None:
+        digests, known = _digests(record), self._known(record.id)
+        if known is not None and known == digests:
+            return None
+        num = int(db.execute(_UPSERT_OBJECT, object_row(record)).fetchone()[0])
+        vectors = embedding_row(record)
+        if vectors is not None and (known is None or known.embedding != digests.embedding):
+            db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
+        elif vectors is None and known is not None and known.embedding:
+            db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
+        if record.status != PROTO and (known is None or known.version != digests.version):
+            self._put_version(db, num, record, batch, keep=settings.longterm.keep_versions)
+        return digests
+
+    def _put_version(
+        self, db: sqlite3.Connection, num: int, record: ObjectRecord, batch: Batch, *, keep: int
+    ) -> None:
+        newest = db.execute("SELECT max(time) FROM versions WHERE num = ?", (num,)).fetchone()[0]
+        time = batch.turned.get(record.id, record.last_seen)
+        if newest is not None and time <= newest:
+            time = batch.time
+        db.execute(_INSERT_VERSION, (num, time, *version_row(record)))
+        db.execute(
+            "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
+            "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
+            (num, keep - 1),
+        )
+
+    def _put_events(self, db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
+        if not events:
+            return
+        db.executemany(
+            "INSERT INTO events (time, object_id, kind, evidence) VALUES (?, ?, ?, ?)",
+            [
+                (event.time, event.object_id, event.kind, json.dumps(event.evidence, sort_keys=True))
+                for event in events
+            ],
+        )
+        db.execute(
+            "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (settings.longterm.keep_events,)
+        )
+
+    def _put_crops(self, db: sqlite3.Connection, crops: Sequence[CropRecord], settings: Settings) -> None:
+        for crop in crops:
+            row = db.execute("SELECT num FROM objects WHERE id = ?", (crop.object_id,)).fetchone()
+            if row is None:
+                continue
+            db.execute("INSERT INTO crops VALUES (?, ?, ?, ?)", (row[0], crop.time, crop.quality, crop.jpeg))
+            db.execute(
+                "DELETE FROM crops WHERE num = ?1 AND rowid NOT IN "
+                "(SELECT rowid FROM crops WHERE num = ?1 ORDER BY quality DESC, time LIMIT ?2)",
+                (row[0], settings.longterm.keep_crops),
+            )
+
+    def _put_session(self, db: sqlite3.Connection, session: SessionRecord) -> None:
+        db.execute(
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                session.id,
+                session.robot,
+                session.clock_offset,
+                session.wall_offset,
+                session.first,
+                session.last,
+            ),
+        )
+
+    def _queue(self, db: sqlite3.Connection, object_id: str, op: str) -> None:
+        db.execute("INSERT INTO outbox (object_id, op) VALUES (?, ?)", (object_id, op))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if not self._writable:
+            raise JournalReadOnly(self.path, "was opened for reading or is closed; open it for writing")
+        with self._guard, clear_errors(self.path or ":memory:"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                # a full disk may have ended the transaction already
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _digests(record: ObjectRecord) -> _Written:
+    vectors = embedding_row(record)
+    version = version_row(record)
+    # hits and last_seen change with every sighting and are no new version by themselves
+    told = (*version[:5], version[6], *version[8:])
+    return _Written(
+        row=_digest(repr(object_row(record)).encode()),
+        embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
+        version=_digest(repr(told).encode()),
+    )
+
+
+def _digest(value: bytes) -> bytes:
+    return hashlib.blake2b(value, digest_size=8).digest()

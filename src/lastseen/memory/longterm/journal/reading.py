@@ -1,0 +1,170 @@
+"""Reading a journal: objects, their past, events, sessions and what else the file holds.
+
+Everything here works on a file that another process is writing; readers see what is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lastseen.errors import JournalDamaged
+from lastseen.memory.longterm.journal.loading import SELECT_OBJECT, Loaded, load_objects
+from lastseen.memory.longterm.journal.opening import clear_errors
+from lastseen.memory.longterm.journal.rows import (
+    VERSION_COLUMNS,
+    checksum,
+    read_object,
+    read_version,
+    row_checksum,
+)
+from lastseen.memory.longterm.records import CropRecord, EventRecord, ObjectRecord, SessionRecord, VersionRecord
+
+
+class JournalReader:
+    """What can be asked of an open journal."""
+
+    def __init__(self, connection: sqlite3.Connection, *, path: Path | None) -> None:
+        self.path = path
+        self._db = connection
+        self._guard = threading.RLock()
+
+    def objects(self) -> Iterator[ObjectRecord]:
+        """Every object in the order it was first written; a vector that does not add up raises."""
+        with self._reading() as db:
+            for row in db.execute(f"{SELECT_OBJECT} ORDER BY o.num"):
+                yield self._read(row)
+
+    def load(self) -> Loaded:
+        """Every object at once, as columns: the fast way to open a memory."""
+        with self._reading() as db:
+            return load_objects(db, self.path)
+
+    def object(self, object_id: str) -> ObjectRecord | None:
+        """One object; None when the file does not hold it."""
+        with self._reading() as db:
+            row = db.execute(f"{SELECT_OBJECT} WHERE o.id = ?", (object_id,)).fetchone()
+            return None if row is None else self._read(row)
+
+    def sessions(self) -> list[SessionRecord]:
+        """Every session, oldest first."""
+        with self._reading() as db:
+            rows = db.execute("SELECT id, robot, clock_offset, wall_offset, first, last FROM sessions ORDER BY id")
+            return [SessionRecord(*row) for row in rows]
+
+    def events(self, *, since: float | None = None, object_id: str | None = None) -> list[EventRecord]:
+        """Events in the order they happened."""
+        query = "SELECT time, object_id, kind, evidence FROM events WHERE time >= ?"
+        values: list[object] = [float("-inf") if since is None else since]
+        if object_id is not None:
+            query += " AND object_id = ?"
+            values.append(object_id)
+        with self._reading() as db:
+            rows = db.execute(query + " ORDER BY time, id", values)
+            return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in rows]
+
+    def versions(self, object_id: str) -> list[VersionRecord]:
+        """What was known of one object, oldest first."""
+        with self._reading() as db:
+            rows = db.execute(
+                f"SELECT {VERSION_COLUMNS} FROM versions WHERE num = (SELECT num FROM objects WHERE id = ?) "
+                "ORDER BY time",
+                (object_id,),
+            )
+            return [read_version(object_id, row) for row in rows]
+
+    def as_of(self, time: float) -> list[VersionRecord]:
+        """The newest version of every object that was known at a memory time, in the order of first writing."""
+        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
+        with self._reading() as db:
+            rows = db.execute(
+                f"SELECT o.id, {names} FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
+                "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?) ORDER BY o.num",
+                (time,),
+            )
+            return [read_version(row[0], row[1:]) for row in rows]
+
+    def crops(self, object_id: str) -> list[CropRecord]:
+        """The pictures kept of one object, best first."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT time, quality, jpeg FROM crops WHERE num = (SELECT num FROM objects WHERE id = ?) "
+                "ORDER BY quality DESC, time",
+                (object_id,),
+            )
+            return [CropRecord(object_id, time, quality, jpeg) for time, quality, jpeg in rows]
+
+    def meta(self) -> dict[str, str]:
+        """Facts about the whole file by name."""
+        with self._reading() as db:
+            return dict(db.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
+
+    def views(self) -> dict[int, bytes]:
+        """What working memory keeps of places it looked at, by slot."""
+        with self._reading() as db:
+            found = {}
+            for slot, body, expected in db.execute("SELECT slot, body, checksum FROM views ORDER BY slot"):
+                if zlib.crc32(body) != expected:
+                    raise JournalDamaged(self.path, f"view {slot} does not match its checksum")
+                found[int(slot)] = bytes(body)
+            return found
+
+    def bodies(self, table: str) -> dict[str, dict[str, Any]]:
+        """All places or nodes by id."""
+        assert table in ("places", "nodes")
+        with self._reading() as db:
+            return {key: json.loads(body) for key, body in db.execute(f"SELECT * FROM {table} ORDER BY id")}
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk by kind of record, and of the whole file."""
+        sizes: dict[str, int] = {}
+        with self._reading() as db:
+            for kind, query in _SIZE_QUERIES.items():
+                sizes[kind] = int(db.execute(query).fetchone()[0] or 0)
+            pages, page = (
+                db.execute("PRAGMA page_count").fetchone()[0],
+                db.execute("PRAGMA page_size").fetchone()[0],
+            )
+        sizes["file"] = int(pages) * int(page)
+        return sizes
+
+    def queued(self, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """The oldest entries of the outbox: number, object id, what to do."""
+        with self._reading() as db:
+            rows = db.execute("SELECT seq, object_id, op FROM outbox ORDER BY seq LIMIT ?", (limit,))
+            return [(int(seq), str(object_id), str(op)) for seq, object_id, op in rows]
+
+    def _read(self, row: tuple[Any, ...]) -> ObjectRecord:
+        mean, gallery, expected = row[-3:]
+        if mean is not None and checksum(mean, gallery) != expected:
+            raise JournalDamaged(self.path, f"the vector of {row[0]} does not match its checksum")
+        try:
+            if row_checksum(row) != row[18]:
+                raise JournalDamaged(self.path, f"the row of {row[0]} does not match its checksum")
+            return read_object(row, mean, gallery)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._guard, clear_errors(self.path or ":memory:"):
+            yield self._db
+
+
+_SIZE_QUERIES = {
+    "objects": "SELECT sum(length(state) + length(label_scores) + 160) FROM objects",
+    "embeddings": "SELECT sum(length(mean) + length(gallery) + 16) FROM embeddings",
+    "crops": "SELECT sum(length(jpeg) + 24) FROM crops",
+    "versions": "SELECT count(*) * 120 FROM versions",
+    "events": "SELECT sum(length(evidence) + 48) FROM events",
+    "views": "SELECT sum(length(body) + 16) FROM views",
+    "places": "SELECT sum(length(body)) FROM places",
+    "nodes": "SELECT sum(length(body)) FROM nodes",
+    "outbox": "SELECT count(*) * 24 FROM outbox",
+}

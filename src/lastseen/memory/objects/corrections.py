@@ -1,0 +1,122 @@
+"""What is put right afterwards: poses after a loop closure, and names and identities by people.
+
+Corrections by hand can be undone in reverse order, as long as the objects were not forgotten; forgetting cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import InvalidValue
+from lastseen.geometry import Pose3D
+from lastseen.memory.objects.freespace import SeenFree
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.labels import normal
+from lastseen.memory.objects.store import RING, ObjectStore
+
+UNDO_DEPTH = 32
+"""Corrections that can be taken back: a person's last minutes, not a history."""
+
+
+def shift_to_new_poses(store: ObjectStore, free: SeenFree, poses: Mapping[int, Pose3D]) -> list[tuple[int, Floats]]:
+    """Move every object by what new poses of past frames do to its remembered sightings; (row, shift) by number.
+
+    Sightings weigh as they do in the moving average of position, so the newest decide most; those from frames
+    without a new pose hold the object where it is.
+    """
+    if not poses:
+        return []
+    frames = np.array(sorted(poses), dtype=np.int64)
+    turns = np.stack([poses[frame].rotation for frame in frames.tolist()])
+    places = np.stack([poses[frame].translation for frame in frames.tolist()])
+    rows = store.live()
+    held = np.minimum(store.ring_n[rows], RING)
+    at = np.minimum(np.searchsorted(frames, store.ring_frame[rows]), len(frames) - 1)
+    hit = (frames[at] == store.ring_frame[rows]) & (np.arange(RING) < held[:, np.newaxis])
+    touched = hit.any(axis=1)
+    rows, at, hit = rows[touched], at[touched], hit[touched]
+    moved = np.einsum("rsij,rsj->rsi", turns[at], store.ring_camera[rows].astype(np.float64)) + places[at]
+    delta = np.where(hit[..., np.newaxis], moved - store.ring_world[rows], 0.0)
+    shift = np.einsum("rs,rsi->ri", _weights(store, rows), delta)
+    store.ring_world[rows] += delta.astype(np.float32)
+    store.xyz[rows] += shift
+    store.points_origin[rows] += shift
+    store.empty_views[rows] = 0
+    store.settle(rows)
+    _move_views(free, poses, store.version)
+    return [(row, by) for row, by in zip(rows.tolist(), shift, strict=True) if np.abs(by).max() > 1e-3]
+
+
+def _weights(store: ObjectStore, rows: Rows) -> Floats:
+    """Weight of each ring slot, newest first by the moving average's rate; rows sum to 1, empty slots have none."""
+    count = store.ring_n[rows][:, np.newaxis]
+    age = (count - 1 - np.arange(RING)) % RING
+    weight = (1.0 - store.settings.lifecycle.position_ema) ** age * (np.arange(RING) < count)
+    # nothing but the newest counts where the average forgets at once
+    weight = np.maximum(weight, 1e-12 * (age == 0))
+    normed: Floats = weight / weight.sum(axis=1, keepdims=True)
+    return normed
+
+
+def _move_views(free: SeenFree, poses: Mapping[int, Pose3D], version: int) -> None:
+    for slot in range(len(free)):
+        pose = poses.get(int(free.frame_id[slot]))
+        if pose is not None:
+            free.place[slot], free.turn[slot] = pose.translation, pose.rotation
+            free.changed_at[slot] = version
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One correction by hand and the rows as they were before it."""
+
+    what: str
+    numbers: tuple[int, ...]
+    before: dict[str, NDArray[Any]]
+
+
+class Undo:
+    """The last corrections by hand."""
+
+    def __init__(self) -> None:
+        self._changes: list[Change] = []
+
+    def remember(self, store: ObjectStore, what: str, rows: Iterable[int]) -> None:
+        """Keep rows as they are before they are changed."""
+        taken = np.array(sorted(rows), dtype=np.int64)
+        columns = {name: store.column(name)[taken] for name in store.names if name != "cell"}
+        self._changes.append(Change(what, tuple(store.seq[taken].tolist()), columns))
+        del self._changes[:-UNDO_DEPTH]
+
+    def take_back(self, store: ObjectStore) -> tuple[Change, Rows]:
+        """Put the rows of the last correction back as they were."""
+        if not self._changes:
+            raise InvalidValue("undo", 0, "has nothing to take back", remedy="corrections by hand can be undone")
+        change = self._changes.pop()
+        absent = np.array([number for number in change.numbers if number not in store.row_of], dtype=np.int64)
+        store.take_numbered(absent)
+        store.gone = [entry for entry in store.gone if entry[1] not in set(absent.tolist())]
+        rows = np.array([store.row_of[number] for number in change.numbers], dtype=np.int64)
+        for name, values in change.before.items():
+            store.column(name)[rows] = values
+        store.settle(rows)
+        return change, rows
+
+    def forget(self, numbers: set[int]) -> None:
+        """Drop every correction that holds one of these objects."""
+        self._changes = [change for change in self._changes if numbers.isdisjoint(change.numbers)]
+
+
+def name_by_hand(store: ObjectStore, row: int, label: str) -> None:
+    """Give an object one label that later sightings do not change."""
+    if not normal(label):
+        raise InvalidValue("label", label, "must be text that is not blank", remedy="give the thing's name")
+    store.label_ids[row], store.label_scores[row] = 0, 0.0
+    store.label_ids[row, 0], store.label_scores[row, 0] = store.labels.id_of(label), 1.0
+    store.pinned[row] = True
+    store.touch(np.array([row]))

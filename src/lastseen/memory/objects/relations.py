@@ -1,0 +1,78 @@
+"""How remembered things stand to each other: on, in, under, next to. Derived from boxes when asked, never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from lastseen.memory.objects.boxes import shared_volume
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.store import ObjectStore, State, id_text
+
+
+class RelationKind(StrEnum):
+    """From the asked object to the other."""
+
+    IN = "in"
+    ON = "on"
+    UNDER = "under"
+    NEXT_TO = "next to"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The asked object is ``kind`` the other; ``gap`` is the free distance between their boxes in metres."""
+
+    kind: RelationKind
+    other_id: str
+    gap: float
+
+
+def relations_of(store: ObjectStore, row: int) -> list[Relation]:
+    """Relations of one object to the other confirmed ones, by kind, then gap, then number."""
+    rules = store.settings.relations
+    xyz, extent = store.xyz[row], store.extent[row]
+    around = 0.5 * extent + rules.next_to
+    others = store.grid.inside(xyz - around - 3.0, xyz + around + 3.0)
+    others = others[(store.state[others] == State.CONFIRMED) & (others != row)]
+    others = others[np.argsort(store.seq[others])]
+    low, high = xyz - 0.5 * extent, xyz + 0.5 * extent
+    other_low = store.xyz[others] - 0.5 * store.extent[others]
+    other_high = store.xyz[others] + 0.5 * store.extent[others]
+    apart = np.maximum(np.maximum(other_low - high, low - other_high), 0.0)
+    gap = np.linalg.norm(apart, axis=1)
+    share = _footprint_share(low, high, other_low, other_high)
+    common = shared_volume(xyz, extent, store.xyz[others], store.extent[others])
+    volume, other_volume = float(extent.prod()), store.extent[others].prod(axis=1)
+    inside = (common >= rules.inside_share * volume) & (other_volume > volume) & (volume > 0.0)
+    above = share >= rules.footprint_share
+    on = ~inside & above & (np.abs(low[2] - other_high[:, 2]) <= rules.contact)
+    under = ~inside & above & (high[2] <= other_low[:, 2] + rules.contact)
+    beside = ~(inside | on | under | above) & (apart[:, 2] == 0.0) & (gap <= rules.next_to)
+    return [
+        Relation(kind, id_text(int(store.seq[others[at]])), round(float(gap[at]), 4))
+        for kind, holds in (
+            (RelationKind.IN, inside),
+            (RelationKind.ON, on),
+            (RelationKind.UNDER, under),
+            (RelationKind.NEXT_TO, beside),
+        )
+        for at in _by_gap(gap, np.flatnonzero(holds)).tolist()
+    ]
+
+
+def _footprint_share(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Floats:
+    """Shared floor area as a part of the smaller footprint."""
+    common = np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0.0)
+    area = float((high - low)[:2].prod())
+    other_area = (other_high - other_low)[:, :2].prod(axis=1)
+    smaller = np.minimum(area, other_area)
+    share: Floats = np.divide(common[:, 0] * common[:, 1], smaller, out=np.zeros(len(common)), where=smaller > 0.0)
+    return share
+
+
+def _by_gap(gap: Floats, places: Rows) -> Rows:
+    ordered: Rows = places[np.argsort(gap[places], kind="stable")]
+    return ordered

@@ -1,0 +1,149 @@
+"""Which masks are things: tested on size, outline, depth and shape before any encoder runs.
+
+Every mask that is dropped has a reason, and the reasons are counted. What is left is ranked by how much an encoder
+and memory can make of it, and only the best ``top_k`` go on:
+
+    priority = score x share measured x (1 - share cut off by the border) x min(1, pixels / 400)
+
+so a whole, well measured, fairly large thing comes before a sliver at the edge of the image.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from lastseen.config.perception import MaskFilter
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+
+ENOUGH_PIXELS = 400.0
+"""Pixels of a 320-pixel-wide mask beyond which a thing is seen well enough."""
+
+
+class Dropped(StrEnum):
+    """Why a mask was dropped."""
+
+    SMALL = "too small"
+    LARGE = "too large"
+    CUT = "cut off by the border"
+    NO_DEPTH = "too little depth"
+    SPREAD = "depth too spread"
+    THIN = "too long and thin"
+    EXTENT = "not the size of a thing"
+    STRUCTURE = "part of a wall or floor"
+    RANK = "beyond the best top_k"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A mask that passed, and its priority."""
+
+    detection: Detection
+    priority: float
+
+
+class DetectionFilter:
+    """Applies the tests to one frame's detections and counts what it drops."""
+
+    def __init__(self, config: MaskFilter | None = None) -> None:
+        self.config = config or MaskFilter()
+        self.dropped: Counter[Dropped] = Counter()
+
+    def keep(self, frame: Frame, detections: list[Detection]) -> list[Detection]:
+        """The detections worth going on with, highest priority first; boxes without a mask always pass."""
+        ranked: list[Measured] = []
+        for detection in detections:
+            verdict = self._measure(frame, detection)
+            if isinstance(verdict, Dropped):
+                self.dropped[verdict] += 1
+            else:
+                ranked.append(Measured(detection, verdict))
+        ranked.sort(key=lambda measured: (-measured.priority, measured.detection.box))
+        self.dropped[Dropped.RANK] += max(0, len(ranked) - self.config.top_k)
+        return [measured.detection for measured in ranked[: self.config.top_k]]
+
+    def counts(self) -> dict[str, int]:
+        """How many masks were dropped for each reason, most frequent first."""
+        ranked = sorted(self.dropped.items(), key=lambda item: (-item[1], item[0].value))
+        return {reason.value: count for reason, count in ranked if count}
+
+    def _measure(self, frame: Frame, detection: Detection) -> float | Dropped:
+        mask = detection.mask
+        if mask is None:
+            return detection.score
+        config = self.config
+        window = _window(mask, frame, detection)
+        inside = mask[window]
+        pixels = int(inside.sum())
+        if pixels < config.min_area * mask.size:
+            return Dropped.SMALL
+        if pixels > config.max_area * mask.size:
+            return Dropped.LARGE
+        border = _border_share(mask, window, inside)
+        if border > config.max_border:
+            return Dropped.CUT
+        left, top, right, bottom = detection.box
+        aspect = (right - left) / (bottom - top)
+        if max(aspect, 1.0 / aspect) > config.max_aspect:
+            return Dropped.THIN
+        points = _points(frame, mask, window, inside)
+        share = len(points) / pixels
+        if share < config.min_depth or len(points) < 8:
+            return Dropped.NO_DEPTH
+        low, high = np.quantile(points[:, 2], [0.05, 0.95])
+        if float(high - low) > config.max_depth_spread:
+            return Dropped.SPREAD
+        shape = self._shape(points)
+        if shape is not None:
+            return shape
+        return detection.score * share * (1.0 - border) * min(1.0, pixels / ENOUGH_PIXELS)
+
+    def _shape(self, points: NDArray[np.float64]) -> Dropped | None:
+        """The size of the points along their own three axes, judged."""
+        spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(points.T)), 0.0))
+        # an even slab is as wide as the square root of twelve times its standard deviation
+        thickness, width, length = np.sqrt(12.0) * spread
+        if length > self.config.max_extent or length < self.config.min_extent:
+            return Dropped.EXTENT
+        if thickness / np.sqrt(12.0) < self.config.flatness and width * length > self.config.structure_area:
+            return Dropped.STRUCTURE
+        return None
+
+
+Window = tuple[slice, slice]
+
+
+def _window(mask: NDArray[np.bool_], frame: Frame, detection: Detection) -> Window:
+    """The part of the mask around the box, so that a small thing costs little."""
+    sx, sy = mask.shape[1] / frame.intrinsics.width, mask.shape[0] / frame.intrinsics.height
+    left, top, right, bottom = detection.box
+    return (
+        slice(max(0, int(top * sy) - 1), int(np.ceil(bottom * sy)) + 1),
+        slice(max(0, int(left * sx) - 1), int(np.ceil(right * sx)) + 1),
+    )
+
+
+def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> float:
+    """Share of the outline that lies on the border of the image."""
+    outline = inside & ~ndimage.binary_erosion(inside, border_value=0)
+    rows, columns = np.nonzero(outline)
+    rows, columns = rows + window[0].start, columns + window[1].start
+    on = (rows == 0) | (columns == 0) | (rows == mask.shape[0] - 1) | (columns == mask.shape[1] - 1)
+    return float(on.mean()) if len(on) else 0.0
+
+
+def _points(frame: Frame, mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Points in the camera frame under the mask, where depth was measured."""
+    camera = frame.camera_of_depth
+    rows, columns = np.nonzero(inside)
+    v = ((rows + window[0].start + 0.5) * camera.height / mask.shape[0]).astype(int)
+    u = ((columns + window[1].start + 0.5) * camera.width / mask.shape[1]).astype(int)
+    depth = frame.depth[np.minimum(v, camera.height - 1), np.minimum(u, camera.width - 1)]
+    valid = np.isfinite(depth)
+    return camera.unproject(np.stack([u[valid], v[valid]], axis=-1), depth[valid])

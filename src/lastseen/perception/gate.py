@@ -1,0 +1,115 @@
+"""Which frames are worth looking at: a model that runs on a blurred or unchanged image costs time and adds noise.
+
+The gate looks at small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
+reasons are counted: a recording of which nothing gets through says why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.perception import Gate
+from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
+
+
+class Refusal(StrEnum):
+    """Why a frame was not looked at."""
+
+    NO_MOTION = "camera has not moved"
+    SWEEP = "fast sweep"
+    DARK = "dark"
+    FLAT = "flat"
+    NO_DEPTH = "no depth"
+    BLURRED = "blurred"
+
+
+class IngestGate:
+    """Passes keyframes: frames after some motion that are sharp, lit and have depth."""
+
+    def __init__(self, config: Gate | None = None) -> None:
+        self.config = config or Gate()
+        self.passed = 0
+        self.refused: Counter[Refusal] = Counter()
+        self._last_key: tuple[float, Pose3D] | None = None
+        self._previous: tuple[float, Pose3D] | None = None
+        self._sharpness: float | None = None
+
+    def judge(self, frame: Frame) -> Refusal | None:
+        """None to let the frame through, else the reason; cheap tests come first."""
+        reason = self._reason(frame)
+        self._previous = (frame.stamp, frame.T_world_camera)
+        if reason is None:
+            self.passed += 1
+            self._last_key = (frame.stamp, frame.T_world_camera)
+        else:
+            self.refused[reason] += 1
+        return reason
+
+    def counts(self) -> dict[str, int]:
+        """How many frames were refused for each reason, most frequent first."""
+        ranked = sorted(self.refused.items(), key=lambda item: (-item[1], item[0].value))
+        return {reason.value: count for reason, count in ranked}
+
+    def _reason(self, frame: Frame) -> Refusal | None:
+        if self._is_sweep(frame):
+            return Refusal.SWEEP
+        if self._is_unmoved(frame):
+            return Refusal.NO_MOTION
+        gray = small_gray(frame.rgb)
+        if float(np.quantile(gray, 0.95)) < self.config.dark:
+            return Refusal.DARK
+        if float(gray.std()) < self.config.flat:
+            return Refusal.FLAT
+        step = max(1, frame.depth.shape[1] // 80)
+        if float(np.isfinite(frame.depth[::step, ::step]).mean()) < self.config.min_depth:
+            return Refusal.NO_DEPTH
+        return Refusal.BLURRED if self._is_blurred(frame) else None
+
+    def _is_sweep(self, frame: Frame) -> bool:
+        if self._previous is None:
+            return False
+        stamp, pose = self._previous
+        elapsed = frame.stamp - stamp
+        # frames further apart than this say nothing about the speed at either of them
+        if not 0.0 < elapsed <= self.config.sweep_window:
+            return False
+        return float(np.degrees(frame.T_world_camera.angle_to(pose))) / elapsed > self.config.sweep_rate
+
+    def _is_unmoved(self, frame: Frame) -> bool:
+        if self._last_key is None:
+            return False
+        stamp, pose = self._last_key
+        return (
+            frame.stamp - stamp < self.config.key_period
+            and frame.T_world_camera.distance_to(pose) < self.config.key_distance
+            and float(np.degrees(frame.T_world_camera.angle_to(pose))) < self.config.key_turn
+        )
+
+    def _is_blurred(self, frame: Frame) -> bool:
+        """Against the running level of the stream: a plain wall is not blurred, a smeared desk is."""
+        sharp = sharpness(frame.rgb)
+        usual = self._sharpness
+        weight = self.config.sharpness_memory
+        self._sharpness = sharp if usual is None else usual + weight * (sharp - usual)
+        return usual is not None and sharp < self.config.blur_ratio * usual
+
+
+def small_gray(rgb: NDArray[np.uint8], *, columns: int = 80) -> NDArray[np.float32]:
+    """Brightness 0 to 255 of every n-th pixel."""
+    step = max(1, rgb.shape[1] // columns)
+    small = rgb[step // 2 :: step, step // 2 :: step].astype(np.float32)
+    gray: NDArray[np.float32] = small @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
+    return gray
+
+
+def sharpness(rgb: NDArray[np.uint8]) -> float:
+    """Mean of the strongest tenth of second differences between neighbouring pixels: falls with any blur."""
+    green = rgb[:: max(1, rgb.shape[0] // 120), :, 1].astype(np.int16)
+    bend = np.abs(2 * green[:, 1:-1] - green[:, :-2] - green[:, 2:]).ravel()
+    count = max(1, len(bend) // 10)
+    return float(np.partition(bend, len(bend) - count)[-count:].mean())

@@ -1,0 +1,130 @@
+"""The whole way from a frame to observations: gate, find, filter, describe, lift; each stage counted and timed.
+
+What finds things is a detector, where there is one, or the geometric segmenter; the rest is the same for both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lastseen.config import Settings
+from lastseen.detection import Detection
+from lastseen.encoders.look import LookEncoder
+from lastseen.frame import Frame
+from lastseen.observation import Observation
+from lastseen.perception.filter import DetectionFilter
+from lastseen.perception.gate import IngestGate, Refusal
+from lastseen.perception.lift import lift_all
+from lastseen.perception.segment import GeometricSegmenter
+from lastseen.protocols import Detector, Encoder, Segmenter
+
+
+@dataclass(frozen=True, slots=True)
+class Perceived:
+    """What one frame gave: observations, or the reason why it was not looked at."""
+
+    observations: tuple[Observation, ...] = ()
+    refusal: Refusal | None = None
+
+
+class Perception:
+    """Makes observations of frames; ``cpu_ms`` says what each stage cost so far, which memory never sees."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        detector: Detector | None = None,
+        segmenter: Segmenter | None = None,
+        encoder: Encoder | None = None,
+        targets: Sequence[str] = (),
+        with_crops: bool = True,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.detector = detector
+        self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
+        self.encoder: Encoder = encoder or LookEncoder()
+        self.gate = IngestGate(self.settings.gate)
+        self.filter = DetectionFilter(self.settings.mask_filter)
+        self.targets = tuple(targets)
+        self.with_crops = with_crops
+        self.cpu_ms: dict[str, float] = defaultdict(float)
+
+    @property
+    def names_things(self) -> bool:
+        """Whether observations carry labels: without a detector things have a look and a place, but no name."""
+        return self.detector is not None
+
+    def perceive(self, frame: Frame) -> Perceived:
+        """Observations of one frame in the order of their priority."""
+        with _Stage(self, "gate"):
+            refusal = self.gate.judge(frame)
+        if refusal is not None:
+            return Perceived(refusal=refusal)
+        with _Stage(self, "find"):
+            found = (
+                self.segmenter.segment(frame) if self.detector is None else self.detector.detect(frame, self.targets)
+            )
+        with _Stage(self, "filter"):
+            found = self.filter.keep(frame, found)
+        with _Stage(self, "encode"):
+            found = self._described(frame, found)
+        with _Stage(self, "lift"):
+            observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops)
+        return Perceived(tuple(observations))
+
+    def _described(self, frame: Frame, found: list[Detection]) -> list[Detection]:
+        """Every detection with an embedding; one that came with its own keeps it."""
+        bare = [detection for detection in found if detection.embedding is None]
+        if not bare:
+            return found
+        vectors = iter(self.encoder.encode_image([crop(frame, detection) for detection in bare]))
+        return [
+            detection if detection.embedding is not None else replace(detection, embedding=next(vectors))
+            for detection in found
+        ]
+
+
+def crop(frame: Frame, detection: Detection) -> NDArray[np.uint8]:
+    """The pixels of a detection: RGB, or RGBA with the mask where there is one."""
+    left, top, right, bottom = detection.box
+    x0, x1 = _bounds(left, right, frame.intrinsics.width)
+    y0, y1 = _bounds(top, bottom, frame.intrinsics.height)
+    picture = frame.rgb[y0:y1, x0:x1]
+    if detection.mask is None:
+        return picture
+    mask = detection.mask
+    sx, sy = mask.shape[1] / frame.intrinsics.width, mask.shape[0] / frame.intrinsics.height
+    part = mask[
+        int(y0 * sy) : max(int(y0 * sy) + 1, int(np.ceil(y1 * sy))),
+        int(x0 * sx) : max(int(x0 * sx) + 1, int(np.ceil(x1 * sx))),
+    ]
+    alpha = Image.fromarray(part.astype(np.uint8) * 255).resize((x1 - x0, y1 - y0), Image.Resampling.NEAREST)
+    return np.dstack([picture, np.asarray(alpha, dtype=np.uint8)])
+
+
+def _bounds(low: float, high: float, size: int) -> tuple[int, int]:
+    first = min(max(int(low), 0), size - 1)
+    return first, min(max(int(np.ceil(high)), first + 1), size)
+
+
+class _Stage:
+    """Adds the processor time of a block to a stage's sum."""
+
+    def __init__(self, perception: Perception, name: str) -> None:
+        self._perception = perception
+        self._name = name
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self._perception.cpu_ms[self._name] += 1000.0 * (time.process_time() - self._started)

@@ -1,0 +1,121 @@
+"""Detections that came with a recording: boxes and labels by stamp, given back as a detector.
+
+``detections.jsonl`` holds one object per line: ``{"stamp": s, "box": [left, top, right, bottom], "score": 0.9,
+"label": "mug"}`` in pixels of the stored colour image; ``labels`` with scores may stand in for ``label``. A line may
+also hold all of a frame: ``{"stamp": s, "detections": [{"box": ...}, ...]}``, as ``lastseen sim record`` writes them,
+with ``mask`` as lengths of runs over the whole image.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from lastseen.detection import Detection
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.frame import Frame
+from lastseen.sim.mask_code import decode_mask
+from lastseen.sources.door import stored_image
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.turning import Box, mirror_box, quarter_turns, turn_box, turn_image
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDetection:
+    """A detection in pixels of the stored image; the mask stays runs until its size is known."""
+
+    detection: Detection
+    runs: tuple[int, ...] | None = None
+
+
+class RecordedDetections:
+    """A detector that looks up what was detected at the frame's stamp."""
+
+    def __init__(self, rows: Sequence[tuple[float, StoredDetection]], options: SourceOptions) -> None:
+        self._rows = sorted(rows, key=lambda row: row[0])
+        self._stamps = np.array([stamp for stamp, _ in self._rows])
+        self._options = options
+
+    @classmethod
+    def read(cls, path: Path, options: SourceOptions) -> RecordedDetections:
+        """Read a detections.jsonl; a malformed line is an error that names it."""
+        rows: list[tuple[float, StoredDetection]] = []
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
+        for number, line in enumerate(text.splitlines(), start=1):
+            if line.strip():
+                rows += _rows(line, f"{path.name} line {number}")
+        return cls(rows, options)
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
+        """What was detected at the frame's stamp, best first; ``targets`` do not matter to a recording."""
+        del targets
+        reach = self._options.max_stamp_difference
+        first = int(np.searchsorted(self._stamps, frame.stamp - reach))
+        last = int(np.searchsorted(self._stamps, frame.stamp + reach, side="right"))
+        found = [self._placed(stored, frame) for _, stored in self._rows[first:last]]
+        return sorted(found, key=lambda detection: (-detection.score, detection.box))
+
+    def _placed(self, found: StoredDetection, frame: Frame) -> Detection:
+        """The detection in the pixels of the frame as it left the door."""
+        options, detection = self._options, found.detection
+        turned, turns = quarter_turns(options.images_turned), quarter_turns(options.image_rotation)
+        size = (frame.intrinsics.width, frame.intrinsics.height)
+        width, height = size[::-1] if turns % 2 else size
+        stored = (height, width) if turned % 2 else (width, height)
+        box: Box = turn_box(detection.box, -turned % 4, width=stored[0], height=stored[1])
+        if options.mirrored:
+            box = mirror_box(box, width=width)
+        box = turn_box(box, turns, width=width, height=height)
+        mask = None
+        if found.runs is not None:
+            mask = decode_mask(found.runs, width=stored[0], height=stored[1])
+            mask = turn_image(np.ascontiguousarray(stored_image(mask, options)), turns)
+        return Detection(box=box, score=detection.score, labels=detection.labels, mask=mask)
+
+
+def _rows(line: str, where: str) -> list[tuple[float, StoredDetection]]:
+    try:
+        tree = json.loads(line)
+    except ValueError as error:
+        raise SourceError(where, line, f"is not JSON ({error})", remedy="write one object per line") from error
+    if not isinstance(tree, Mapping):
+        raise SourceError(where, tree, "must be an object", remedy='write {"stamp": s, "box": [...], ...}')
+    if "detections" not in tree:
+        return [_row(tree, where)]
+    inner = tree["detections"]
+    if not isinstance(inner, list) or not all(isinstance(one, Mapping) for one in inner):
+        raise SourceError(f"{where} detections", inner, "must be a list of objects", remedy="one per thing")
+    return [_row({"stamp": tree.get("stamp"), **one}, where) for one in inner]
+
+
+def _row(tree: Mapping[str, Any], where: str) -> tuple[float, StoredDetection]:
+    box = tree.get("box")
+    if not isinstance(box, list) or len(box) != 4 or not all(_is_number(value) for value in box):
+        raise SourceError(f"{where} box", box, "must hold four numbers", remedy="left, top, right, bottom in pixels")
+    stamp, score = tree.get("stamp"), tree.get("score", 1.0)
+    if not _is_number(stamp) or not _is_number(score):
+        raise SourceError(f"{where} stamp, score", (stamp, score), "must be numbers", remedy="stamp in seconds")
+    labels = tree.get("labels", {tree["label"]: score} if "label" in tree else {})
+    if not isinstance(labels, Mapping):
+        raise SourceError(f"{where} labels", labels, "must map label to score", remedy='or give "label": "mug"')
+    runs = tree.get("mask")
+    if runs is not None and not (isinstance(runs, list) and all(isinstance(run, int) for run in runs)):
+        raise SourceError(f"{where} mask", runs, "must be lengths of runs", remedy="whole numbers, row by row")
+    corners = (float(box[0]), float(box[1]), float(box[2]), float(box[3]))
+    try:
+        detection = Detection(box=corners, score=float(score), labels=dict(labels))
+        return float(stamp), StoredDetection(detection, None if runs is None else tuple(runs))
+    except InvalidValue as error:
+        raise SourceError(f"{where} {error.field}", error.value, error.problem, remedy=error.remedy) from error
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,129 @@
+"""The order of the checks: first whether data can be read, then how, then whether it is enough.
+
+Each step works with the corrections of the steps before it, so that two faults at once are both named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lastseen.config.settings import Settings
+from lastseen.errors import SourceError
+from lastseen.sources.base import RecordSource
+from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
+from lastseen.sources.doctor.intake import (
+    NO_POSE,
+    judge_depth,
+    judge_depth_clock,
+    judge_frames,
+    judge_order,
+    judge_pose_coverage,
+    judge_sizes,
+)
+from lastseen.sources.doctor.motion import judge_jumps, judge_stillness, judge_views
+from lastseen.sources.doctor.registration import judge_registration
+from lastseen.sources.doctor.report import Check, Report, Verdict
+from lastseen.sources.doctor.reprojection import Reprojection
+from lastseen.sources.doctor.sample import take_sample
+from lastseen.sources.doctor.upright import judge_up
+
+WIDE_GAP = 2.0
+"""Seconds between poses that the doctor bridges to look further, when the source's own limit leaves nothing."""
+
+
+def examine(source: RecordSource, settings: Settings | None = None) -> Report:
+    """Sample a source and judge everything that can be judged; the source's own options count as given."""
+    given = source.options
+    examination = _Examination(source, settings or Settings())
+    try:
+        checks = tuple(examination.checks())
+    finally:
+        source.options = given
+    return Report(source.address, len(examination.sample.records), checks, examination.fixed)
+
+
+class _Examination:
+    """The state of one examination: the options as corrected so far, and the sample they were found on."""
+
+    def __init__(self, source: RecordSource, settings: Settings) -> None:
+        self.source = source
+        self.settings = settings
+        self.config = settings.doctor
+        self.fixed = source.options
+        self.working = source.options
+        self.sample = take_sample(source, self.config)
+
+    def checks(self) -> Iterator[Check]:
+        yield from self._clocks()
+        if not self.sample.records:
+            return
+        check, changes = judge_sizes(self.sample.records[0], self.working)
+        yield self._noted(check)
+        self.working = self.working.replaced(**changes)
+        present, measured = judge_depth(self.sample, self.working, self.config)
+        yield present
+        if present.verdict is Verdict.FAULT:
+            return
+        yield self._noted(measured)
+        yield from self._poses(turned=self.working.images_turned != self.fixed.images_turned)
+
+    def _clocks(self) -> Iterator[Check]:
+        sample, config = self.sample, self.config
+        stamps = getattr(self.source, "stamps", None)
+        listed = None if stamps is None else tuple(listing.stamps for listing in stamps())
+        order = judge_order(sample.intake)
+        clock = judge_depth_clock(sample, listed, self.working, config)
+        coverage = judge_pose_coverage(sample.intake, len(sample.records), self.working, config)
+        wider: dict[str, object] = dict(clock.changes)
+        if sample.intake.skipped[NO_POSE] > 0.5 * len(sample.records):
+            wider["max_pose_gap"] = WIDE_GAP
+        if wider:
+            self.working = self.working.replaced(**wider)
+            self.source.options = self.working
+            self.sample = take_sample(self.source, config)
+        if not self.sample.records:
+            reasons = "; ".join(self.sample.intake.lines()) or "the source gave nothing"
+            raise SourceError("source", self.source.address, f"has no readable frame ({reasons})", remedy="see above")
+        yield judge_frames(sample.intake, len(sample.records), config)
+        yield order
+        yield self._noted(clock)
+        yield coverage
+
+    def _poses(self, *, turned: bool) -> Iterator[Check]:
+        sample, config = self.sample, self.config
+        reprojection = Reprojection(sample, sample.pairs(config), config)
+        if turned:
+            # sizes say that the images were turned by a quarter, but not which way
+            ways = [self.working.replaced(images_turned=way) for way in ("90", "270")]
+            self.working = min(ways, key=reprojection.error)
+        stillness = judge_stillness(reprojection, self.working, config)
+        yield stillness
+        if stillness.verdict is Verdict.FAULT or len(sample.records) < 2:
+            return
+        trial = ConventionTrial(reprojection, self.working, config)
+        self.working = trial.options
+        for check in trial.checks():
+            if turned and check.name == NAMES["images_turned"]:
+                way = self.working.images_turned
+                remedy = f'set images_turned = "{way}"'
+                figure = f"width and height are exchanged, {trial.best.centimetres:.1f} cm turned back"
+                yield self._noted(Check(check.name, Verdict.FAULT, figure, remedy, {"images_turned": way}))
+            else:
+                yield self._noted(check)
+        if "pose_delay" in trial.changes:
+            sample = sample.with_pose_delay(self.working.pose_delay, max_gap=WIDE_GAP)
+            reprojection = Reprojection(sample, sample.pairs(config), config)
+        yield judge_jumps(reprojection, self.working, config)
+        if trial.best.error < config.unexplained_error:
+            for check in judge_up(reprojection, self.working, config):
+                self.working = self.working.replaced(**check.changes)
+                yield self._noted(check)
+        yield self._noted(judge_registration(sample, self.working, config))
+        yield judge_views(reprojection, self.working, config, self.settings.views)
+
+    def _noted(self, check: Check) -> Check:
+        """Remember what a check would correct."""
+        if check.verdict is Verdict.FAULT and check.changes:
+            self.fixed = self.fixed.replaced(**check.changes)
+            self.working = self.working.replaced(**check.changes)
+        return check

@@ -1,0 +1,180 @@
+"""Whether the recording can be read at all: lost frames, clocks, sizes, and depth that is there."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.doctor import Doctor
+from lastseen.sources.doctor.report import Check, Verdict
+from lastseen.sources.doctor.sample import Sample
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake, RawRecord
+
+NO_DEPTH = "no depth image at this stamp"
+NO_POSE = "no pose at this stamp"
+
+
+def judge_frames(intake: Intake, read: int, config: Doctor) -> Check:
+    """The check "frames readable": what was left out for other reasons than the clocks."""
+    lost = {reason: count for reason, count in intake.skipped.items() if reason not in {NO_DEPTH, NO_POSE}}
+    count = sum(lost.values())
+    if not count:
+        return Check("frames readable", Verdict.OK, f"{read} of {read}")
+    reason = max(sorted(lost), key=lambda key: lost[key])
+    figure = f"{count} left out: {reason} ({intake.examples[reason]})"
+    verdict = Verdict.FAULT if count > config.max_bad_frames * (read + count) else Verdict.WARN
+    return Check("frames readable", verdict, figure, "they are skipped; check the recorder and the disk")
+
+
+def judge_order(intake: Intake) -> Check:
+    """The check "stamps in order"."""
+    if not intake.out_of_order:
+        return Check("stamps in order", Verdict.OK, "every stamp is later than the one before")
+    return Check(
+        "stamps in order",
+        Verdict.FAULT,
+        f"{intake.out_of_order} stamps go backwards",
+        "sort the lists by stamp; images with a wrong stamp get the wrong pose",
+    )
+
+
+def best_delay(
+    reference: NDArray[np.float64], other: NDArray[np.float64], *, tolerance: float
+) -> tuple[float, float, float]:
+    """The constant that, taken off ``other``, pairs most stamps: (delay, share paired then, share paired now)."""
+    limit = 400
+    reference, other = reference[:limit], other[:limit]
+    differences = (other[np.newaxis] - reference[:, np.newaxis]).ravel()
+    now = _paired(reference, other, tolerance)
+    counts = np.bincount(np.floor((differences - differences.min()) / tolerance).astype(int))
+    # a bin boundary may cut the right delay in two: look at sums of neighbours
+    counts = counts + np.append(counts[1:], 0)
+    peak = float(differences.min() + tolerance * int(counts.argmax()))
+    near = differences[(differences >= peak) & (differences <= peak + 2 * tolerance)]
+    delay = float(np.median(near))
+    return delay, _paired(reference, other - delay, tolerance), now
+
+
+def judge_depth_clock(
+    sample: Sample,
+    stamps: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    options: SourceOptions,
+    config: Doctor,
+) -> Check:
+    """The check "colour and depth clocks"."""
+    name = "colour and depth clocks"
+    if stamps is None:
+        return _apart(name, sample)
+    delay, then, now = best_delay(stamps[0], stamps[1] - options.depth_delay, tolerance=options.max_stamp_difference)
+    if now >= 1.0 - config.max_bad_frames:
+        return _apart(name, sample)
+    figure = (
+        f"{100 * now:.0f} % of colour images have a depth image within {1000 * options.max_stamp_difference:.0f} ms"
+    )
+    if then > now + 0.3 and then > 0.6:
+        found = round(options.depth_delay + delay, 3)
+        return Check(
+            name,
+            Verdict.FAULT,
+            f"{figure}, {100 * then:.0f} % with depth {delay:+.3f} s off",
+            f"set depth_delay = {found}",
+            {"depth_delay": found},
+        )
+    if now < 0.5:
+        return Check(
+            name, Verdict.FAULT, figure, "set max_stamp_difference to the sensors' real offset, or sync them"
+        )
+    return Check(name, Verdict.WARN, figure, "unpaired images are left out")
+
+
+def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions, config: Doctor) -> Check:
+    """The check "images have poses"."""
+    missing = intake.skipped[NO_POSE]
+    share = missing / max(missing + read, 1)
+    figure = f"{100 * (1 - share):.0f} % of images lie between two poses at most {options.max_pose_gap:g} s apart"
+    if share <= config.max_bad_frames:
+        return Check("images have poses", Verdict.OK, figure)
+    verdict = Verdict.FAULT if share > 0.5 else Verdict.WARN
+    return Check("images have poses", verdict, figure, "poses come too rarely, on another clock, or for another time")
+
+
+def judge_sizes(record: RawRecord, options: SourceOptions) -> tuple[Check, dict[str, object]]:
+    """The check "image sizes", and the option that lets the images be read for the other checks."""
+    name = "image sizes"
+    rgb, depth = (image.shape[1::-1] for image in (record.rgb, record.depth))
+    wrong = []
+    turned = True
+    scaled = True
+    for image, camera in ((rgb, record.intrinsics), (depth, record.depth_intrinsics)):
+        if camera is None:
+            continue
+        size = (camera.width, camera.height)
+        if size != image:
+            wrong.append(f"image {image[0]}x{image[1]}, intrinsics for {size[0]}x{size[1]}")
+            turned &= size == image[::-1]
+            scaled &= abs(image[0] / size[0] - image[1] / size[1]) < 0.02 * image[0] / size[0]
+    if not wrong or options.rescale_intrinsics or options.images_turned in {"90", "270"}:
+        return Check(name, Verdict.OK, f"colour {rgb[0]}x{rgb[1]}, depth {depth[0]}x{depth[1]}"), {}
+    figure = "; ".join(wrong)
+    if turned:
+        return Check(name, Verdict.OK, figure + " (turned)"), {"images_turned": "90"}
+    if scaled:
+        return (
+            Check(name, Verdict.FAULT, figure, "set rescale_intrinsics = true", {"rescale_intrinsics": True}),
+            {"rescale_intrinsics": True},
+        )
+    return Check(name, Verdict.FAULT, figure, "give the intrinsics of these images"), {"rescale_intrinsics": True}
+
+
+def judge_depth(sample: Sample, options: SourceOptions, config: Doctor) -> list[Check]:
+    """The checks "depth present" and "depth range"."""
+    shares, medians = [], []
+    for record in sample.records:
+        raw = np.asarray(record.depth, dtype=np.float64)
+        valid = np.isfinite(raw) & (raw > 0)
+        shares.append(float(valid.mean()))
+        if valid.any():
+            medians.append(float(np.median(raw[valid])) / (options.depth_scale or record.raw_per_metre))
+    share = float(np.median(shares))
+    figure = f"{100 * share:.0f} % of pixels measured"
+    present = Check("depth present", Verdict.OK, figure)
+    if share < config.empty_depth:
+        present = Check(
+            "depth present", Verdict.FAULT, figure, "the depth topic is empty, or its encoding is not read"
+        )
+    elif share < config.sparse_depth:
+        present = Check(
+            "depth present", Verdict.WARN, figure, "too near, too far, dark or shiny: little can be lifted"
+        )
+    if not medians:
+        return [present, Check("depth range", Verdict.UNSURE, "no depth")]
+    median = float(np.median(medians))
+    text = f"median {median:.3g} m"
+    if config.depth_range_low <= median <= config.depth_range_high:
+        return [present, Check("depth range", Verdict.OK, text)]
+    scale = options.depth_scale or sample.records[0].raw_per_metre
+    likely = _likely_scale(median * scale)
+    changes: dict[str, object] = {} if likely is None else {"depth_scale": likely}
+    remedy = "check the unit of depth" if likely is None else f"set depth_scale = {likely:g}"
+    return [present, Check("depth range", Verdict.FAULT, f"{text}: no depth camera sees that", remedy, changes)]
+
+
+def _likely_scale(raw: float) -> float | None:
+    """The common scale that gives a room's usual distance of two metres most nearly."""
+    fits = [scale for scale in (1.0, 100.0, 1000.0, 5000.0) if 0.3 <= raw / scale <= 12.0]
+    # millimetres before anything rarer
+    return min(fits, key=lambda scale: (scale != 1000.0, abs(np.log(raw / scale / 2.0)))) if fits else None
+
+
+def _apart(name: str, sample: Sample) -> Check:
+    apart = [abs(record.depth_stamp - record.stamp) for record in sample.records if record.depth_stamp is not None]
+    worst = 1000.0 * max(apart) if apart else 0.0
+    return Check(name, Verdict.OK, f"at most {worst:.0f} ms apart")
+
+
+def _paired(reference: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> float:
+    right = np.searchsorted(other, reference)
+    before = np.abs(other[np.maximum(right - 1, 0)] - reference)
+    after = np.abs(other[np.minimum(right, len(other) - 1)] - reference)
+    return float((np.minimum(before, after) <= tolerance + 5e-7).mean())

@@ -1,0 +1,170 @@
+"""Whether colour and depth lie on each other: outlines in depth must fall on edges in colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import fft, ndimage
+
+from lastseen.config.doctor import Doctor
+from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
+from lastseen.sources.doctor.report import Check, Verdict
+from lastseen.sources.doctor.sample import Sample
+from lastseen.sources.door import to_frame
+from lastseen.sources.options import SourceOptions
+
+REACH = 24
+"""How far a shift is looked for, in pixels of the small image: a tenth of its height."""
+NEAR = 3
+"""Pixels around a peak that belong to it."""
+OUTLINE = 0.06
+"""A step in depth by this share is an outline."""
+MAX_FRAMES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Where depth outlines fit colour edges best: shift in small pixels, peak height, height without any shift."""
+
+    right: int
+    down: int
+    peak: float
+    unshifted: float
+    second: float
+    frames: int
+
+
+def judge_registration(sample: Sample, options: SourceOptions, config: Doctor) -> Check:
+    """The check "colour and depth aligned"."""
+    name = "colour and depth aligned"
+    upright = options.replaced(image_rotation="0")
+    alignment = align(sample, upright, config)
+    if alignment is None:
+        return Check(name, Verdict.UNSURE, "too few outlines in depth", "show things with free space behind them")
+    found = _shared_view(sample, upright, config, alignment)
+    if found is not None:
+        return found
+    offset = float(np.hypot(alignment.right, alignment.down))
+    scale = sample.records[0].rgb.shape[0] / config.shift_height
+    figure = f"depth outlines fit best {offset * scale:.0f} px from where they are"
+    if alignment.peak < 1.15 * alignment.second:
+        return Check(name, Verdict.UNSURE, figure, "no shift stands out: too little texture or too few outlines")
+    clear = alignment.peak > config.shift_gain * max(alignment.unshifted, alignment.second)
+    if offset <= config.max_shift or not clear:
+        return Check(name, Verdict.OK if offset <= config.max_shift else Verdict.UNSURE, figure)
+    record = sample.records[0]
+    per_pixel = record.depth.shape[0] / config.shift_height
+    changes: dict[str, object] = {
+        "depth_shift_x": round(options.depth_shift_x - alignment.right * per_pixel, 1),
+        "depth_shift_y": round(options.depth_shift_y - alignment.down * per_pixel, 1),
+    }
+    remedy = "register depth to colour in the driver, or set " + ", ".join(f"{k} = {v}" for k, v in changes.items())
+    return Check(name, Verdict.FAULT, figure, remedy, changes)
+
+
+def _shared_view(sample: Sample, options: SourceOptions, config: Doctor, given: Alignment) -> Check | None:
+    """A fault where depth's own intrinsics do not fit colour's and one of the two, used for both, does."""
+    if sample.records[0].depth_intrinsics is None or options.share_view != "none":
+        return None
+    other = align(sample, options.replaced(share_view="color"), config)
+    if other is None or other.peak < config.shift_gain * given.peak:
+        return None
+    return Check(
+        "colour and depth aligned",
+        Verdict.FAULT,
+        f"outlines match edges to {given.peak:.2f} with two sets of intrinsics, {other.peak:.2f} with one",
+        'the intrinsics of colour and depth disagree: set share_view = "color" (or "depth" if colour\'s are wrong)',
+        {"share_view": "color"},
+    )
+
+
+def align(sample: Sample, options: SourceOptions, config: Doctor) -> Alignment | None:
+    """Correlate depth outlines with colour edges over shifts, summed over frames; None without enough outlines."""
+    step = max(1, len(sample.records) // MAX_FRAMES)
+    total = np.zeros((2 * REACH + 1, 2 * REACH + 1))
+    count = 0
+    for number, record in enumerate(sample.records[::step]):
+        try:
+            frame = to_frame(record, options, frame_id=number)
+        except InvalidValue:
+            continue
+        surface = _correlation(frame, config.shift_height)
+        if surface is not None:
+            total += surface
+            count += 1
+    if count < 3:
+        return None
+    row, column = np.unravel_index(int(total.argmax()), total.shape)
+    rest = total.copy()
+    rest[max(0, row - 4) : row + 5, max(0, column - 4) : column + 5] = -np.inf
+    middle = slice(REACH - NEAR, REACH + NEAR + 1)
+    return Alignment(
+        int(column) - REACH,
+        int(row) - REACH,
+        float(total.max()) / count,
+        float(total[middle, middle].max()) / count,
+        float(rest.max()) / count,
+        count,
+    )
+
+
+def _correlation(frame: Frame, height: int) -> NDArray[np.float64] | None:
+    width = round(frame.intrinsics.width * height / frame.intrinsics.height)
+    gray = np.asarray(
+        Image.fromarray(frame.rgb).convert("L").resize((width, height), Image.Resampling.BOX), dtype=np.float64
+    )
+    edges = np.hypot(ndimage.sobel(gray, 0), ndimage.sobel(gray, 1))
+    edges = np.minimum(edges, np.percentile(edges, 95.0))
+    outlines = _outlines(_depth_on_color(frame, width, height))
+    if outlines.sum() < 50 or edges.max() <= 0:
+        return None
+    edges /= edges.max()
+    # against the local mean: otherwise the busiest corner of the image draws every outline to it
+    local = ndimage.uniform_filter(edges, 25)
+    edges = (edges - local) / (local + 0.05)
+    outlines = outlines - ndimage.uniform_filter(outlines, 25)
+    shape = (fft.next_fast_len(height + REACH), fft.next_fast_len(width + REACH))
+    spectrum = fft.rfft2(edges, s=shape) * np.conj(fft.rfft2(outlines, s=shape))
+    surface = fft.irfft2(spectrum, s=shape)
+    lags = np.arange(-REACH, REACH + 1)
+    found: NDArray[np.float64] = surface[np.ix_(lags, lags)] / np.abs(outlines).sum()
+    return found
+
+
+def _depth_on_color(frame: Frame, width: int, height: int) -> NDArray[np.float32]:
+    """Depth looked up at every pixel of the small colour image; holes take the farther side."""
+    camera, depth_camera = frame.intrinsics.resized(width, height), frame.camera_of_depth
+    columns = np.rint((np.arange(width) - camera.cx) / camera.fx * depth_camera.fx + depth_camera.cx).astype(int)
+    rows = np.rint((np.arange(height) - camera.cy) / camera.fy * depth_camera.fy + depth_camera.cy).astype(int)
+    inside = np.ix_((rows >= 0) & (rows < depth_camera.height), (columns >= 0) & (columns < depth_camera.width))
+    image = np.full((height, width), np.nan, dtype=np.float32)
+    filled = _filled(frame.depth)
+    image[inside] = filled[rows[inside[0][:, 0]][:, np.newaxis], columns[inside[1][0]][np.newaxis]]
+    return image
+
+
+def _filled(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+    valid = np.isfinite(depth)
+    index = np.arange(depth.shape[1])
+    left = np.maximum.accumulate(np.where(valid, index, 0), axis=1)
+    right = np.minimum.accumulate(np.where(valid, index, depth.shape[1] - 1)[:, ::-1], axis=1)[:, ::-1]
+    farther = np.fmax(np.take_along_axis(depth, left, 1), np.take_along_axis(depth, right, 1))
+    return np.where(valid, depth, farther)
+
+
+def _outlines(depth: NDArray[np.float32]) -> NDArray[np.float64]:
+    """1 on the nearer side of every step in depth."""
+    found = np.zeros(depth.shape)
+    for axis in (0, 1):
+        first = depth[:-1] if axis == 0 else depth[:, :-1]
+        second = depth[1:] if axis == 0 else depth[:, 1:]
+        with np.errstate(invalid="ignore"):
+            step = (second - first) / np.fmin(first, second)
+            near, far = (found[:-1], found[1:]) if axis == 0 else (found[:, :-1], found[:, 1:])
+            near[step > OUTLINE] = 1.0
+            far[step < -OUTLINE] = 1.0
+    return found

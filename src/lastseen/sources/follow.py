@@ -1,0 +1,74 @@
+"""Running a source into a memory: frame by frame, with what was seen, skipped and refused counted at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lastseen.memory.facade import Memory
+from lastseen.perception.pipeline import Perception
+from lastseen.sources.base import RecordSource
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run did; all figures are of the stream, none of the wall clock."""
+
+    frames: int = 0
+    looked_at: int = 0
+    observations: int = 0
+    first_stamp: float | None = None
+    last_stamp: float | None = None
+    confirmed: int = 0
+    tentative: int = 0
+    one_sided: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Frame time covered."""
+        if self.first_stamp is None or self.last_stamp is None:
+            return 0.0
+        return self.last_stamp - self.first_stamp
+
+
+def follow(
+    source: RecordSource,
+    memory: Memory,
+    perception: Perception,
+    *,
+    progress: Callable[[Summary], None] | None = None,
+) -> Summary:
+    """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
+
+    A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
+    """
+    summary = Summary()
+    for frame in source.frames():
+        summary.frames += 1
+        summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
+        summary.last_stamp = frame.stamp
+        perceived = perception.perceive(frame)
+        if perceived.refusal is None:
+            summary.looked_at += 1
+            summary.observations += len(perceived.observations)
+            memory.observe(frame, perceived.observations)
+        if progress is not None:
+            progress(summary)
+    memory.flush()
+    promotion = memory.settings.promotion
+    for state in memory.objects(include_tentative=True):
+        summary.confirmed += state.confirmed
+        summary.tentative += not state.confirmed
+        summary.one_sided += (
+            not state.confirmed
+            and len(state.view_bins) < promotion.min_view_bins
+            and state.hits >= promotion.min_hits
+            and state.stability >= promotion.min_stability
+        )
+    summary.refused = perception.gate.counts()
+    summary.dropped = perception.filter.counts()
+    summary.skipped = dict(sorted(source.intake.skipped.items()))
+    return summary

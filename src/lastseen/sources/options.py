@@ -1,0 +1,159 @@
+"""How one source speaks: its axes, scales and clocks, so that the door can turn it into ours.
+
+Nearly every "it does not work with my camera" is one of these lines. They are kept per source, not in the settings,
+because they describe a recording and not a robot; the doctor finds them and ``save`` writes them next to the data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lastseen.config.section import Section, setting
+from lastseen.errors import SettingsError
+from lastseen.geometry import CameraAxes, WorldUp
+
+FILE_NAME = "source.toml"
+"""Options in a file of this name inside a recording's folder are read without being asked for."""
+
+QUARTER_TURNS = ("0", "90", "180", "270")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(Section):
+    """What a source says about itself; the defaults describe a source that already speaks our conventions.
+
+    >>> SourceOptions(world_up="y").changed()
+    {'world_up': 'y'}
+    """
+
+    world_up: str = setting(
+        WorldUp.Z.value,
+        choices=tuple(up.value for up in WorldUp),
+        why="the axis of the source's world that points away from the ground",
+    )
+    camera_axes: str = setting(
+        CameraAxes.OPENCV.value,
+        choices=tuple(axes.value for axes in CameraAxes),
+        why="how the source names the camera's axes; ARKit is opengl, a ROS body frame ros_body",
+    )
+    pose_inverted: bool = setting(False, why="true where the poses are T_camera_world, as COLMAP writes them")
+    quaternion_order: str = setting(
+        "xyzw", choices=("xyzw", "wxyz"), why="w comes last in ROS and TUM, first in Eigen's and Habitat's output"
+    )
+    depth_scale: float = setting(
+        0.0, unit="raw values per metre", low=0.0, why="0 takes what the recording says about itself"
+    )
+    min_confidence: int = setting(
+        1, unit="level", low=0, high=255, why="depth below it is dropped where the source grades depth (ARKit 0-2)"
+    )
+    mirrored: bool = setting(False, why="true where the stored images are flipped left to right")
+    images_turned: str = setting(
+        "0",
+        unit="deg clockwise",
+        choices=QUARTER_TURNS,
+        why="how far the stored images were turned after capture, while poses and intrinsics were not",
+    )
+    image_rotation: str = setting(
+        "0",
+        unit="deg clockwise",
+        choices=QUARTER_TURNS,
+        why="how far to turn images, intrinsics and poses together until the image is upright",
+    )
+    rescale_intrinsics: bool = setting(
+        False, why="true where the intrinsics belong to another size of the same image: they are scaled to fit"
+    )
+    fx: float = setting(0.0, unit="px", low=0.0, why="colour focal length; 0 takes the recording's")
+    fy: float = setting(0.0, unit="px", low=0.0, why="colour focal length; 0 takes the recording's")
+    cx: float = setting(0.0, unit="px", why="colour principal point; 0 takes the recording's")
+    cy: float = setting(0.0, unit="px", why="colour principal point; 0 takes the recording's")
+    share_view: str = setting(
+        "none",
+        choices=("none", "color", "depth"),
+        why="whose intrinsics hold for both images, where those of the other are wrong or missing",
+    )
+    focal_factor: float = setting(
+        1.0, low=0.05, high=20.0, why="multiplies both focal lengths of colour and depth: a quick calibration"
+    )
+    depth_shift_x: float = setting(
+        0.0, unit="depth px", why="how far the depth image lies to the right of the colour image"
+    )
+    depth_shift_y: float = setting(0.0, unit="depth px", why="how far the depth image lies below the colour image")
+    max_stamp_difference: float = setting(
+        0.02, unit="s", low=0.0, why="colour and depth further apart are no pair; 20 ms is usual for 30 Hz sensors"
+    )
+    max_pose_gap: float = setting(
+        0.25,
+        unit="s",
+        low=0.0,
+        why="poses are interpolated across gaps up to this: a slow 4 Hz tracker still works",
+    )
+    pose_delay: float = setting(
+        0.0, unit="s", why="how much later than the images the pose clock runs; it is taken off pose stamps"
+    )
+    depth_delay: float = setting(
+        0.0, unit="s", why="how much later than colour the depth clock runs; it is taken off depth stamps"
+    )
+    max_pixels: int = setting(
+        33_177_600, unit="px", low=1, why="larger images are refused before decoding; 8K is the largest sensor"
+    )
+
+    def replaced(self, **changes: Any) -> SourceOptions:
+        """The same options with some changed."""
+        return dataclasses.replace(self, **changes)
+
+    def changed(self) -> dict[str, object]:
+        """Only what differs from the defaults, by name."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        }
+
+    def to_toml(self) -> str:
+        """The changed options as TOML, each with its reason; empty options give one comment."""
+        fields = {field.name: field for field in dataclasses.fields(self)}
+        lines = ["# Options of one source: give them with --options, or keep them as source.toml in its folder."]
+        for name, value in self.changed().items():
+            lines += [f"# {fields[name].metadata['why']}", f"{name} = {json.dumps(value)}"]
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the changed options to a TOML file."""
+        try:
+            Path(path).write_text(self.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(
+                "source options", str(path), f"cannot be written ({error.strerror})", remedy="check the folder"
+            ) from error
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> SourceOptions:
+        """Build from a mapping; an unknown name is an error that suggests the nearest valid one."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name, value in values.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+                remedy = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+                raise SettingsError(f"source options.{name}", value, "is not an option", remedy=remedy)
+        return cls(**values)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SourceOptions:
+        """Read a TOML file of options."""
+        try:
+            return cls.from_mapping(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+        except OSError as error:
+            raise SettingsError(
+                "source options", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
+            ) from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(
+                "source options", str(path), f"is not TOML ({error})", remedy='write lines like world_up = "y"'
+            ) from error

@@ -1,0 +1,160 @@
+"""A folder in the layout of the TUM RGB-D benchmark: the simplest recording there is, and easy to write.
+
+``rgb.txt`` and ``depth.txt`` list images by stamp, ``groundtruth.txt`` poses, ``camera.json`` the intrinsics
+(``fx fy cx cy width height depth_scale``, and the same under ``depth`` where depth has its own camera).
+``confidence.txt`` and ``detections.jsonl`` are optional.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lastseen.errors import SourceError
+from lastseen.geometry import Intrinsics
+from lastseen.protocols import Detector
+from lastseen.sources.base import RecordSource
+from lastseen.sources.detections import RecordedDetections
+from lastseen.sources.images import read_color, read_depth
+from lastseen.sources.listing import Listing, read_listing, read_trajectory
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.posing import StoredPose, pose_at
+from lastseen.sources.record import Intake, RawRecord, Trajectory
+
+TUM_RAW_PER_METRE = 5000.0
+"""What the benchmark's depth images mean when camera.json says nothing."""
+
+
+class TumSource(RecordSource):
+    """Frames of a TUM-layout folder, by the stamps of the colour images."""
+
+    def __init__(self, folder: str | Path, options: SourceOptions | None = None) -> None:
+        super().__init__(str(folder), options)
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise SourceError("folder", str(folder), "is not a folder", remedy="give the folder that holds rgb.txt")
+        self._camera = read_camera(self.folder / "camera.json", self.options)
+        self._read_lists()
+
+    def _read_lists(self) -> None:
+        self.intake = Intake()
+        self._rgb = read_listing(self.folder / "rgb.txt", self.intake)
+        self._depth = read_listing(self.folder / "depth.txt", self.intake)
+        self._poses = read_trajectory(self.folder / "groundtruth.txt", self.intake)
+        confidence = self.folder / "confidence.txt"
+        self._confidence: Listing | None = read_listing(confidence, self.intake) if confidence.exists() else None
+
+    def length(self) -> int:
+        """How many colour images are listed."""
+        return len(self._rgb.stamps)
+
+    def trajectory(self) -> Trajectory:
+        """Every stored pose, sorted by stamp."""
+        return self._poses
+
+    def stamps(self) -> tuple[Listing, Listing]:
+        """The listings of colour and depth, for a look at the clocks without decoding images."""
+        return self._rgb, self._depth
+
+    def detector(self) -> Detector | None:
+        """The detections in ``detections.jsonl``, where there are any."""
+        path = self.folder / "detections.jsonl"
+        return RecordedDetections.read(path, self.options) if path.exists() else None
+
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
+        """Yield raw records in the order of the colour stamps."""
+        self._read_lists()
+        for index in range(len(self._rgb.stamps)):
+            record = self._record(index) if wanted is None or wanted(index) else None
+            if record is not None:
+                yield record
+
+    def _record(self, index: int) -> RawRecord | None:
+        stamp, options = float(self._rgb.stamps[index]), self.options
+        match = _match(self._depth, stamp + options.depth_delay, options.max_stamp_difference)
+        if match is None:
+            away = abs(float(self._depth.stamps[self._depth.nearest(stamp)]) - stamp)
+            self.intake.skip("no depth image at this stamp", f"stamp {stamp:.6f}: nearest is {away:.3f} s away")
+            return None
+        pose = pose_at(self._poses, stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
+        if pose is None:
+            self.intake.skip("no pose at this stamp", f"stamp {stamp:.6f}")
+            return None
+        try:
+            return self._read(index, match, pose)
+        except SourceError as error:
+            self.intake.skip(f"unreadable {error.field.split('/')[0]}", str(error))
+            return None
+
+    def _read(self, index: int, depth_index: int, pose: StoredPose) -> RawRecord:
+        stamp, limit = float(self._rgb.stamps[index]), self.options.max_pixels
+        rgb_name, depth_name = self._rgb.names[index], self._depth.names[depth_index]
+        rgb = read_color(self.folder / rgb_name, name=rgb_name, max_pixels=limit)
+        depth = read_depth(self.folder / depth_name, name=depth_name, max_pixels=limit)
+        confidence = None
+        if self._confidence is not None:
+            match = _match(self._confidence, float(self._depth.stamps[depth_index]), 1e-3)
+            if match is not None:
+                name = self._confidence.names[match]
+                confidence = read_depth(self.folder / name, name=name, max_pixels=limit).astype(np.uint8)
+        camera, depth_camera, raw_per_metre = self._camera
+        return RawRecord(
+            stamp=stamp,
+            rgb=rgb,
+            depth=depth,
+            raw_per_metre=raw_per_metre,
+            translation=pose.translation,
+            quaternion=pose.quaternion,
+            intrinsics=camera,
+            depth_intrinsics=depth_camera,
+            confidence=confidence,
+            depth_stamp=float(self._depth.stamps[depth_index]),
+            pose_stamp=pose.stamp,
+        )
+
+
+def read_camera(path: Path, options: SourceOptions) -> tuple[Intrinsics, Intrinsics | None, float]:
+    """Intrinsics of colour, of depth where it has its own, and raw depth values per metre."""
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not (options.fx and options.fy):
+            raise SourceError(
+                "camera.json",
+                str(path),
+                "does not exist",
+                remedy="write fx fy cx cy width height depth_scale into it",
+            ) from None
+        tree = {"fx": options.fx, "fy": options.fy, "cx": options.cx, "cy": options.cy}
+    except (OSError, ValueError) as error:
+        raise SourceError("camera.json", str(path), f"cannot be read ({error})", remedy="write JSON") from error
+    if not isinstance(tree, dict):
+        raise SourceError("camera.json", tree, "must be an object", remedy="write fx fy cx cy width height")
+    own = tree.get("depth")
+    depth = own if isinstance(own, dict) and "fx" in own else None
+    scale = _number(depth or tree, "depth_scale", tree.get("depth_scale", TUM_RAW_PER_METRE))
+    if scale <= 0:
+        raise SourceError("camera.json depth_scale", scale, "must be positive", remedy="1000 for millimetres")
+    return _intrinsics(tree), None if depth is None else _intrinsics(depth), scale
+
+
+def _intrinsics(tree: Mapping[str, Any]) -> Intrinsics:
+    fx, fy, cx, cy = (_number(tree, key, None) for key in ("fx", "fy", "cx", "cy"))
+    return Intrinsics(fx, fy, cx, cy, int(_number(tree, "width", 640)), int(_number(tree, "height", 480)))
+
+
+def _number(tree: Mapping[str, Any], key: str, default: object) -> float:
+    value = tree.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SourceError(f"camera.json {key}", value, "must be a number", remedy="give pixels, or values per metre")
+    return float(value)
+
+
+def _match(listing: Listing, stamp: float, tolerance: float) -> int | None:
+    index = listing.nearest(stamp)
+    # a stamp is text with six decimals: half a microsecond forgives the way through binary
+    return index if abs(float(listing.stamps[index]) - stamp) <= tolerance + 5e-7 else None

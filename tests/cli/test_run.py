@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lastseen.cli.run import report_lines
+from lastseen.sources.follow import Summary
+from tests.sources.room import walk, write_recording
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_recording(tmp_path_factory.mktemp("run") / "walk", walk(16))
+
+
+def lastseen(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lastseen.cli.main", *words], capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tmp_path: Path) -> None:
+    file = tmp_path / "home.lastseen"
+    done = lastseen("run", str(recording), "--memory", str(file), "--min-view-bins", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["frames"] == 16
+    listed = lastseen("objects", "--memory", str(file), "--json")
+    assert listed.returncode == 0, listed.stderr
+    assert len(json.loads(listed.stdout)) == facts["confirmed"] > 0
+
+
+def test_the_summary_says_that_things_have_no_names(recording: Path) -> None:
+    done = lastseen("run", str(recording))
+    assert done.returncode == 0, done.stderr
+    assert "things have no names" in done.stdout
+
+
+def test_one_sided_objects_come_with_the_option_that_confirms_them() -> None:
+    lines = report_lines(Summary(one_sided=3), named=True, min_view_bins=2)
+    assert "3 objects seen from one side only; --min-view-bins 1 confirms them" in lines
+
+
+def test_a_missing_recording_is_one_line() -> None:
+    done = lastseen("run", "no-such-folder")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1

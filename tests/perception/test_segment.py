@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.geometry import Intrinsics
+from lastseen.perception.lift import lift
+from lastseen.perception.segment import GeometricSegmenter
+from lastseen.protocols import Segmenter
+from tests.sources.room import BOXES, looking, render
+
+CAMERA = Intrinsics(280.0, 280.0, 159.5, 119.5, 320, 240)
+POSE = looking(-0.6, 0.0, yaw=-0.8, pitch=-0.35)
+THING = BOXES[4]
+"""A cupboard on the floor: too small on every side for a table or a wall."""
+
+
+def look(*, noise: float = 0.0, textured: bool = False) -> Frame:
+    seen, depth = render(POSE, CAMERA)
+    depth = depth + np.random.default_rng(1).normal(0.0, noise, depth.shape).astype(np.float32)
+    return Frame(0, 0.0, seen if textured else _plain(depth), depth, POSE, CAMERA)
+
+
+def _plain(depth: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """One grey for everything: what is found is found by shape."""
+    return np.full((*depth.shape, 3), 128, dtype=np.uint8)
+
+
+def middle_distance(frame: Frame, detections: list[Detection], box: NDArray[np.float64]) -> float:
+    lifted = [lift(frame, detection) for detection in detections]
+    return min(float(np.linalg.norm(one.position - box.mean(axis=0))) for one in lifted if one is not None)
+
+
+def test_it_is_a_segmenter() -> None:
+    assert isinstance(GeometricSegmenter(), Segmenter)
+
+
+def test_a_thing_on_the_floor_is_found_in_its_place() -> None:
+    frame = look()
+    assert middle_distance(frame, GeometricSegmenter().segment(frame), THING) < 0.25
+
+
+def test_noise_of_a_depth_camera_does_not_hide_it() -> None:
+    frame = look(noise=0.006)
+    assert middle_distance(frame, GeometricSegmenter().segment(frame), THING) < 0.25
+
+
+def test_floor_and_walls_are_no_things() -> None:
+    frame = look()
+    for detection in GeometricSegmenter().segment(frame):
+        lifted = lift(frame, detection)
+        assert lifted is None or float(lifted.extent.max()) < 2.0
+
+
+def test_a_flat_patch_on_a_wall_is_found_by_its_colour() -> None:
+    pose = looking(-0.6, 0.0, yaw=np.pi)
+    depth = render(pose, CAMERA)[1]
+    rgb = _plain(depth)
+    rgb[100:120, 150:170] = (230, 230, 120)
+    found = GeometricSegmenter().segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
+    hits = [one for one in found if one.mask is not None and abs(one.box[0] - 150) < 6 and abs(one.box[3] - 120) < 6]
+    assert len(hits) == 1
+
+
+def test_a_soft_shadow_is_no_thing() -> None:
+    pose = looking(-0.6, 0.0, yaw=np.pi)
+    depth = render(pose, CAMERA)[1]
+    rgb = _plain(depth)
+    v, u = np.mgrid[0:240, 0:320]
+    fade = 60.0 * np.exp(-((v - 110.0) ** 2 + (u - 160.0) ** 2) / (2 * 20.0**2))
+    rgb = (rgb - fade[..., np.newaxis]).astype(np.uint8)
+    plain = GeometricSegmenter().segment(Frame(0, 0.0, _plain(depth), depth, pose, CAMERA))
+    shaded = GeometricSegmenter().segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
+    assert len(shaded) == len(plain)
+
+
+def test_the_same_frame_gives_the_same_masks() -> None:
+    first, second = (GeometricSegmenter().segment(look(noise=0.01)) for _ in range(2))
+    assert [one.box for one in first] == [one.box for one in second]
+    assert all((a.mask == b.mask).all() for a, b in zip(first, second, strict=True) if a.mask is not None)
+
+
+def test_largest_comes_first_and_nothing_is_labelled() -> None:
+    found = GeometricSegmenter().segment(look())
+    sizes = [int(one.mask.sum()) for one in found if one.mask is not None]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not any(one.labels for one in found)
+
+
+def test_depth_of_another_size_than_colour_is_fine() -> None:
+    small = CAMERA.resized(160, 120)
+    depth = render(POSE, small)[1]
+    frame = Frame(0, 0.0, look().rgb.copy(), depth, POSE, CAMERA, small)
+    assert middle_distance(frame, GeometricSegmenter().segment(frame), THING) < 0.3
+
+
+def test_an_image_without_depth_has_no_things() -> None:
+    nothing = np.full((240, 320), np.nan, dtype=np.float32)
+    assert GeometricSegmenter().segment(Frame(0, 0.0, look().rgb.copy(), nothing, POSE, CAMERA)) == []

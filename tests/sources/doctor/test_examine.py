@@ -1,0 +1,145 @@
+"""The doctor on a simulated walk: clean data gets a clean report, and each fault is named with its correction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lastseen.errors import SourceError
+from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.damage import FAULTS, damage
+from lastseen.sources.doctor import Verdict, examine
+from tests.sources.room import looking, walk, write_recording
+
+CHECKS = [
+    "frames readable",
+    "stamps in order",
+    "colour and depth clocks",
+    "images have poses",
+    "image sizes",
+    "depth present",
+    "depth range",
+    "poses move",
+    "pose direction",
+    "camera axes",
+    "quaternion order",
+    "depth scale",
+    "intrinsics",
+    "mirrored images",
+    "images turned against poses",
+    "pose clock",
+    "poses explain images",
+    "pose jumps",
+    "world up axis",
+    "upright images",
+    "colour and depth aligned",
+    "seen from two sides",
+]
+
+
+def test_clean_data_gets_a_clean_report(stored_walk: Path) -> None:
+    report = examine(open_source(stored_walk))
+    assert [check.name for check in report.checks] == CHECKS
+    assert report.faults == []
+    assert report.warnings == []
+    assert report.options == SourceOptions()
+
+
+def test_a_clean_source_with_options_is_clean_with_them(tmp_path: Path, stored_walk: Path) -> None:
+    copy = damage(stored_walk, tmp_path / "copy", "world y up")
+    assert examine(open_source(copy, SourceOptions(world_up="y"))).faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_each_fault_is_named(stored_walk: Path, tmp_path: Path, fault: str) -> None:
+    report = examine(open_source(damage(stored_walk, tmp_path / "copy", fault)))
+    assert set(report.faults + report.warnings) & set(FAULTS[fault].named_by), [
+        (check.name, check.verdict, check.figure) for check in report.checks
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "options"),
+    [
+        ("pose inverted", {"pose_inverted": True}),
+        ("OpenGL camera", {"camera_axes": "opengl"}),
+        ("ROS body camera", {"camera_axes": "ros_body"}),
+        ("quaternion wxyz", {"quaternion_order": "wxyz"}),
+        ("world y up", {"world_up": "y"}),
+        ("millimetres as metres", {"depth_scale": 1000.0}),
+        ("scale 5 too large", {"depth_scale": 1000.0}),
+        ("mirrored", {"mirrored": True}),
+        ("turned 90, poses not", {"images_turned": "90"}),
+        ("sideways 90", {"image_rotation": "270"}),
+        ("intrinsics of another size", {"rescale_intrinsics": True}),
+    ],
+)
+def test_the_correction_is_the_option_that_undoes_the_fault(
+    stored_walk: Path, tmp_path: Path, fault: str, options: dict[str, object]
+) -> None:
+    copy = damage(stored_walk, tmp_path / "copy", fault)
+    assert examine(open_source(copy)).options.changed() == options
+
+
+def test_corrected_data_gets_a_clean_report(stored_walk: Path, tmp_path: Path) -> None:
+    copy = damage(stored_walk, tmp_path / "copy", "ROS body camera")
+    assert examine(open_source(copy, examine(open_source(copy)).options)).faults == []
+
+
+def test_two_faults_at_once_are_both_named(stored_walk: Path, tmp_path: Path) -> None:
+    first = damage(stored_walk, tmp_path / "first", "scale 5 too large")
+    second = damage(first, tmp_path / "second", "pose inverted")
+    assert examine(open_source(second)).options.changed() == {"pose_inverted": True, "depth_scale": 1000.0}
+
+
+def test_a_camera_that_never_moves_cannot_be_judged_and_is_no_fault(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "r", [looking(-1.0, 0.0, yaw=0.2)] * 6)
+    report = examine(open_source(folder))
+    assert report.faults == []
+    assert report.check("pose direction").verdict is Verdict.UNSURE
+    assert "hardly moves" in report.check("pose direction").remedy
+
+
+def test_a_turning_camera_cannot_tell_the_depth_scale_and_says_so(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "r", [looking(-1.0, 0.0, yaw=0.05 * step) for step in range(12)])
+    report = examine(open_source(folder))
+    assert report.faults == []
+    assert report.check("depth scale").verdict is Verdict.UNSURE
+
+
+def test_lost_frames_are_a_fault_when_they_are_many(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "r", walk(8))
+    for path in sorted((folder / "depth").iterdir())[:3]:
+        path.write_bytes(b"")
+    check = examine(open_source(folder)).check("frames readable")
+    assert check.verdict is Verdict.FAULT
+    assert "no bytes" in check.figure
+
+
+def test_a_recording_without_any_frame_is_one_clear_error(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "r", walk(3))
+    for path in (folder / "depth").iterdir():
+        path.write_bytes(b"")
+    with pytest.raises(SourceError, match="no readable frame"):
+        examine(open_source(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("tum_fr1_rpy_60", SourceOptions()),
+        ("tum_fr3_cabinet", SourceOptions()),
+        ("lens_clip", SourceOptions(world_up="y", image_rotation="90")),
+    ],
+)
+def test_a_clean_real_recording_gets_no_fault(shared_data: Path, name: str, options: SourceOptions) -> None:
+    assert examine(open_source(shared_data / name, options)).faults == []
+
+
+@pytest.mark.slow
+def test_the_phone_clip_is_seen_to_lie_on_its_side_in_a_y_up_world(shared_data: Path) -> None:
+    found = examine(open_source(shared_data / "lens_clip")).options.changed()
+    assert found == {"world_up": "y", "image_rotation": "90"}

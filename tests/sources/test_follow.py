@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastseen.config import Settings
+from lastseen.memory.facade import Memory
+from lastseen.perception.pipeline import Perception
+from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.follow import Summary, follow
+
+
+def one_sided() -> Settings:
+    settings = Settings()
+    return replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
+
+
+def run(folder: Path, settings: Settings, options: SourceOptions | None = None) -> tuple[Summary, Memory]:
+    memory = Memory.open(settings=settings, wall_clock=None)
+    return follow(open_source(folder, options), memory, Perception(settings)), memory
+
+
+def test_a_walk_leaves_objects_in_memory(stored_walk: Path) -> None:
+    summary, memory = run(stored_walk, one_sided())
+    assert summary.frames == 16
+    assert summary.looked_at + sum(summary.refused.values()) == 16
+    assert summary.confirmed == len(memory.objects()) > 0
+    assert summary.seconds == pytest.approx(1.5)
+
+
+def test_the_same_walk_gives_the_same_memory(stored_walk: Path) -> None:
+    first, second = (run(stored_walk, one_sided())[1].objects() for _ in range(2))
+    assert [one.id for one in first] == [one.id for one in second]
+    assert all((a.xyz_world == b.xyz_world).all() for a, b in zip(first, second, strict=True))
+
+
+def test_things_seen_from_one_side_are_counted(stored_walk: Path) -> None:
+    strict = Settings()
+    strict = replace(strict, promotion=replace(strict.promotion, min_view_bins=36))
+    summary, _ = run(stored_walk, strict)
+    assert summary.confirmed == 0
+    assert summary.one_sided > 0
+
+
+def test_bad_frames_are_survived_and_counted(short_walk: Path) -> None:
+    (short_walk / "depth" / "100.100000.png").write_bytes(b"")
+    summary, _ = run(short_walk, one_sided())
+    assert summary.frames == 3
+    assert summary.skipped == {"unreadable depth": 1}
+
+
+@pytest.mark.slow
+def test_the_cabinet_of_a_real_recording_is_one_object_in_its_place(shared_data: Path) -> None:
+    _, memory = run(shared_data / "tum_fr3_cabinet", one_sided())
+    centre = np.array([-1.52988, 0.456476, 0.281575])
+    large = [one for one in memory.objects() if float(np.sort(one.extent)[1]) > 0.3]
+    near = [one for one in large if np.linalg.norm(one.xyz_world - centre) < 0.53]
+    assert len(near) == 1
+    assert float(np.linalg.norm(near[0].xyz_world - centre)) < 0.25

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lastseen.errors import SourceError
+from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.registry import SCHEMES, register_source
+
+
+def test_a_folder_is_known_by_its_files(stored_walk: Path) -> None:
+    assert type(open_source(stored_walk)).__name__ == "TumSource"
+
+
+def test_the_options_file_in_the_folder_counts(short_walk: Path) -> None:
+    SourceOptions(world_up="y").save(short_walk / "source.toml")
+    assert open_source(short_walk).options.world_up == "y"
+    assert open_source(short_walk, SourceOptions()).options.world_up == "z"
+
+
+def test_options_may_be_a_file(short_walk: Path, tmp_path: Path) -> None:
+    SourceOptions(pose_inverted=True).save(tmp_path / "o.toml")
+    assert open_source(f"tum://{short_walk}", tmp_path / "o.toml").options.pose_inverted
+
+
+@pytest.mark.parametrize(("address", "message"), [("gopher://x", "unknown scheme"), ("no/such", "does not exist")])
+def test_an_unknown_address_is_one_clear_error(address: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        open_source(address)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no recording that is known"):
+        open_source(tmp_path)
+
+
+def test_a_source_of_ones_own_can_be_registered(stored_walk: Path) -> None:
+    register_source("mine", "lastseen.sources.tum:TumSource")
+    try:
+        assert open_source(f"mine://{stored_walk}").length() == 16
+    finally:
+        del SCHEMES["mine"]

@@ -42,5 +42,6 @@ def test_a_gap_narrower_than_the_robot_is_closed() -> None:
     assert open_until(points, SETTINGS)[40] < 2.1
 
 
-def test_without_depth_nothing_is_known_to_be_in_the_way() -> None:
-    assert np.isinf(open_until(np.full((4, 6, 3), np.nan, np.float32), SETTINGS)).all()
+def test_without_any_depth_something_is_too_close_to_be_measured() -> None:
+    """Open floor within range always has depth; a wall at arm's length has none, and is no way."""
+    assert (open_until(np.full((4, 6, 3), np.nan, np.float32), SETTINGS) <= 0.0).all()

@@ -31,9 +31,25 @@ class Offline(Section):
     least_free: float = setting(0.6, unit="m", low=0.0, why="less than a robot and a step: the way is barred")
     barred_penalty: float = setting(4.0, low=0.0, why="more than any room is worth")
     door_bonus: float = setting(0.5, low=0.0, why="a door leads elsewhere; half of open floor")
-    candidate_weight: float = setting(2.5, low=0.0, why="memory that saw the thing beats common sense about rooms")
+    candidate_weight: float = setting(12.0, low=0.0, why="memory that saw the thing beats common sense about rooms")
     candidate_floor: float = setting(
         0.5, low=0.0, high=1.0, why="an unrelated node scores about 0.4: scores below this tell nothing"
+    )
+    sighting_weight: float = setting(8.0, low=0.0, why="the target itself, seen in this search, outweighs everything")
+    unexplored_weight: float = setting(
+        8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
+    )
+    unexplored_range: float = setting(
+        3.0, unit="m", low=0.1, why="the way to an edge at which it is worth half as much as one close by"
+    )
+    looks_share: float = setting(
+        0.4,
+        low=0.0,
+        high=1.0,
+        why="how much a view's looks count where edges are known: it shows what was seen already",
+    )
+    explored_penalty: float = setting(
+        1.5, low=0.0, why="a direction without an unexplored edge, where memory knows of some elsewhere"
     )
     blocked_penalty: float = setting(3.0, low=0.0, why="a way that was blocked is seldom open the second time")
     tried_penalty: float = setting(1.0, low=0.0, why="a way that was walked without finding the goal")

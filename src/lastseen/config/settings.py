@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.doctor import Doctor
+from lastseen.config.evaluation import Evaluation
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
-from lastseen.config.policy import PixelNav, Policy, Stop
+from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
 from lastseen.config.sim import Camera, Light, Navigation, Robot
@@ -48,8 +49,10 @@ class Settings(Section):
     hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
+    explored: Explored = field(default_factory=Explored)
     pixel_nav: PixelNav = field(default_factory=PixelNav)
     stop: Stop = field(default_factory=Stop)
+    evaluation: Evaluation = field(default_factory=Evaluation)
     robot: Robot = field(default_factory=Robot)
     camera: Camera = field(default_factory=Camera)
     light: Light = field(default_factory=Light)

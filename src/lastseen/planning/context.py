@@ -7,7 +7,7 @@ deterministic and within a budget: the least useful goes first, and the text say
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from lastseen.belief import BeliefState
@@ -15,7 +15,7 @@ from lastseen.config import Settings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
 from lastseen.planning.context_text import Context, render, within_budget
-from lastseen.planning.directions import where, whole_degrees
+from lastseen.planning.directions import Where, where, whole_degrees
 from lastseen.planning.discovered_context import DiscoveredContextQueue
 from lastseen.planning.quoting import clean
 from lastseen.pose2d import Pose2D
@@ -44,13 +44,20 @@ def build_context(
     belief: BeliefState | None = None,
     nodes: Mapping[int, NodeLike] | None = None,
     tried: Sequence[Mapping[str, Any]] = (),
+    unexplored: Sequence[Mapping[str, Any]] = (),
+    sightings: Sequence[Mapping[str, Any]] = (),
     here: Pose2D | None = None,
+    ways: Mapping[int, Where] | None = None,
+    looked_at: Collection[int] = (),
     settings: Settings | None = None,
 ) -> Context:
     """Everything section 9.1 lists, within the budget, ready for ``render`` and for JSON.
 
     ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
-    frame, which is the dead-reckoned one unless told otherwise.
+    frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
+    way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
+    seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
+    the target itself was seen in this search, with the number of ``views``.
     """
     settings = settings or spatial.settings
     limit = settings.context.max_text
@@ -65,9 +72,16 @@ def build_context(
             "current_anchor_id": spatial.current_anchor_id,
         },
         "avoid_hint": hint,
-        "belief": _belief(belief, nodes or {}, here or spatial.pose, settings),
+        "belief": _belief(
+            belief, nodes or {}, here or spatial.pose, ways=ways or {}, looked_at=looked_at, settings=settings
+        ),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
+        "sightings": [
+            {"angle": round(each["angle"]), "distance": round(each["distance"], 1), "views": int(each["views"])}
+            for each in sightings
+        ],
+        "unexplored": [_edge(each, limit) for each in unexplored],
         "places": _places(spatial, settings),
         "visited": _visited(spatial, settings.context.visited_radius),
         "nearby": [
@@ -98,18 +112,35 @@ def _pose(pose: Pose2D) -> dict[str, float]:
     return {"x": round(pose.x, 2) + 0.0, "y": round(pose.y, 2) + 0.0, "yaw": whole_degrees(pose.yaw)}
 
 
+def _edge(edge: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    return {
+        "angle": round(edge["angle"]),
+        "distance": round(edge["distance"], 1),
+        "width": round(edge["width"], 1),
+        "labels": [[clean(str(label), limit=limit), round(float(score), 2)] for label, score in edge["labels"]],
+    }
+
+
 def _belief(
-    belief: BeliefState | None, nodes: Mapping[int, NodeLike], here: Pose2D, settings: Settings
+    belief: BeliefState | None,
+    nodes: Mapping[int, NodeLike],
+    here: Pose2D,
+    *,
+    ways: Mapping[int, Where],
+    looked_at: Collection[int],
+    settings: Settings,
 ) -> dict[str, Any]:
     if belief is None:
         return {"target_status": None, "candidates": [], "constraints": []}
     limit = settings.context.max_text
     candidates: list[dict[str, Any]] = []
     for candidate in belief["candidate_nodes"]:
+        if candidate["node_id"] in looked_at:
+            continue
         told: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
         node = nodes.get(candidate["node_id"])
         if node is not None:
-            told |= where(here, node.pose)
+            told |= ways.get(candidate["node_id"]) or where(here, node.pose)
             told["tags"] = [clean(tag, limit=limit) for tag in list(node.tags)[: settings.context.max_labels]]
         candidates.append(told)
     return {

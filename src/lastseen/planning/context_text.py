@@ -25,7 +25,9 @@ _DROP_ORDER: tuple[tuple[str, int], ...] = (
     ("places", -1),
     ("tried", 0),
     ("visited", -1),
+    ("unexplored", -1),
     ("candidates", -1),
+    ("sightings", -1),
     ("discovered_context", 0),
 )
 """Which list gives up an entry first, and from which end: the oldest, the farthest or the lowest score."""
@@ -56,6 +58,11 @@ def render(context: Context) -> str:
     lines += [f"constraint: {_quoted(text)}" for text in belief["constraints"]]
     lines += [_discovered(entry) for entry in context["discovered_context"]]
     lines += [_tried(entry) for entry in context["tried"]]
+    lines += [
+        f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, in {entry['views']} views"
+        for entry in context["sightings"]
+    ]
+    lines += [_unexplored(entry) for entry in context["unexplored"]]
     lines += [_place(entry) for entry in context["places"]]
     lines += [
         f"visited {say_angle(entry['angle'])}: {entry['anchors']} anchors, nearest {entry['distance']:.1f} m"
@@ -111,6 +118,14 @@ def _tried(entry: dict[str, Any]) -> str:
     return (
         f"tried {say_angle(entry['angle'])}: for {_quoted(entry['goal_scene_type'])}, "
         f"moved {entry['moved']:.1f} m, {outcome}"
+    )
+
+
+def _unexplored(entry: dict[str, Any]) -> str:
+    near = ", ".join(f"{_quoted(label)} {score:.2f}" for label, score in entry["labels"])
+    return (
+        f"unexplored {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, {entry['width']:.1f} m wide"
+        f"{f'; near {near}' if near else ''}"
     )
 
 

@@ -7,12 +7,13 @@ the fallback's too, and opens a try whose outcome the next call will be told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
 from lastseen.planning.context import NodeLike, build_context, context_text
+from lastseen.planning.context_text import Context
 from lastseen.planning.decision import Decision, PlannerCall, Situation
 from lastseen.planning.discovered_context import DiscoveredContextQueue
 from lastseen.planning.panorama import stitch, view_angles
@@ -29,6 +30,7 @@ class PanoramaPlanner:
     """Decides on a heading; implements ``lastseen.planning.decision.Planner``.
 
     ``use_context=False`` shows the model the panorama and nothing of memory, which is the baseline to compare with.
+    ``edit`` may blank or replace parts of the context before it is written out, for comparisons of what helps.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class PanoramaPlanner:
         *,
         settings: Settings | None = None,
         use_context: bool = True,
+        edit: Callable[[Context], Context] | None = None,
         queue: DiscoveredContextQueue | None = None,
         tried: TriedDirections | None = None,
     ) -> None:
@@ -46,7 +49,7 @@ class PanoramaPlanner:
         self.spatial = spatial
         self.queue = queue or DiscoveredContextQueue(self.settings.discovered_context.max_records)
         self.tried = tried or TriedDirections(self.settings.context)
-        self.use_context = use_context
+        self.use_context, self.edit = use_context, edit
         self.last: Planned | None = None
         self.last_context: dict[str, Any] | None = None
 
@@ -68,9 +71,15 @@ class PanoramaPlanner:
                 belief=situation.belief,
                 nodes=_nodes_by_id(situation.context.get("nodes", ())),
                 tried=self.tried.from_here(self.spatial.pose),
+                unexplored=situation.context.get("unexplored", ()),
+                sightings=situation.context.get("sightings", ()),
                 here=_pose(situation.context.get("here")),
+                ways=situation.context.get("ways"),
+                looked_at=situation.context.get("looked_at", ()),
                 settings=self.settings,
             )
+            if self.edit is not None:
+                self.last_context = self.edit(self.last_context)
             text = context_text(self.last_context)
         prompt = planner_prompt(
             situation.belief["goal_text"], text, _views(situation), settings=self.settings.context
@@ -147,6 +156,7 @@ def _views(situation: Situation) -> list[View]:
 
 
 def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike]:
+    """Nodes as a store holds them, or a plain list of them."""
     listed: Iterable[Any] = nodes.values() if isinstance(nodes, Mapping) else nodes
     return {node.node_id: node for node in listed}
 

@@ -10,6 +10,8 @@ from scipy import ndimage
 
 from lastseen.config.policy import Policy
 
+_BLIND = 0.1
+"""Share of a column's pixels with depth below which it shows nothing: open floor fills a third of it."""
 _WAYPOINT = 2.0
 """Metres at which the robot's width is laid over the columns: where most waypoints lie."""
 
@@ -27,6 +29,9 @@ def open_until(points: NDArray[np.float32], settings: Policy) -> NDArray[np.floa
     reach = np.hypot(points[..., 0], points[..., 1])
     in_the_way = (points[..., 2] > floor_height(reach, settings)) & (points[..., 2] < settings.obstacle_high)
     nearest = np.where(in_the_way, reach, np.float32(np.inf)).min(axis=0)
+    # a wall too close for the camera has no depth at all; floor within range always has some
+    blind = np.isfinite(points[..., 0]).mean(axis=0) < _BLIND
+    nearest[blind] = 0.0
     bearing = column_bearings(points)
     across = max(float(bearing.max() - bearing.min()), 0.1)
     columns = max(1, round(2 * math.atan(settings.robot_radius / _WAYPOINT) / across * points.shape[1]))

@@ -22,6 +22,8 @@ from lastseen.policy.clearance import floor_height, open_until
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
 _METRES_PER_RADIAN = 2.0
+_NEAR_SIDE = 0.2
+"""Quantile of a mask's ranges that is its near side: past the ragged edge, short of the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,11 @@ def _on_target(points: NDArray[np.float32], detection: Detection, frame: Frame) 
     rows, columns = np.nonzero(mask)
     if not len(rows):
         return None
-    # the pixel of median range: a box holds background, a mask has ragged edges, the median is on the thing
+    # the near side is what is walked up to: the middle of a bed cannot be reached. A box holds things in front of
+    # the target and background behind it, so there only the median is surely on it
     reach = np.hypot(points[rows, columns, 0], points[rows, columns, 1])
-    middle = int(np.argsort(reach, kind="stable")[len(reach) // 2])
+    share = _NEAR_SIDE if detection.mask is not None else 0.5
+    middle = int(np.argsort(reach, kind="stable")[int(share * (len(reach) - 1))])
     return _pixel(points, int(rows[middle]), int(columns[middle]), "target")
 
 

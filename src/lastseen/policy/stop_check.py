@@ -34,7 +34,7 @@ class StopCheck:
     def __init__(self, target: str, settings: Stop | None = None) -> None:
         self.target = target
         self.settings = settings or Stop()
-        self.streak = 0
+        self.streak = self.longest = 0
         self.distance: float | None = None
 
     def see(self, frame: Frame, detections: Sequence[Detection]) -> None:
@@ -42,6 +42,7 @@ class StopCheck:
         found = target_detection(detections, self.target, min_score=self.settings.min_score)
         self.distance = None if found is None else distance_to(found, frame)
         self.streak = 0 if found is None else self.streak + 1
+        self.longest = max(self.longest, self.streak)
 
     def verify(self) -> Verdict:
         """Judge a stop made now."""

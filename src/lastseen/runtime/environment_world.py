@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.detection import Detection
@@ -24,15 +26,26 @@ from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.clearance import free_ahead
-from lastseen.policy.goal_pixel import GoalPixel, choose_goal_pixel, target_detection, view_of_angle
+from lastseen.policy.explored import ExploredMap, Spot
+from lastseen.policy.goal_pixel import (
+    GoalPixel,
+    choose_goal_pixel,
+    detection_mask,
+    target_detection,
+    view_of_angle,
+)
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
+from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
+
+_LOOKED = 1.5
+"""Metres around a look around within which a remembered thing would have been seen again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,9 @@ class _Taken:
 class EnvironmentWorld:
     """One robot looking for one target; implements ``lastseen.runtime.world.World``.
 
-    ``with_images`` encodes the panorama for models that look at pictures; rules over detections do without. With
-    ``routes`` the robot knows at which remembered node it is and can walk to others.
+    ``known`` is the map of an earlier visit, told to the planner as ways to its nodes. With ``routes`` the robot
+    knows at which remembered node it is and can walk to others. ``with_images`` encodes the panorama for models
+    that look at pictures; rules over detections do without.
     """
 
     def __init__(
@@ -61,6 +75,7 @@ class EnvironmentWorld:
         analyzer: SceneAnalyzer,
         settings: Settings | None = None,
         log: RunLog | None = None,
+        known: KnownMap | None = None,
         with_images: bool = False,
         routes: NodeRoutes | None = None,
     ) -> None:
@@ -69,23 +84,35 @@ class EnvironmentWorld:
         self.planner, self.analyzer = planner, analyzer
         self.settings = settings or planner.settings
         self.log = log or RunLog()
+        self.known, self.routes = known, routes
         self.with_images = with_images
-        self.routes = routes
         self._waypoints: list[Pose2D] = []
         self.check = StopCheck(target, self.settings.stop)
+        self.explored = ExploredMap(
+            self.settings.explored, policy=self.settings.policy, motion=self.settings.dead_reckoning
+        )
         self._around: list[_Taken] = []
         self._following: Decision | None = None
         self._turns = 0
         self._rest = 0.0
         self._walking = False
+        self._rejected = False
+        self._confirming = 0
         self._pending: dict[str, Any] | None = None
         self._logged_calls = 0
+        self._told_at: int | None = None
+        self._survey: dict[str, Any] = {}
         self._see(environment.reset(), action=None, collided=False)
 
     @property
     def spatial(self) -> SpatialMemory:
         """The memory of places that the actions feed."""
         return self.planner.spatial
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the target was ever seen often enough in a row to count as seen."""
+        return self.check.longest >= self.settings.stop.views
 
     def look(self, goal_text: str) -> Sight:
         """What the newest view shows; ``ready`` once a look around is complete."""
@@ -95,14 +122,15 @@ class EnvironmentWorld:
         here = floor_pose(self.frame)
         return Sight(
             stamp=self.frame.stamp,
-            visible=self.check.streak > 0,
+            visible=self.check.streak > 0 and not self._rejected,
+            rejected=self._rejected,
             distance=self.check.distance,
             node_id=None if self.routes is None else self.routes.node_at(here),
             idle=idle,
             fresh=self._fresh,
             ready=not idle or complete,
             images=self._images() if idle and complete else (),
-            context=self._context(here) if idle and complete else {},
+            context=self._told(here) if idle and complete else {},
             log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
         )
 
@@ -120,8 +148,34 @@ class EnvironmentWorld:
         """Write what is still to be logged; the search is over."""
         self._flush()
 
+    def _told(self, here: Pose2D) -> dict[str, Any]:
+        """What the planner may read of the look around and of the way so far.
+
+        ``here`` is in the frame of the nodes, which is not the dead-reckoned one.
+        """
+        if self._told_at != self.spatial.step_id:
+            self._told_at = self.spatial.step_id
+            self.explored.looked_around()
+            edges, sightings = self.explored.survey(self.target)
+            self._survey = {
+                "unexplored": [_edge(each) for each in edges],
+                "sightings": [_sighting(each) for each in sightings],
+            }
+        told = {"views": [view_to_dict(view) for view in self._views()], **self._survey}
+        if self.known is not None:
+            told |= self._remembered(self.known)
+        elif self.routes is not None:
+            told["here"] = here
+        return told
+
+    def _remembered(self, known: KnownMap) -> dict[str, Any]:
+        here = known.here(self.explored.pose)
+        known.looked_around(here)
+        return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
+
     def _take_up(self, decision: Decision, path: Path | None) -> None:
-        self._following = decision
+        self._following, self._rejected, self._confirming = decision, False, 0
+        self.explored.chose(decision.heading or 0.0)
         self._walking = False
         self._waypoints = []
         if decision.node_id is not None:
@@ -151,6 +205,9 @@ class EnvironmentWorld:
         action = self.policy.act()
         if action is not Action.STOP:
             return self._do(action)
+        if (turn := self._look_again()) is not None:
+            return self._do(turn)
+        self._rejected = self._following.goal_flag and not self._at_target()
         return self._stopped()
 
     def _walk(self, node_id: int) -> Moved:
@@ -177,10 +234,21 @@ class EnvironmentWorld:
         self.policy.see(self.frame)
         return Moved(action=Action.STOP.value, failed=failed)
 
-    def _context(self, here: Pose2D) -> dict[str, Any]:
-        """What the planner is told; ``here`` is in the frame of the nodes, which is not the dead-reckoned one."""
-        context: dict[str, Any] = {"views": [view_to_dict(view) for view in self._views()]}
-        return context if self.routes is None else {**context, "here": here}
+    def _at_target(self) -> bool:
+        """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
+        check, search = self.check, self.settings.search
+        near = check.distance is not None and check.distance <= search.success_distance
+        return near and check.streak >= max(self.settings.stop.views, search.visible_streak)
+
+    def _look_again(self) -> Action | None:
+        """A turn that keeps a target in view which was seen too few times to stop at; None when it is no use."""
+        found = target_detection(self.detections, self.target)
+        seen = self.check.streak
+        if found is None or not 0 < seen < self.settings.stop.views or self._confirming >= self.settings.stop.views:
+            return None
+        self._confirming += 1
+        middle = 0.5 * (found.box[0] + found.box[2])
+        return Action.TURN_LEFT if middle < 0.5 * self.frame.intrinsics.width else Action.TURN_RIGHT
 
     def _aim(self) -> None:
         """Set the goal pixel when the walk begins, and again whenever the target is seen anew."""
@@ -216,11 +284,13 @@ class EnvironmentWorld:
         if action is not None:
             self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
             self.policy.moved(action, collided=collided)
+            self.explored.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
         if self._following is None:
             self._around.append(_Taken(frame, self.detections))
         self.policy.see(frame)
+        self._explore()
         scene = self._analyze(world_pose)
         self._pending = {
             "action": action,
@@ -229,6 +299,19 @@ class EnvironmentWorld:
             "world_pose": world_pose,
             **scene,
         }
+
+    def _explore(self) -> None:
+        """Put the view on the map of the walk: what is floor, and about where which thing stands."""
+        points = body_points(self.frame)
+        self.explored.see(points)
+        for detection in self.detections:
+            if detection.label is None:
+                continue
+            spots = points[detection_mask(detection, self.frame)][:, :2]
+            spots = spots[np.isfinite(spots[:, 0])]
+            if len(spots):
+                x, y = (float(value) for value in np.median(spots, axis=0))
+                self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
     def _analyze(self, world_pose: Pose2D) -> dict[str, Any]:
         if not self.spatial.needs_scene_analysis:
@@ -264,7 +347,7 @@ class EnvironmentWorld:
         self._pending = None
 
     def _views(self) -> list[View]:
-        """The look around as the planner is told of it: angles from where the robot faces now, which is the last."""
+        """The look around as the planner is told of it: angles from where the robot faces now, the last view."""
         count = len(self._around)
         return [
             self._view(_turned(index - count + 1, count), taken.frame, taken.detections)
@@ -287,6 +370,15 @@ class EnvironmentWorld:
         labels = tuple(sorted(best.items(), key=lambda item: (-item[1], item[0])))
         half = math.radians(180.0 / self.settings.panorama.views)
         return View(angle, labels, free_ahead(body_points(frame), self.settings.policy, half_angle=half))
+
+
+def _edge(spot: Spot) -> dict[str, Any]:
+    labels = [list(label) for label in spot.labels]
+    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "width": spot.size, "labels": labels}
+
+
+def _sighting(spot: Spot) -> dict[str, Any]:
+    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "views": round(spot.size)}
 
 
 def _turned(steps: int, count: int) -> float:

@@ -19,7 +19,8 @@ def perceive(belief: BeliefState, sight: Sight, *, step: int, settings: Search) 
     if not sight.visible:
         belief["visible_streak"] = 0
         belief["missed_streak"] += sight.fresh
-        if belief["target_status"] == "visible" and belief["missed_streak"] >= settings.lost_streak:
+        lost = sight.rejected or belief["missed_streak"] >= settings.lost_streak
+        if belief["target_status"] == "visible" and lost:
             # it was here a moment ago: memory holds something to try, which is all that this status says
             belief["target_status"] = "likely_in_memory"
         return

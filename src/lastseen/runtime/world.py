@@ -18,9 +18,11 @@ from lastseen.vlm.protocol import EncodedImage
 class Sight:
     """What is perceived now.
 
-    ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was looked
-    at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``context`` is the
-    navigation context for planners that read it, ``log`` what the step log should hold besides.
+    ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was
+    looked at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting.
+    ``rejected`` tells that a stop at what was seen failed its check, so that the sighting counts no longer.
+    ``context`` is the navigation context for planners that read it, ``log`` what the step log should hold besides
+    (pose, place, anchor).
     """
 
     stamp: float
@@ -30,6 +32,7 @@ class Sight:
     idle: bool = True
     ready: bool = True
     fresh: bool = True
+    rejected: bool = False
     images: tuple[EncodedImage, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     log: Mapping[str, Any] = field(default_factory=dict)

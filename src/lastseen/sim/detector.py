@@ -167,7 +167,10 @@ def recall(figures: DetectorFigures, sighting: _Sighting, *, width: int) -> floa
 
 
 def pixels_share(thing: Thing, T_camera_world: Pose3D, frame: Frame, mask: NDArray[np.bool_]) -> float:
-    """How much of a thing's extent in the image is visible: seen box over the box of the whole thing, 0 to 1."""
+    """How much of a thing's extent is visible, 0 to 1: seen box over the box of the whole thing.
+
+    It is the geometric mean with the same share of the box within the image, so being cut off counts half.
+    """
     camera = frame.intrinsics
     points = T_camera_world.transform(thing.pose.transform(_outline(thing.mesh)))
     ahead = points[points[:, 2] > 0.05]
@@ -175,9 +178,18 @@ def pixels_share(thing: Thing, T_camera_world: Pose3D, frame: Frame, mask: NDArr
         # partly behind the camera: all that is certain is that much of it is cut off
         return 0.5
     pixels = camera.project(ahead)
-    spans = np.maximum(pixels.max(axis=0) - pixels.min(axis=0) + 1.0, 1.0)
+    low, high = pixels.min(axis=0), pixels.max(axis=0)
     seen = mask.shape[1] * mask.shape[0]
-    return float(min(1.0, seen / float(spans[0] * spans[1])))
+    whole = min(1.0, seen / _box_area(low, high))
+    # what the image's edge cuts off costs less than what other things hide: a bed that fills the picture is a bed
+    size = np.array([camera.width, camera.height], dtype=np.float64)
+    framed = min(1.0, seen / _box_area(np.clip(low, 0.0, size), np.clip(high, 0.0, size)))
+    return math.sqrt(whole * framed)
+
+
+def _box_area(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
+    sides = np.maximum(high - low + 1.0, 1.0)
+    return float(sides[0] * sides[1])
 
 
 @lru_cache(maxsize=4096)

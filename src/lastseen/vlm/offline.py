@@ -17,11 +17,14 @@ from lastseen.config.offline import Offline
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError
 from lastseen.vlm.household import ROOMS, rooms_of, same_thing
-from lastseen.vlm.prompt_reading import ReadPrompt, SeenView, Toward, read_prompt
+from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt
 from lastseen.vlm.protocol import Backend, EncodedImage
 
 _REACH = 45.0
 """Degrees within which something lies in the direction of a view; it counts the less the farther off it lies."""
+
+_HALF = 20.0
+"""Degrees either side of a view's middle: what lies within is walked to exactly, not by the middle of the view."""
 
 _NEUTRAL = 0.3
 """What a view without a hint of its room is worth: less than the right room, more than a wrong one."""
@@ -55,7 +58,7 @@ class OfflineBackend:
         )
 
     def _plan(self, read: ReadPrompt, prompt: str) -> dict[str, Any]:
-        seen = self._sighting(read)
+        seen = self.sighting(read)
         if seen is not None:
             room = likely_room(seen.labels) or "unknown"
             return _answer(True, seen.angle, room, f"the {read.target} is in view")
@@ -66,12 +69,23 @@ class OfflineBackend:
         digest = hashlib.sha256(f"{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
         chosen = read.views[_softmax_choice(scores, self.weights.temperature, random.Random(digest))]
         room, why = self._reason(read, chosen)
-        return _answer(False, chosen.angle, room, why)
+        return _answer(False, self._exactly(read, chosen), room, why)
 
-    def _sighting(self, read: ReadPrompt) -> SeenView | None:
+    def _exactly(self, read: ReadPrompt, view: SeenView) -> float:
+        """The angle to go at: where the context points within the view, else the middle of the view."""
+        pointed = [(self._promise(read, each, view), each.angle) for each in read.candidates]
+        pointed += [(self._novelty(read, each) * _near(each, view), each.angle) for each in read.unexplored]
+        pointed += [(1.0 + _near(each, view), each.angle) for each in read.sightings]
+        pointed = [(worth, angle) for worth, angle in pointed if worth > 0.0 and _apart(angle, view.angle) <= _HALF]
+        return max(pointed)[1] if pointed else view.angle
+
+    def sighting(self, read: ReadPrompt) -> SeenView | None:
         """The view in which the target is seen best, if it is."""
         best: tuple[float, SeenView] | None = None
         for view in read.views:
+            if any(_near(each, view) > 0.5 for each in read.blocked):
+                # the way straight to it was blocked: go round, by what else the context says
+                continue
             for label, score in view.labels:
                 if score >= self.weights.goal_score and same_thing(label, read.target):
                     best = (score, view) if best is None or score > best[0] else best
@@ -81,18 +95,40 @@ class OfflineBackend:
         """How promising a view is: rooms, open floor and memory for it, what was tried and visited against it."""
         w = self.weights
         free = w.unknown_free if view.free is None else view.free
-        total = w.room_weight * self._affinity(read, view)
-        total += w.free_weight * min(free, w.free_range) / w.free_range
-        total -= w.barred_penalty * (free < w.least_free)
-        total += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
-        total += w.candidate_weight * max((self._promise(read, each, view) for each in read.candidates), default=0.0)
-        total -= w.blocked_penalty * max((_near(each, view) for each in read.blocked), default=0.0)
-        total -= w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
+        looks = w.room_weight * self._affinity(read, view)
+        looks += w.free_weight * min(free, w.free_range) / w.free_range
+        looks += w.door_bonus * any(same_thing(label, "door") for label, _ in view.labels)
+        total = looks - w.barred_penalty * (free < w.least_free)
+        barred = max((_near(each, view) for each in read.blocked), default=0.0)
+        remembered = w.candidate_weight * max(
+            (self._promise(read, each, view) for each in read.candidates), default=0.0
+        )
+        remembered += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
+        # what memory promises is not to be had by a way that was blocked a moment ago
+        total += remembered * (1.0 - barred) - w.blocked_penalty * barred
+        return total + (self._newness(read, view, looks) if read.unexplored else self._staleness(read, view))
+
+    def _newness(self, read: ReadPrompt, view: SeenView, looks: float) -> float:
+        """With edges known, they say where something new is; how a view looks counts less."""
+        w = self.weights
+        best = max(self._novelty(read, each) * _near(each, view) for each in read.unexplored)
+        known = 1.0 - max(_near(each, view) for each in read.unexplored)
+        return w.unexplored_weight * best - w.explored_penalty * known - (1.0 - w.looks_share) * looks
+
+    def _staleness(self, read: ReadPrompt, view: SeenView) -> float:
+        """Without edges, what is left is not to go where the robot has been."""
+        w = self.weights
+        total = -w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
         total -= min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
         if read.ababa:
             total -= w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
         return total
+
+    def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
+        """0 to 1: an edge near a room that may hold the target, and near by, is the best."""
+        likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
+        return likely / (1.0 + edge.distance / self.weights.unexplored_range)
 
     def _affinity(self, read: ReadPrompt, view: SeenView) -> float:
         """What the look of the room is worth: little on little evidence, less where its kind was tried in vain."""
@@ -172,9 +208,12 @@ def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[st
     return {"goal_flag": goal_flag, "angle": float(angle), "discovered_context": context}
 
 
-def _near(each: Toward, view: SeenView) -> float:
-    apart = abs(math.remainder(each.angle - view.angle, 360.0))
-    return max(0.0, 1.0 - apart / _REACH)
+def _near(each: Toward | Edge, view: SeenView) -> float:
+    return max(0.0, 1.0 - _apart(each.angle, view.angle) / _REACH)
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(math.remainder(a - b, 360.0))
 
 
 def _best(values: Mapping[str, float]) -> str:

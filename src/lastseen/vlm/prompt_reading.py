@@ -18,6 +18,8 @@ _FREE = re.compile(r"; free (\d+\.\d) m$")
 _CANDIDATE = re.compile(rf"candidate node \d+: score (\d\.\d\d), (\d+\.\d) m at {_ANGLE}, ")
 _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
+_UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of way, (\d+\.\d) m wide")
+_SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of way, in (\d+) views")
 _IN_VAIN = re.compile(r"discovered \d+: goal not seen, went for ")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
@@ -41,6 +43,16 @@ class Toward:
     words: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge of what was explored: where the way to it begins, how long it is, and what is seen near it."""
+
+    angle: float
+    distance: float
+    width: float
+    labels: tuple[tuple[str, float], ...] = ()
+
+
 @dataclass(slots=True)
 class ReadPrompt:
     """What a prompt says."""
@@ -51,6 +63,8 @@ class ReadPrompt:
     blocked: list[Toward] = field(default_factory=list)
     tried: list[Toward] = field(default_factory=list)
     visited: list[Toward] = field(default_factory=list)
+    sightings: list[Toward] = field(default_factory=list)
+    unexplored: list[Edge] = field(default_factory=list)
     places: list[Toward] = field(default_factory=list)
     in_vain: Counter[str] = field(default_factory=Counter)
     stuck: bool = False
@@ -66,7 +80,7 @@ def read_prompt(prompt: str) -> ReadPrompt:
         elif line.startswith("avoid: "):
             read.stuck, read.ababa = "pattern:STUCK" in line, "pattern:ABABA" in line
         elif view := _VIEW.match(line):
-            labels = tuple((str(json.loads(text)), float(score)) for text, score in _LABEL.findall(line))
+            labels = _scored(line)
             free = _FREE.search(_QUOTED.sub("", line))
             read.views.append(SeenView(float(view[1]), labels, None if free is None else float(free[1])))
         elif found := _CANDIDATE.match(line):
@@ -78,9 +92,17 @@ def read_prompt(prompt: str) -> ReadPrompt:
             read.in_vain.update(_texts(line)[:1])
         elif found := _VISITED.match(line):
             read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
+        elif found := _SIGHTING.match(line):
+            read.sightings.append(Toward(float(found[1]), float(found[3]), float(found[2])))
+        elif found := _UNEXPLORED.match(line):
+            read.unexplored.append(Edge(float(found[1]), float(found[2]), float(found[3]), _scored(line)))
         elif (found := _PLACE.match(line)) and found[2] is not None:
             read.places.append(Toward(float(found[2]), distance=float(found[1]), words=tuple(_texts(line))))
     return read
+
+
+def _scored(line: str) -> tuple[tuple[str, float], ...]:
+    return tuple((str(json.loads(text)), float(score)) for text, score in _LABEL.findall(line))
 
 
 def _texts(line: str) -> list[str]:

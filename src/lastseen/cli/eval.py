@@ -1,0 +1,110 @@
+"""``lastseen eval``: does memory help, and by how much?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lastseen.cli.options import current_settings
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+app = typer.Typer(no_args_is_help=True, help="Measure searches against each other.")
+
+
+@app.callback()
+def _group() -> None:
+    """Measure searches against each other."""
+
+
+@app.command("objectnav")
+def objectnav(
+    out: Annotated[Path, typer.Option(help="The directory for results; an interrupted run goes on in it.")],
+    episodes: Annotated[int, typer.Option(help="How many episodes, one home each.")] = 20,
+    seed: Annotated[int, typer.Option(help="The first seed: below 10000 to tune, from 10000 to report.")] = 0,
+    arms: Annotated[
+        str, typer.Option(help="Arms separated by commas, or all.")
+    ] = "frontier,random,no_context,context,oracle",
+    jobs: Annotated[int, typer.Option(help="Processes; the results are the same for any number.")] = 1,
+    backend: Annotated[str, typer.Option(help="The planner's model: offline, gemini, openai.")] = "offline",
+    scene: Annotated[str, typer.Option(help="generated, or npz:FILE for one home of your own.")] = "generated",
+    report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
+) -> None:
+    """Run arms over ObjectNav episodes and write summary.json with intervals and paired differences.
+
+    Example: [bold]lastseen eval objectnav --episodes 20 --arms no_context,context --out results[/bold]
+    """
+    from rich.console import Console
+
+    from lastseen.evaluation.arms import ARMS
+    from lastseen.evaluation.runner import Plan, run
+    from lastseen.evaluation.summary import summarize, write_summary
+
+    names = tuple(ARMS) if arms == "all" else tuple(name.strip() for name in arms.split(",") if name.strip())
+    plan = Plan(seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene)
+    console = Console(stderr=True)
+    with _Bar(console, total=episodes * len(set(names))) as bar:
+        records = run(plan, out, jobs=jobs, progress=bar.add)
+    summary = summarize(records, plan.config())
+    write_summary(out, summary)
+    for line in summary["verdict"]:
+        typer.echo(line)
+    Console().print(_table(summary))
+    typer.echo(f"wrote {out / 'summary.json'}")
+    if report:
+        from lastseen.evaluation.report import write_report
+
+        typer.echo(f"wrote {write_report(out, records, summary)}")
+
+
+class _Bar:
+    """Progress with the running success rate of each arm."""
+
+    def __init__(self, console: Any, *, total: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._progress.add_task("episodes", total=total)
+        self._done: dict[str, list[bool]] = {}
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Count one result."""
+        self._done.setdefault(record["arm"], []).append(record["success"])
+        running = "  ".join(f"{arm} {sum(done) / len(done):.2f}" for arm, done in self._done.items())
+        self._progress.update(self._task, advance=1, description=f"SR  {running}")
+
+
+def _table(summary: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="ObjectNav: mean, with the bootstrap 95 % interval of SR and SPL")
+    columns = ("SR", "SPL", "SoftSPL", "steps", "calls", "ABABA", "STUCK", "no progress", "revisited m2")
+    table.add_column("arm")
+    for column in columns:
+        table.add_column(column, justify="right")
+    keys = ("soft_spl", "steps", "planner_calls", "ababa", "stuck", "no_progress", "revisited_m2")
+    for name, figures in summary["arms"].items():
+        cells = [_span(figures["sr"]), _span(figures["spl"])]
+        cells += [f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys]
+        table.add_row(name, *cells)
+    return table
+
+
+def _span(figure: dict[str, float]) -> str:
+    return f"{figure['mean']:.2f} ({figure['low']:.2f}-{figure['high']:.2f})"

@@ -1,0 +1,38 @@
+"""Settings of the ObjectNav evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lastseen.config.section import Section, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(Section):
+    """Episodes, cameras and what counts as success."""
+
+    goals: str = setting(
+        "chair, bed, plant, toilet, tv, sofa",
+        why="the six classes of the HM3D ObjectNav challenge; separated by commas",
+    )
+    image_width: int = setting(160, unit="px", low=16, why="small: an evaluation renders a hundred thousand frames")
+    image_height: int = setting(120, unit="px", low=16, why="4:3, as the camera")
+    level: str = setting(
+        "typical",
+        choices=("perfect", "good", "typical", "bad"),
+        why="of detector, depth, pose and wheels: what a home robot has",
+    )
+    viewpoint_tolerance: float = setting(
+        0.1, unit="m", low=0.0, why="ObjectNav: stopped at most this far from a viewpoint of the goal"
+    )
+    stuck_steps: int = setting(
+        100,
+        unit="steps",
+        low=1,
+        why="a fifth of the budget at the end without getting anywhere is a cause of failure",
+    )
+    stuck_distance: float = setting(0.5, unit="m", low=0.0, why="two forward steps: less is not getting anywhere")
+    revisit_cell: float = setting(0.5, unit="m", low=0.1, why="the robot with a step around it")
+    changes: int = setting(
+        6, unit="things", low=0, why="moved between the earlier visit and the search: a busy week of a household"
+    )

@@ -1,0 +1,125 @@
+"""The ways of searching that are compared: every arm is the same loop with other words in its prompt.
+
+An arm says which parts of the navigation context the planner may read and whether they are its own. Only ``random``
+and ``frontier`` put another chooser in the planner's place, and ``oracle``, which knows the map, is the ceiling.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lastseen.errors import InvalidValue
+
+Context = dict[str, Any]
+ALL_PARTS = frozenset(
+    {
+        "belief",
+        "discovered_context",
+        "tried",
+        "sightings",
+        "unexplored",
+        "places",
+        "visited",
+        "nearby",
+        "neighbors",
+        "path",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """What one arm may read.
+
+    ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
+    ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one.
+    """
+
+    name: str
+    about: str
+    parts: frozenset[str] = frozenset()
+    shuffled: bool = False
+    memory: Literal["none", "home", "other_home"] = "none"
+    chooser: Literal["backend", "random", "frontier", "oracle"] = "backend"
+
+    @property
+    def reads_context(self) -> bool:
+        """Whether anything of memory reaches the prompt."""
+        return bool(self.parts)
+
+
+ARMS: dict[str, Arm] = {
+    arm.name: arm
+    for arm in (
+        Arm(
+            name="frontier",
+            about="goes to the nearest unexplored edge; geometry alone",
+            parts=frozenset({"unexplored"}),
+            chooser="frontier",
+        ),
+        Arm(name="random", about="draws an angle", chooser="random"),
+        Arm(name="no_context", about="panorama and planner, no memory: PixelNav's agent loop, geometric policy"),
+        Arm(name="context", about="with the navigation context of this episode", parts=ALL_PARTS),
+        Arm(name="context_shuffled", about="with another episode's context", parts=ALL_PARTS, shuffled=True),
+        Arm(
+            name="lifelong",
+            about="with context, and memory of an earlier visit before things were moved",
+            parts=ALL_PARTS,
+            memory="home",
+        ),
+        Arm(
+            name="lifelong_shuffled",
+            about="with context, and memory of another home",
+            parts=ALL_PARTS,
+            memory="other_home",
+        ),
+        Arm(name="oracle", about="walks the shortest path, knowing the map and the goal", chooser="oracle"),
+    )
+}
+DEFAULT_ARMS = ("frontier", "random", "no_context", "context", "oracle")
+
+
+def arm_of(name: str) -> Arm:
+    """The arm of this name, or an error that lists them."""
+    try:
+        return ARMS[name]
+    except KeyError:
+        raise InvalidValue("arm", name, "is not an arm", remedy=f"choose of {', '.join(ARMS)}") from None
+
+
+def arms_of(names: Sequence[str]) -> list[Arm]:
+    """The arms of these names, each once, in the order of the table."""
+    wanted = {arm_of(name).name for name in names}
+    if not wanted:
+        raise InvalidValue("arms", names, "are none", remedy=f"choose of {', '.join(ARMS)}")
+    return [arm for arm in ARMS.values() if arm.name in wanted]
+
+
+def blanked(context: Context, parts: frozenset[str]) -> Context:
+    """The context with every other part empty; where the robot is stays, a prompt without it says nothing."""
+    kept = copy.deepcopy(context)
+    for name in ALL_PARTS - parts:
+        kept[name] = {"target_status": None, "candidates": [], "constraints": []} if name == "belief" else []
+    if parts != ALL_PARTS:
+        kept["avoid_hint"] = None
+        kept["dropped"] = {}
+    return kept
+
+
+def editor(arm: Arm, donor: Sequence[Context] = ()) -> Callable[[Context], Context]:
+    """The edit an arm makes to each context; a shuffled one is told the donor's contexts, call by call."""
+    calls = 0
+
+    def edit(context: Context) -> Context:
+        nonlocal calls
+        calls += 1
+        if not arm.shuffled:
+            return blanked(context, arm.parts)
+        if not donor:
+            raise InvalidValue("donor", donor, "has no contexts", remedy="run another episode first")
+        return blanked(donor[(calls - 1) % len(donor)], arm.parts)
+
+    return edit

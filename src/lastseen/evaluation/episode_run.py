@@ -1,0 +1,222 @@
+"""One arm in one episode: the search loop as it is, a witness beside it, and one record of what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.evaluation.arms import Arm, Context, editor
+from lastseen.evaluation.cases import Case, camera_of
+from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
+from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
+from lastseen.evaluation.witness import Witness, revisited_area
+from lastseen.memory.nodes.embedding import DeterministicEmbedder
+from lastseen.memory.nodes.store import SemanticMemoryStore
+from lastseen.memory.places import SpatialMemory
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.planning.panorama_planner import PanoramaPlanner
+from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.geometric import GeometricPixelPolicy
+from lastseen.pose2d import Pose2D
+from lastseen.runtime.environment_world import EnvironmentWorld
+from lastseen.runtime.known_map import KnownMap
+from lastseen.runtime.log import RunLog
+from lastseen.runtime.loop import SearchLoop
+from lastseen.sim.detector import SimulatedDetector
+from lastseen.sim.environment import Senses, SimEnvironment
+from lastseen.sim.follower import next_action
+from lastseen.sim.level import Level
+from lastseen.vlm import open_backend
+from lastseen.vlm.protocol import Backend
+
+Record = dict[str, Any]
+CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
+
+
+@dataclass(slots=True)
+class Ran:
+    """The record of an episode and what it leaves for others: its contexts and its log."""
+
+    record: Record
+    contexts: list[Context] = field(default_factory=list)
+
+
+def run_arm(
+    case: Case,
+    arm: Arm,
+    *,
+    settings: Settings,
+    backend: str = "offline",
+    donor: Sequence[Context] = (),
+    known: KnownMap | None = None,
+    log: RunLog | None = None,
+) -> Ran:
+    """Search once; ``donor`` are the contexts for a shuffled arm, ``known`` the map of an earlier visit."""
+    witness = Witness(environment_of(case, settings), case.episode.goal_ids)
+    if arm.chooser == "oracle":
+        return Ran(_record(case, arm, witness, settings, stopped=_walk_shortest(case, witness, settings)))
+    model = _model(arm, settings, backend, case.seed)
+    contexts: list[Context] = []
+    edit = editor(arm, donor)
+
+    def edited(context: Context) -> Context:
+        contexts.append(context)
+        return edit(context)
+
+    spatial = SpatialMemory(settings)
+    planner = PanoramaPlanner(model, spatial, settings=settings, use_context=arm.reads_context, edit=edited)
+    log = log or RunLog()
+    log.header(
+        goal=case.episode.goal, seed=case.seed, settings=settings, backend=model.name, scene_backend=model.name
+    )
+    world = EnvironmentWorld(
+        witness,
+        SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
+        GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning),
+        target=case.episode.goal,
+        planner=planner,
+        analyzer=SceneAnalyzer(model, settings),
+        settings=settings,
+        log=log,
+        known=known,
+        with_images=backend != "offline" and arm.chooser == "backend",
+    )
+    store = SemanticMemoryStore() if known is None else known.store
+    loop = SearchLoop(
+        case.episode.goal,
+        store=store,
+        embedder=DeterministicEmbedder(settings.retrieval.embedder_dim),
+        planner=planner,
+        world=world,
+        ways=NodeGraph(store.nodes, ()) if known is None else known.ways,
+        settings=settings,
+    )
+    result = loop.run()
+    world.finish()
+    progress = spatial.progress.onsets
+    places = [step["current_place_id"] for step in log.records if step["type"] == "step"]
+    record = _record(
+        case,
+        arm,
+        witness,
+        settings,
+        stopped=result.status == "found",
+        steps=result.steps,
+        recognised=world.confirmed,
+        planner_calls=loop.calls,
+        ababa=progress["ababa"],
+        stuck=progress["stuck"],
+        no_progress=progress["no_progress"],
+        unique_place_ratio=round(unique_ratio(places, settings.patterns.stuck_window), 6),
+        reason=result.reason,
+    )
+    return Ran(record, contexts)
+
+
+def environment_of(case: Case, settings: Settings) -> SimEnvironment:
+    """The simulator of a case, its senses and wheels at the level of the evaluation."""
+    level = Level.of(settings.evaluation.level)
+    return SimEnvironment(
+        case.home,
+        start=case.episode.start,
+        seed=case.seed,
+        senses=Senses(depth=level, pose=level, actuation=level),
+        settings=settings,
+        intrinsics=camera_of(settings),
+    )
+
+
+def _model(arm: Arm, settings: Settings, backend: str, seed: int) -> Backend:
+    if arm.chooser == "random":
+        return RandomBackend(settings.planner.offline, seed=seed)
+    if arm.chooser == "frontier":
+        return FrontierBackend(settings.planner.offline, seed=seed)
+    return open_backend(backend, settings.planner, seed=seed)
+
+
+def _walk_shortest(case: Case, witness: Witness, settings: Settings) -> bool:
+    """Follow the true distances to the nearest viewpoint; True when it stopped there within the steps."""
+    field_ = case.grid.distances([(spot.x, spot.y) for spot in case.viewpoints])
+    witness.reset()
+    agent = witness.environment.agent
+    within = settings.evaluation.viewpoint_tolerance / 2.0
+    for _ in range(settings.search.max_steps - 1):
+        action = next_action(agent, field_, within=within)
+        if action is Action.STOP:
+            return True
+        witness.step(action)
+    return False
+
+
+def _record(
+    case: Case,
+    arm: Arm,
+    witness: Witness,
+    settings: Settings,
+    *,
+    stopped: bool,
+    steps: int | None = None,
+    recognised: bool = True,
+    planner_calls: int = 0,
+    ababa: int = 0,
+    stuck: int = 0,
+    no_progress: int = 0,
+    unique_place_ratio: float = 1.0,
+    reason: str = "",
+) -> Record:
+    rules, episode, end = settings.evaluation, case.episode, witness.pose
+    success = stopped and case.at_goal(end, tolerance=rules.viewpoint_tolerance)
+    travelled = witness.travelled
+    return {
+        "arm": arm.name,
+        "seed": case.seed,
+        "episode": episode.id,
+        "home": episode.home,
+        "goal": episode.goal,
+        "geodesic": episode.geodesic_distance,
+        "success": success,
+        "cause": None if success else _cause(witness, settings, stopped=stopped, recognised=recognised),
+        "reason": reason,
+        "spl": round(spl(success=success, shortest=episode.geodesic_distance, travelled=travelled), 6),
+        "soft_spl": round(
+            soft_spl(
+                start_distance=episode.geodesic_distance,
+                end_distance=0.0 if success else case.distance_left(end),
+                travelled=travelled,
+            ),
+            6,
+        ),
+        "steps": len(witness.path) - 1 + stopped if steps is None else steps,
+        "travelled": round(travelled, 4),
+        "planner_calls": planner_calls,
+        "collisions": witness.collisions,
+        "ababa": ababa,
+        "stuck": stuck,
+        "no_progress": no_progress,
+        "unique_place_ratio": unique_place_ratio,
+        "revisited_m2": round(revisited_area(witness.path, cell=rules.revisit_cell), 4),
+        "goal_views": witness.goal_in_view,
+        "path": _drawn(witness.path),
+    }
+
+
+def _cause(witness: Witness, settings: Settings, *, stopped: bool, recognised: bool) -> str:
+    """Why an episode failed: the first of these that holds."""
+    if stopped:
+        return "false_stop"
+    rules = settings.evaluation
+    tail = witness.path[-rules.stuck_steps :]
+    if len(tail) == rules.stuck_steps and all(tail[0].distance_to(pose) < rules.stuck_distance for pose in tail):
+        return "stuck"
+    if not witness.goal_in_view:
+        return "not_seen"
+    return "out_of_steps" if recognised else "not_recognised"
+
+
+def _drawn(path: Sequence[Pose2D]) -> list[list[float]]:
+    """The path to the centimetre, without the turns on the spot."""
+    points = [[round(pose.x, 2), round(pose.y, 2)] for pose in path]
+    return [point for index, point in enumerate(points) if index == 0 or point != points[index - 1]]

@@ -1,0 +1,143 @@
+"""One HTML page about an evaluation, with nothing to load: tables, plots and the paths that were walked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lastseen.evaluation.arms import ARMS
+from lastseen.evaluation.episode_run import CAUSES, Record
+from lastseen.evaluation.plots import bars, path_picture, steps_curve
+
+REPORT_FILE = "report.html"
+_COLUMNS = (
+    ("sr", "SR", 2),
+    ("spl", "SPL", 3),
+    ("soft_spl", "SoftSPL", 3),
+    ("steps", "steps", 0),
+    ("steps_seen", "steps, goal seen before", 0),
+    ("planner_calls", "planner calls", 1),
+    ("ababa", "ABABA", 2),
+    ("stuck", "STUCK", 2),
+    ("no_progress", "no progress", 2),
+    ("unique_place_ratio", "unique places", 2),
+    ("revisited_m2", "revisited m²", 1),
+)
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --mark: #2a6f97; --bad: #c1121f; --good: #2d6a4f; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th:first-child, td:first-child { text-align: left; }
+small { opacity: .7; } .scroll { overflow-x: auto; } .verdict { font-weight: 600; }
+.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(200px, 1fr)); gap: 1rem; }
+figure { margin: 0; } figcaption { font-size: 13px; } svg { max-width: 100%; height: auto; }
+"""
+
+
+def write_report(out: Path, records: Sequence[Record], summary: Mapping[str, Any]) -> Path:
+    """Write report.html into the directory of an evaluation."""
+    file = out / REPORT_FILE
+    file.write_text(report(records, summary), encoding="utf-8")
+    return file
+
+
+def report(records: Sequence[Record], summary: Mapping[str, Any]) -> str:
+    """The page as text."""
+    config = summary["config"]
+    arms = list(summary["arms"])
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        f"<title>ObjectNav: {config['episodes']} episodes</title><style>{_STYLE}</style></head><body>",
+        "<h1>Does memory help, and by how much?</h1>",
+        *(f"<p class='verdict'>{escape(line)}</p>" for line in summary["verdict"]),
+        _setting_out(config),
+        "<h2>Arms</h2>",
+        _figures_table(summary),
+        f"<h2>Success rate</h2>{bars({name: summary['arms'][name]['sr'] for name in arms})}",
+        f"<h2>SPL</h2>{bars({name: summary['arms'][name]['spl'] for name in arms})}",
+        "<h2>Share of episodes solved within so many steps</h2>",
+        steps_curve({name: [each for each in records if each["arm"] == name] for name in arms}),
+        "<h2>Paired differences</h2>",
+        _paired_table(summary),
+        "<h2>Causes of failure</h2>",
+        _causes_table(summary),
+        "<h2>What the arms are</h2><ul>",
+        *(f"<li><b>{name}</b>: {escape(ARMS[name].about)}</li>" for name in arms),
+        "</ul>",
+        "<h2>Paths</h2>",
+        *(_gallery(name, [each for each in records if each["arm"] == name]) for name in arms),
+        "</body></html>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _setting_out(config: Mapping[str, Any]) -> str:
+    scene, backend = escape(str(config["scene"])), escape(str(config["backend"]))
+    level = escape(str(config["settings"]["evaluation.level"]))
+    return (
+        f"<p>{config['episodes']} episodes from seed {config['seed']}, scene {scene}, planner {backend}, senses "
+        f"{level}. Mean, and below it the bootstrap 95 % interval. All arms but lifelong know nothing of the home "
+        "and reckon by their actions alone; lifelong is told its start pose in the old map, with the error of the "
+        "level. The detector is simulated and the offline planner is rule-based; with another model the gap may "
+        "differ.</p>"
+    )
+
+
+def _figures_table(summary: Mapping[str, Any]) -> str:
+    head = "".join(f"<th>{title}</th>" for _, title, _ in _COLUMNS)
+    rows = []
+    for name, figures in summary["arms"].items():
+        cells = "".join(f"<td>{_span(figures[key], digits)}</td>" for key, _, digits in _COLUMNS)
+        rows.append(f"<tr><td>{name}</td>{cells}</tr>")
+    return f"<div class='scroll'><table><tr><th>arm</th>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _paired_table(summary: Mapping[str, Any]) -> str:
+    rows = [
+        f"<tr><td>{escape(pair.replace('_minus_', ' minus '))}</td><td>{_span(figures['sr'], 3, signed=True)}</td>"
+        f"<td>{_span(figures['spl'], 3, signed=True)}</td></tr>"
+        for pair, figures in summary["paired"].items()
+    ]
+    if not rows:
+        return "<p>No two arms to compare were run.</p>"
+    return f"<table><tr><th>pair</th><th>SR</th><th>SPL</th></tr>{''.join(rows)}</table>"
+
+
+def _causes_table(summary: Mapping[str, Any]) -> str:
+    head = "".join(f"<th>{cause.replace('_', ' ')}</th>" for cause in CAUSES)
+    rows = [
+        f"<tr><td>{name}</td>{''.join(f'<td>{causes[cause]}</td>' for cause in CAUSES)}</tr>"
+        for name, causes in summary["causes"].items()
+    ]
+    return f"<table><tr><th>arm</th>{head}</tr>{''.join(rows)}</table>"
+
+
+def _gallery(name: str, records: Sequence[Record]) -> str:
+    """Best, worst of those solved, and failures of one arm."""
+    solved = sorted((each for each in records if each["success"]), key=lambda each: (-each["spl"], each["seed"]))
+    failed = [each for each in records if not each["success"]]
+    chosen = [("best", each) for each in solved[:2]]
+    chosen += [("longest detour", each) for each in solved[2:][-2:]]
+    chosen += [(str(each["cause"]).replace("_", " "), each) for each in failed[:4]]
+    pictures = "".join(_figure(word, record) for word, record in chosen)
+    return f"<h3>{name}</h3><div class='gallery'>{pictures}</div>"
+
+
+def _figure(word: str, record: Record) -> str:
+    caption = (
+        f"{escape(word)}: {escape(record['goal'])} in {escape(record['home'])}, {record['steps']} steps, "
+        f"{record['travelled']:.1f} m of {record['geodesic']:.1f} m"
+    )
+    return f"<figure>{path_picture(record)}<figcaption>{caption}</figcaption></figure>"
+
+
+def _span(figure: Mapping[str, float] | None, digits: int, *, signed: bool = False) -> str:
+    if figure is None:
+        return "not run"
+    sign = "+" if signed else ""
+    mean, low, high = (f"{figure[key]:{sign}.{digits}f}" for key in ("mean", "low", "high"))
+    return f"{mean}<br><small>{low} to {high}</small>"

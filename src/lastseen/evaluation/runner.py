@@ -1,0 +1,192 @@
+"""Runs arms over episodes in one process or several, writes each result as it comes, and goes on where it stopped.
+
+Every run depends on its seed, its arm and the settings alone, so the number of processes and an interruption change
+nothing: the finished file is sorted and equal to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lastseen.config import Settings, describe
+from lastseen.errors import InvalidValue
+from lastseen.evaluation.arms import ARMS, Context, arm_of, arms_of
+from lastseen.evaluation.cases import GENERATED, case_of
+from lastseen.evaluation.earlier_visit import known_map, visit_of
+from lastseen.evaluation.episode_run import Record, run_arm
+from lastseen.runtime.log import RunLog
+
+EPISODES_FILE, CONFIG_FILE = "episodes.jsonl", "config.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What an evaluation runs: episodes by seed, arms by name."""
+
+    seed: int
+    episodes: int
+    arms: tuple[str, ...]
+    settings: Settings
+    backend: str = "offline"
+    scene: str = GENERATED
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise InvalidValue("episodes", self.episodes, "must be at least 1", remedy="ask for one or more")
+        if self.seed < 0:
+            raise InvalidValue("seed", self.seed, "must not be negative", remedy="use 0 to tune, 10000 to report")
+        arms_of(self.arms)
+
+    @property
+    def seeds(self) -> range:
+        """One seed per episode."""
+        return range(self.seed, self.seed + self.episodes)
+
+    @property
+    def donor_of(self) -> Callable[[int], int]:
+        """Whose context or memory a shuffled arm gets: the next episode's, the last one's is the first."""
+        return lambda seed: self.seed + (seed + 1 - self.seed) % max(self.episodes, 2)
+
+    def config(self) -> dict[str, Any]:
+        """Everything a result depends on, resolved."""
+        return {
+            "seed": self.seed,
+            "episodes": self.episodes,
+            "arms": [arm.name for arm in arms_of(self.arms)],
+            "backend": self.backend,
+            "scene": self.scene.rpartition("/")[2],
+            "settings": {row.name: row.value for row in describe(self.settings)},
+        }
+
+
+Progress = Callable[[Record], None]
+
+
+def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: None) -> list[Record]:
+    """Run what is missing of a plan and return every record, sorted; ``progress`` gets each, old ones first."""
+    if jobs < 1:
+        raise InvalidValue("jobs", jobs, "must be at least 1", remedy="one process per core is best")
+    out.mkdir(parents=True, exist_ok=True)
+    _same_config(plan, out / CONFIG_FILE)
+    file = out / EPISODES_FILE
+    done = {(record["seed"], record["arm"]): record for record in read_records(file)}
+    _write(file, done.values())
+    for record in _sorted(done.values()):
+        progress(record)
+    names = [arm.name for arm in arms_of(plan.arms)]
+    todo = [(seed, name) for seed in plan.seeds for name in names if (seed, name) not in done]
+    with file.open("a", encoding="utf-8") as lines:
+        for record in _results(plan, todo, jobs):
+            lines.write(_line(record))
+            lines.flush()
+            done[record["seed"], record["arm"]] = record
+            progress(record)
+    records = _sorted(done.values())
+    _write(file, records)
+    return records
+
+
+def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> Record:
+    """One arm in one episode."""
+    arm = arm_of(name)
+    case = case_of(seed, plan.settings, plan.scene)
+    donor: Sequence[Context] = _contexts(plan, plan.donor_of(seed)) if arm.shuffled else ()
+    known = None
+    if arm.memory != "none":
+        visited = seed if arm.memory == "home" else plan.donor_of(seed)
+        visit = visit_of(visited, plan.settings, plan.scene)
+        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings)
+    ran = run_arm(case, arm, settings=plan.settings, backend=plan.backend, donor=donor, known=known, log=log)
+    seen = visit_of(seed, plan.settings, plan.scene).saw(case.episode.goal) if arm.memory == "home" else None
+    return {**ran.record, "goal_seen_before": seen}
+
+
+@lru_cache(maxsize=2)
+def _donor_contexts(seed: int, settings: Settings, backend: str, scene: str) -> tuple[Context, ...]:
+    case = case_of(seed, settings, scene)
+    return tuple(run_arm(case, ARMS["context"], settings=settings, backend=backend).contexts)
+
+
+def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
+    return _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
+
+
+def _results(plan: Plan, todo: Sequence[tuple[int, str]], jobs: int) -> Iterator[Record]:
+    if jobs == 1 or len(todo) < 2:
+        for seed, name in todo:
+            yield run_one(plan, seed, name)
+        return
+    # the arms of one episode go to one process: they share its home
+    batches: dict[int, list[str]] = {}
+    for seed, name in todo:
+        batches.setdefault(seed, []).append(name)
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting: set[Future[list[Record]]] = {
+            pool.submit(_batch, plan, seed, names) for seed, names in batches.items()
+        }
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield from future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _batch(plan: Plan, seed: int, names: Sequence[str]) -> list[Record]:
+    return [run_one(plan, seed, name) for name in names]
+
+
+def read_records(file: Path) -> list[Record]:
+    """The records of a results file; a last line that a stopped process left half written is passed over."""
+    if not file.exists():
+        return []
+    *lines, last = file.read_text(encoding="utf-8").split("\n")
+    del last
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError as error:
+        raise InvalidValue(
+            "results", str(file), f"has a line that is not JSON ({error})", remedy="use a new directory"
+        ) from error
+
+
+def _same_config(plan: Plan, file: Path) -> None:
+    """Results of other settings are never mixed; more episodes or arms of the same settings may be added."""
+    grows = ("episodes", "arms")
+    now = json.loads(json.dumps(plan.config()))
+    if file.exists():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        changed = sorted(key for key in now if key not in grows and now[key] != before.get(key))
+        if changed:
+            raise InvalidValue(
+                "out", str(file.parent), f"holds results of other {changed[0]}", remedy="use a new directory"
+            )
+    _replace(file, json.dumps(now, indent=1, sort_keys=True) + "\n")
+
+
+def _sorted(records: Any) -> list[Record]:
+    order = list(ARMS)
+    return sorted(records, key=lambda record: (record["seed"], order.index(record["arm"])))
+
+
+def _write(file: Path, records: Any) -> None:
+    _replace(file, "".join(_line(record) for record in _sorted(records)))
+
+
+def _replace(file: Path, text: str) -> None:
+    beside = file.with_name(file.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, file)
+
+
+def _line(record: Record) -> str:
+    return json.dumps(record, sort_keys=True) + "\n"

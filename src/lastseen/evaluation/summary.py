@@ -1,0 +1,101 @@
+"""Means with intervals per arm, paired differences between arms, and causes of failure: summary.json."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lastseen.evaluation.arms import ARMS
+from lastseen.evaluation.episode_run import CAUSES, Record
+from lastseen.evaluation.metrics import bootstrap, paired_difference
+
+SUMMARY_FILE = "summary.json"
+FIGURES = {
+    "sr": "success",
+    "spl": "spl",
+    "soft_spl": "soft_spl",
+    "steps": "steps",
+    "planner_calls": "planner_calls",
+    "ababa": "ababa",
+    "stuck": "stuck",
+    "no_progress": "no_progress",
+    "unique_place_ratio": "unique_place_ratio",
+    "revisited_m2": "revisited_m2",
+}
+PAIRS = (("context", "no_context"), ("context", "frontier"), ("lifelong", "no_context"))
+PLACEBOS = (("context", "context_shuffled"), ("lifelong", "lifelong_shuffled"))
+
+
+def summarize(records: Iterable[Record], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary of an evaluation; an arm or pair that was not run is left out."""
+    by_arm: dict[str, dict[int, Record]] = {}
+    for record in records:
+        by_arm.setdefault(record["arm"], {})[record["seed"]] = record
+    seen_before = {seed for seed, record in by_arm.get("lifelong", {}).items() if record["goal_seen_before"]}
+    return {
+        "config": dict(config),
+        "verdict": verdict(by_arm),
+        "arms": {name: _figures(list(by_arm[name].values()), seen_before) for name in ARMS if name in by_arm},
+        "paired": {
+            f"{a}_minus_{b}": _paired(by_arm[a], by_arm[b])
+            for a, b in (*PAIRS, *PLACEBOS)
+            if a in by_arm and b in by_arm
+        },
+        "causes": {name: _causes(by_arm[name].values()) for name in ARMS if name in by_arm},
+    }
+
+
+def verdict(by_arm: Mapping[str, Mapping[int, Record]]) -> list[str]:
+    """What the table must say first: void where a placebo does as well, and whether context loses to frontier."""
+    said: list[str] = []
+    for real, placebo in PLACEBOS:
+        if real in by_arm and placebo in by_arm and "no_context" in by_arm:
+            gain = _mean_difference(by_arm[real], by_arm["no_context"])
+            sham = _mean_difference(by_arm[placebo], by_arm["no_context"])
+            if gain > 0.0 and sham >= gain:
+                said.append(f"VOID: {placebo} gains {sham:+.3f} SPL over no_context, {real} only {gain:+.3f}")
+    if "context" in by_arm and "frontier" in by_arm:
+        ahead = _mean_difference(by_arm["context"], by_arm["frontier"])
+        word = "beats" if ahead > 0 else "loses to" if ahead < 0 else "equals"
+        said.append(f"context {word} frontier by {ahead:+.3f} SPL")
+    return said
+
+
+def write_summary(out: Path, summary: Mapping[str, Any]) -> Path:
+    """Write summary.json into the directory of an evaluation."""
+    file = out / SUMMARY_FILE
+    file.write_text(json.dumps(summary, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return file
+
+
+def _figures(records: Sequence[Record], seen_before: set[int]) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        name: bootstrap([float(record[key]) for record in records]).as_dict() for name, key in FIGURES.items()
+    }
+    again = [float(record["steps"]) for record in records if record["seed"] in seen_before]
+    figures["steps_seen"] = bootstrap(again).as_dict() if again else None
+    figures["episodes"] = len(records)
+    return figures
+
+
+def _paired(a: Mapping[int, Record], b: Mapping[int, Record]) -> dict[str, Any]:
+    seeds = sorted(set(a) & set(b))
+    return {
+        name: paired_difference(
+            [float(a[seed][FIGURES[name]]) for seed in seeds], [float(b[seed][FIGURES[name]]) for seed in seeds]
+        ).as_dict()
+        for name in ("sr", "spl")
+    }
+
+
+def _mean_difference(a: Mapping[int, Record], b: Mapping[int, Record]) -> float:
+    seeds = sorted(set(a) & set(b))
+    return sum(a[seed]["spl"] - b[seed]["spl"] for seed in seeds) / len(seeds) if seeds else 0.0
+
+
+def _causes(records: Iterable[Record]) -> dict[str, int]:
+    counts = Counter(record["cause"] for record in records if record["cause"] is not None)
+    return {cause: counts[cause] for cause in CAUSES}

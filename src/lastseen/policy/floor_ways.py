@@ -1,0 +1,96 @@
+"""Ways over a map that is not to be trusted: how far to any known cell, and in which direction to set out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from lastseen.policy.local_map import LocalMap
+from lastseen.pose2d import Pose2D
+
+_TIGHT, _SMEARED = 3.0, 12.0
+"""How many times longer a way counts through cells too close to something, and through something."""
+_MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
+Cell = tuple[int, int]
+
+
+class FloorWays:
+    """The ways from one pose; drift smears walls over doors, so the map makes a way longer and never closes it."""
+
+    def __init__(self, ground: LocalMap, pose: Pose2D, here: Cell) -> None:
+        self._ground, self._pose = ground, pose
+        self.cell = ground.settings.cell
+        occupied = ground.occupied
+        free = ground.free & ~occupied
+        self.unknown: NDArray[np.bool_] = ~free & ~occupied
+        self.passable: NDArray[np.bool_] = free & ~ground.blocked
+        i, j = here
+        self.passable[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = True
+        cost = np.where(self.passable, 1.0, np.where(free, _TIGHT, _SMEARED))
+        cost[self.unknown & ~self.passable] = np.inf
+        self._open = np.isfinite(cost)
+        self._numbers = np.full(cost.shape, -1, dtype=np.int32)
+        self._numbers[self._open] = np.arange(int(self._open.sum()), dtype=np.int32)
+        self._cells = np.argwhere(self._open)
+        found, self._before = csgraph.dijkstra(
+            self._graph(cost), directed=False, indices=int(self._numbers[here]), return_predecessors=True
+        )
+        self.lengths = np.full(cost.shape, np.inf)
+        self.lengths[self._open] = found
+
+    def _graph(self, cost: NDArray[np.float64]) -> sparse.csr_matrix:
+        rows, columns, lengths = [], [], []
+        height, width = cost.shape
+        for down, right, length in _MOVES:
+            start = (slice(0, height - down), slice(max(0, -right), width - max(0, right)))
+            end = (slice(down, height), slice(max(0, right), width - max(0, -right)))
+            both = self._open[start] & self._open[end]
+            rows.append(self._numbers[start][both])
+            columns.append(self._numbers[end][both])
+            lengths.append(0.5 * length * self.cell * (cost[start][both] + cost[end][both]))
+        count = len(self._cells)
+        edges = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_matrix((np.concatenate(lengths), edges), shape=(count, count))
+
+    def nearest_cell(self, x: float, y: float) -> Cell | None:
+        """The cell with a way to it that lies nearest to a point; None where nothing is known."""
+        reached = np.argwhere(self.passable & np.isfinite(self.lengths))
+        if not len(reached):
+            return None
+        x0, y0 = self._ground.point_of((0, 0))
+        away = np.hypot(x0 + reached[:, 0] * self.cell - x, y0 + reached[:, 1] * self.cell - y)
+        i, j = reached[int(np.argmin(away))]
+        return int(i), int(j)
+
+    def hop(self, end: Cell, *, longest: float) -> tuple[float, float]:
+        """Metres and radians, from where the robot faces, of the way's first straight stretch."""
+        points = [self._ground.point_of(cell) for cell in self._way(end)]
+        target = points[min(1, len(points) - 1)]
+        for point in points[1:]:
+            if math.dist(point, (self._pose.x, self._pose.y)) > longest or not self._straight(point):
+                break
+            target = point
+        there = Pose2D(*target, 0.0)
+        return self._pose.distance_to(there), self._pose.bearing_to(there)
+
+    def _way(self, end: Cell) -> list[Cell]:
+        node = int(self._numbers[end])
+        way: list[Cell] = []
+        while node >= 0:
+            way.append((int(self._cells[node, 0]), int(self._cells[node, 1])))
+            node = int(self._before[node])
+        return way[::-1]
+
+    def _straight(self, point: tuple[float, float]) -> bool:
+        x, y = self._pose.x, self._pose.y
+        steps = max(1, math.ceil(math.dist(point, (x, y)) / (self.cell / 2.0)))
+        for step in range(1, steps + 1):
+            share = step / steps
+            cell = self._ground.cell_of(x + share * (point[0] - x), y + share * (point[1] - y))
+            if cell is None or not self.passable[cell]:
+                return False
+        return True

@@ -1,0 +1,66 @@
+"""Arms blank or replace parts of the context and change nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.evaluation.arms import ALL_PARTS, ARMS, Context, arm_of, arms_of, blanked, editor
+from lastseen.memory.places import SpatialMemory
+from lastseen.planning.context import build_context, context_text
+from lastseen.planning.discovered_context import DiscoveredContextQueue
+
+
+@pytest.fixture
+def context() -> Context:
+    spatial, queue = SpatialMemory(Settings()), DiscoveredContextQueue()
+    spatial.scene_analyzed("kitchen", ["stove"])
+    queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there")
+    edge = {"angle": 40.0, "distance": 3.2, "width": 1.0, "labels": [["stove", 0.8]]}
+    return build_context(spatial, queue, unexplored=[edge])
+
+
+def test_the_context_has_the_parts_that_arms_choose_from(context: Context) -> None:
+    assert set(context) >= ALL_PARTS
+
+
+def test_all_parts_kept_is_the_same_text(context: Context) -> None:
+    assert context_text(blanked(context, ALL_PARTS)) == context_text(context)
+
+
+def test_the_frontier_arm_reads_edges_and_nothing_of_places(context: Context) -> None:
+    text = context_text(editor(ARMS["frontier"])(context))
+    assert "unexplored +40 deg: 3.2 m of way" in text
+    assert "place 0:" not in text
+    assert "discovered" not in text
+
+
+def test_blanking_leaves_the_original_alone(context: Context) -> None:
+    before = json.dumps(context)
+    blanked(context, frozenset())
+    assert json.dumps(context) == before
+
+
+def test_a_shuffled_arm_reads_the_donor_call_by_call(context: Context) -> None:
+    donors = [{**context, "avoid_hint": f"hint {k}"} for k in range(2)]
+    edit = editor(ARMS["context_shuffled"], donors)
+    assert [edit(context)["avoid_hint"] for _ in range(3)] == ["hint 0", "hint 1", "hint 0"]
+
+
+def test_a_shuffled_arm_without_a_donor_is_refused(context: Context) -> None:
+    with pytest.raises(InvalidValue, match="donor"):
+        editor(ARMS["context_shuffled"])(context)
+
+
+def test_only_the_named_baselines_have_another_chooser() -> None:
+    assert {arm.name for arm in ARMS.values() if arm.chooser != "backend"} == {"frontier", "random", "oracle"}
+    assert not ARMS["no_context"].reads_context
+
+
+def test_an_unknown_arm_names_those_there_are() -> None:
+    with pytest.raises(InvalidValue, match="no_context"):
+        arm_of("pixelnav")
+    assert [arm.name for arm in arms_of(["context", "random", "context"])] == ["random", "context"]

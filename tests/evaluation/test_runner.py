@@ -1,0 +1,87 @@
+"""An evaluation is the same for any number of processes, and goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lastseen.config import Settings, settings_from_mapping
+from lastseen.errors import InvalidValue
+from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
+
+SHORT = settings_from_mapping({"search": {"max_steps": 14}})
+
+
+def plan(episodes: int = 2, arms: tuple[str, ...] = ("no_context", "oracle"), settings: Settings = SHORT) -> Plan:
+    return Plan(seed=3, episodes=episodes, arms=arms, settings=settings)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("finished")
+    run(plan(), out)
+    return out
+
+
+def test_every_episode_of_every_arm_has_a_record(finished: Path) -> None:
+    records = read_records(finished / EPISODES_FILE)
+    assert [(each["seed"], each["arm"]) for each in records] == [
+        (3, "no_context"),
+        (3, "oracle"),
+        (4, "no_context"),
+        (4, "oracle"),
+    ]
+    assert all(each["steps"] <= 14 for each in records)
+
+
+def test_two_processes_write_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    run(plan(), tmp_path, jobs=2)
+    assert (tmp_path / EPISODES_FILE).read_bytes() == (finished / EPISODES_FILE).read_bytes()
+
+
+def test_an_interrupted_run_goes_on_and_ends_the_same(finished: Path, tmp_path: Path) -> None:
+    lines = (finished / EPISODES_FILE).read_text(encoding="utf-8").splitlines(keepends=True)
+    # two results, and a third that was cut off in the middle of a line
+    (tmp_path / EPISODES_FILE).write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")
+    new: list[int] = []
+    run(plan(), tmp_path, progress=lambda record: new.append(record["seed"]))
+    assert len(new) == 4
+    assert (tmp_path / EPISODES_FILE).read_bytes() == (finished / EPISODES_FILE).read_bytes()
+
+
+def test_nothing_is_run_twice(finished: Path) -> None:
+    before = (finished / EPISODES_FILE).read_bytes()
+    records = run(plan(), finished)
+    assert len(records) == 4
+    assert (finished / EPISODES_FILE).read_bytes() == before
+
+
+def test_results_of_other_settings_are_not_mixed(finished: Path) -> None:
+    with pytest.raises(InvalidValue, match="other settings"):
+        run(plan(settings=settings_from_mapping({"search": {"max_steps": 15}})), finished)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / EPISODES_FILE).write_text("not json\n", encoding="utf-8")
+    with pytest.raises(InvalidValue, match="not JSON"):
+        run(plan(), tmp_path)
+
+
+def test_a_shuffled_arm_never_gets_its_own_episode() -> None:
+    for episodes in (1, 2, 5):
+        chosen = plan(episodes=episodes)
+        assert all(chosen.donor_of(seed) != seed for seed in chosen.seeds)
+
+
+@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"arms": ("pixelnav",)}])
+def test_a_plan_that_cannot_be_run_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidValue):
+        plan(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_config_holds_every_setting() -> None:
+    config = json.loads(json.dumps(plan().config()))
+    assert config["settings"]["search.max_steps"] == 14
+    assert config["arms"] == ["no_context", "oracle"]

@@ -1,0 +1,249 @@
+"""The world of a moving robot, in a room of boxes seen by exact ray casting."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lastseen.runtime
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.memory.nodes.embedding import DeterministicEmbedder
+from lastseen.memory.nodes.store import SemanticMemoryStore
+from lastseen.memory.places import SpatialMemory
+from lastseen.planning.decision import Decision
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.planning.panorama_planner import PanoramaPlanner
+from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.geometric import GeometricPixelPolicy
+from lastseen.pose2d import Pose2D
+from lastseen.protocols import StepResult
+from lastseen.runtime.environment_world import EnvironmentWorld
+from lastseen.runtime.log import RunLog, read_log, replay
+from lastseen.runtime.loop import SearchLoop, SearchResult
+from lastseen.vlm.protocol import EncodedImage
+from tests.policy.box_world import Box, BoxWorld
+
+MUG: Box = ((1.6, -0.4, 0.0), (2.0, 0.4, 1.0))
+BEHIND: Box = ((-2.0, -0.4, 0.0), (-1.6, 0.4, 1.0))
+
+
+class BoxEnvironment:
+    """A room of boxes as an ``Environment``; stamps and ids count up."""
+
+    def __init__(self, boxes: Sequence[Box] = ()) -> None:
+        self.room = BoxWorld(boxes=list(boxes))
+        self.actions: list[Action] = []
+
+    def reset(self) -> Frame:
+        self.room.pose = Pose2D(0.0, 0.0, 0.0)
+        return self._frame()
+
+    def step(self, action: Action) -> StepResult:
+        self.actions.append(action)
+        collided = self.room.step(action)
+        return StepResult(self._frame(), collided)
+
+    def _frame(self) -> Frame:
+        count = len(self.actions)
+        return dataclasses.replace(self.room.look(), id=count, stamp=0.5 * count)
+
+
+class BoxDetector:
+    """Sees the target box perfectly, or never, or as often as told."""
+
+    def __init__(self, environment: BoxEnvironment, *, blind: bool = False, most: int | None = None) -> None:
+        self.environment, self.blind, self.left = environment, blind, most
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
+        del frame
+        if self.blind or self.left == 0:
+            return []
+        found = self.environment.room.detect(targets[0])
+        if found and self.left is not None:
+            self.left -= 1
+        return found
+
+
+class Scripted:
+    """Plans the angles it was given, over and over, and keeps the prompts."""
+
+    name = "scripted"
+
+    def __init__(self, *angles: float, goal_flag: bool = False) -> None:
+        self.angles, self.goal_flag = angles, goal_flag
+        self.prompts: list[str] = []
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        del images
+        if "scene_type" in (schema or {})["properties"]:
+            return json.dumps({"scene_type": "kitchen", "objects": ["sink"], "description": "A kitchen."})
+        self.prompts.append(prompt)
+        angle = self.angles[(len(self.prompts) - 1) % len(self.angles)]
+        context = {"goal_scene_type": "kitchen", "why": "told to"}
+        return json.dumps({"goal_flag": self.goal_flag, "angle": angle, "discovered_context": context})
+
+
+@dataclasses.dataclass
+class Setup:
+    environment: BoxEnvironment
+    backend: Scripted
+    world: EnvironmentWorld
+    loop: SearchLoop
+    log: RunLog
+
+    def run(self, steps: int) -> SearchResult:
+        result = self.loop.run(steps)
+        self.world.finish()
+        return result
+
+
+def setup(
+    *angles: float,
+    boxes: Sequence[Box] = (),
+    goal_flag: bool = False,
+    blind: bool = False,
+    most: int | None = None,
+    log_file: Path | None = None,
+) -> Setup:
+    settings = Settings()
+    environment = BoxEnvironment(boxes)
+    backend = Scripted(*(angles or (0.0,)), goal_flag=goal_flag)
+    planner = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
+    log = RunLog(log_file)
+    log.header(goal="mug", seed=0, settings=settings, backend="scripted", scene_backend="scripted")
+    world = EnvironmentWorld(
+        environment,
+        BoxDetector(environment, blind=blind, most=most),
+        GeometricPixelPolicy(),
+        target="mug",
+        planner=planner,
+        analyzer=SceneAnalyzer(backend, settings),
+        log=log,
+    )
+    store = SemanticMemoryStore()
+    loop = SearchLoop(
+        "mug",
+        store=store,
+        embedder=DeterministicEmbedder(),
+        planner=planner,
+        world=world,
+        ways=NodeGraph(store.nodes, ()),
+        settings=settings,
+    )
+    return Setup(environment, backend, world, loop, log)
+
+
+def test_a_panorama_is_eleven_real_turns_and_the_planner_is_asked_after_them() -> None:
+    ready = setup(blind=True)
+    ready.run(11)
+    assert ready.environment.actions == [Action.TURN_LEFT] * 11
+    assert not ready.backend.prompts
+    ready.run(12)
+    assert len(ready.backend.prompts) == 1
+
+
+def test_the_turns_to_the_chosen_view_are_steps_too() -> None:
+    ready = setup(-60.0, blind=True)
+    ready.run(14)
+    assert ready.environment.actions[11:13] == [Action.TURN_RIGHT] * 2
+    assert ready.environment.actions[13] is Action.FORWARD
+
+
+def test_angles_are_told_from_where_the_robot_faces_now() -> None:
+    """After eleven turns left the first view, straight ahead at the start, lies 30 degrees to the left."""
+    ready = setup(boxes=[MUG])
+    # the target is seen from the start: keep the loop from approaching it, and look around only
+    for _ in range(11):
+        ready.world.confirm()
+    views = ready.world.look("mug").context["views"]
+    seen = sorted(view["angle"] for view in views if view["labels"])
+    assert ready.environment.room.pose.yaw == pytest.approx(math.radians(-30.0))
+    assert sum(seen) / len(seen) == pytest.approx(30.0)
+
+
+def test_a_target_in_view_is_walked_up_to_and_stopped_at() -> None:
+    ready = setup(boxes=[MUG])
+    result = ready.run(100)
+    assert result.status == "found"
+    assert not ready.backend.prompts
+    assert 1.6 - ready.environment.room.pose.x <= 1.0
+
+
+def test_a_target_behind_is_found_by_looking_around() -> None:
+    result = setup(boxes=[BEHIND]).run(100)
+    assert result.status == "found"
+
+
+def test_a_stop_of_the_policy_costs_a_step() -> None:
+    ready = setup(0.0, blind=True)
+    stops = sum(ready.loop.step()["action"] == "stop" for _ in range(60))
+    assert stops >= 1
+    assert ready.loop.steps == len(ready.environment.actions) + stops
+
+
+def test_a_rejected_stop_leads_to_a_new_look_around_and_one_planner_call() -> None:
+    """The target is claimed and never seen again: no stop is believed, and the search goes on."""
+    ready = setup(30.0, boxes=[MUG], goal_flag=True, most=2)
+    result = ready.run(120)
+    assert result.status == "not_found"
+    actions = ready.environment.actions
+    assert len(ready.backend.prompts) >= 2
+    # between two calls there is a whole look around
+    longest = max(len(run) for run in "".join("L" if a is Action.TURN_LEFT else " " for a in actions).split())
+    assert longest >= 11
+
+
+def test_a_target_seen_once_at_arm_s_length_gets_another_look_and_no_endless_wait() -> None:
+    ready = setup(0.0, boxes=[((0.5, -0.3, 0.0), (0.9, 0.3, 1.0))])
+    result = ready.run(40)
+    assert result.status == "found"
+    assert result.steps < 10
+
+
+def test_what_was_seen_is_told_to_the_planner_as_edges_and_views() -> None:
+    ready = setup(blind=True)
+    ready.run(12)
+    assert "VIEWS\nview +180 deg" in ready.backend.prompts[0] or "view +150 deg" in ready.backend.prompts[0]
+    assert "NAVIGATION CONTEXT" in ready.backend.prompts[0]
+
+
+def test_the_log_replays_to_the_same_graph(tmp_path: Path) -> None:
+    ready = setup(0.0, 90.0, -60.0, blind=True, log_file=tmp_path / "run.jsonl")
+    ready.run(150)
+    ready.log.close()
+    again = replay(read_log(tmp_path / "run.jsonl"))
+    assert again.graph.to_dict() == ready.world.spatial.graph.to_dict()
+
+
+def test_equal_searches_write_equal_logs() -> None:
+    first, second = setup(0.0, 90.0, blind=True), setup(0.0, 90.0, blind=True)
+    first.run(80)
+    second.run(80)
+    assert first.log.records == second.log.records
+
+
+def test_a_decision_for_a_heading_needs_no_path() -> None:
+    ready = setup(blind=True)
+    moved = ready.world.follow(Decision.turn_to(math.pi / 2, why="told", source="panorama"), None)
+    assert moved.action == "turn_left"
+
+
+def test_the_runtime_knows_no_simulator() -> None:
+    folder = Path(lastseen.runtime.__file__).parent
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith("lastseen.sim") for name in names), file.name

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
@@ -150,7 +149,7 @@ class Robot:
     def wait(self, seconds: float) -> None:
         """Let frame time pass without looking."""
         for _ in range(math.ceil(seconds / SETTINGS.camera.step_time)):
-            self.world.skip(Action.STOP)
+            self.world.skip(None)
 
     def _see(self, frame: Frame) -> None:
         self.frames += 1

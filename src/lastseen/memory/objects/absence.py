@@ -104,18 +104,20 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     v = np.rint(camera.fy * local[..., 1] / ahead + camera.cy)
     judged &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
     column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
-    side = np.ceil(rules.lateral_margin * camera.fx / ahead).astype(np.int64)
-    left, right = np.maximum(column - side, 0), np.minimum(column + side, camera.width - 1)
-    above, below = np.maximum(row - side, 0), np.minimum(row + side, camera.height - 1)
     at = depth[row, column]
     judged &= np.isfinite(at)
     if mask is not None:
         judged &= ~mask[row, column]
-    around = np.fmin(
-        np.fmin(depth[row, left], depth[row, right]), np.fmin(depth[above, column], depth[below, column])
-    )
+    # near and far to each side: a thin thing that the pose puts beside its place must not slip between two looks
+    side = (rules.lateral_margin + rules.lateral_angle * ahead) * (camera.fx / ahead)
+    nearest = at
+    for share in (0.5, 1.0):
+        step = np.ceil(share * side).astype(np.int64)
+        left, right = np.maximum(column - step, 0), np.minimum(column + step, camera.width - 1)
+        above, below = np.maximum(row - step, 0), np.minimum(row + step, camera.height - 1)
+        for v_at, u_at in ((row, left), (row, right), (above, column), (below, column)):
+            nearest = np.fmin(nearest, depth[v_at, u_at])
     margin = rules.depth_margin + rules.depth_noise * ahead * ahead
-    nearest = np.fmin(around, at)
     count = np.maximum(real.sum(axis=1), 1)
     empty = judged & (nearest > ahead + margin)
     present = judged & (np.abs(at - ahead) <= margin)

@@ -30,7 +30,7 @@ def objectnav(
     ] = "frontier,random,no_context,context,oracle",
     jobs: Annotated[int, typer.Option(help="Processes; the results are the same for any number.")] = 1,
     backend: Annotated[str, typer.Option(help="The planner's model: offline, gemini, openai.")] = "offline",
-    scene: Annotated[str, typer.Option(help="generated, or npz:FILE for one home of your own.")] = "generated",
+    scene: Annotated[str, typer.Option(help="generated, or npz:FILE or graph:FILE for one home.")] = "generated",
     report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
 ) -> None:
     """Run arms over ObjectNav episodes and write summary.json with intervals and paired differences.

@@ -73,7 +73,9 @@ def _read(scene: str) -> Home:
     kind, _, path = scene.partition(":")
     if kind == "npz" and path:
         return Home.from_npz(path)
-    raise InvalidValue("scene", scene, "is not a scene", remedy=f"use {GENERATED} or npz:FILE")
+    if kind == "graph" and path:
+        return Home.from_graph(path)
+    raise InvalidValue("scene", scene, "is not a scene", remedy=f"use {GENERATED}, npz:FILE or graph:FILE")
 
 
 def camera_of(settings: Settings) -> Intrinsics:

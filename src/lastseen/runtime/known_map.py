@@ -15,6 +15,7 @@ from lastseen.pose2d import Pose2D
 
 _ENTRY = 1.5
 """Metres within which the robot can step onto a way of the old map: the localization radius of section 15."""
+_ENTERED = -1
 _HOP = 1.5
 """Metres of way that are taken as one direction: farther on, a way may have turned a corner."""
 
@@ -52,17 +53,16 @@ class KnownMap:
             return {}
         entries = sorted((node.pose.distance_to(here), node_id) for node_id, node in nodes.items())
         near = [entry for entry in entries if entry[0] <= _ENTRY] or entries[:1]
-        queue: list[tuple[float, int, int | None]] = [(distance, node_id, None) for distance, node_id in near]
+        queue = [(distance, node_id, _ENTERED) for distance, node_id in near]
         length: dict[int, float] = {}
-        came: dict[int, int | None] = {}
         hop: dict[int, int] = {}
         while queue:
             so_far, node_id, before = heapq.heappop(queue)
             if node_id in length:
                 continue
-            length[node_id], came[node_id] = so_far, before
+            length[node_id] = so_far
             # the first direction is that of the last node before the hop's length is used up
-            hop[node_id] = node_id if before is None or so_far <= _HOP else hop[before]
+            hop[node_id] = node_id if before == _ENTERED or so_far <= _HOP else hop[before]
             for other in self.ways.neighbors(node_id):
                 if other not in length:
                     step = nodes[node_id].pose.distance_to(nodes[other].pose)

@@ -1,0 +1,53 @@
+"""The map of an earlier visit: ways along what was walked, not through walls."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from lastseen.memory.nodes.store import SemanticMemoryStore
+from lastseen.planning.node_graph import NodeGraph
+from lastseen.pose2d import Pose2D
+from lastseen.runtime.known_map import KnownMap
+
+
+@pytest.fixture
+def known() -> KnownMap:
+    """A way that goes 3 m east, then 3 m north; the goal is at its end."""
+    store = SemanticMemoryStore()
+    spots = [(float(x), 0.0) for x in range(4)] + [(3.0, float(y)) for y in range(1, 4)]
+    for node_id, (x, y) in enumerate(spots):
+        store.add_node(Pose2D(x, y, 0.0), None, ["corridor"], "", node_id=node_id)
+    ways = NodeGraph(store.nodes, [(k, k + 1) for k in range(len(spots) - 1)])
+    return KnownMap(store, ways, Pose2D(0.0, 0.0, 0.0))
+
+
+def test_the_way_to_a_node_begins_along_what_was_walked(known: KnownMap) -> None:
+    way = known.ways_from(Pose2D(0.0, 0.0, 0.0))[6]
+    assert way["angle"] == 0
+    assert way["distance"] == pytest.approx(6.0, abs=0.1)
+
+
+def test_angles_are_from_where_the_robot_faces(known: KnownMap) -> None:
+    assert known.ways_from(Pose2D(0.0, 0.0, math.pi / 2))[6]["angle"] == -90
+
+
+def test_the_robot_is_carried_along_by_its_motion_since_the_start(known: KnownMap) -> None:
+    started = KnownMap(known.store, known.ways, Pose2D(1.0, 0.0, math.pi / 2))
+    here = started.here(Pose2D(2.0, 0.0, 0.0))
+    assert (here.x, here.y) == pytest.approx((1.0, 2.0))
+
+
+def test_nodes_around_a_look_are_looked_at(known: KnownMap) -> None:
+    known.looked_around(Pose2D(3.0, 2.9, 0.0))
+    assert known.looked_at(within=1.0) == {5, 6}
+
+
+def test_far_from_every_node_the_nearest_is_entered(known: KnownMap) -> None:
+    assert known.ways_from(Pose2D(-5.0, 0.0, 0.0))[0]["distance"] == pytest.approx(5.0)
+
+
+def test_without_nodes_there_are_no_ways() -> None:
+    empty = SemanticMemoryStore()
+    assert KnownMap(empty, NodeGraph(empty.nodes, ()), Pose2D(0.0, 0.0, 0.0)).ways_from(Pose2D(0, 0, 0)) == {}

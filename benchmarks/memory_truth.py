@@ -31,7 +31,7 @@ from lastseen.memory.objects.update import view_bins
 from lastseen.observation import Observation
 from lastseen.perception.lift import lift
 from lastseen.perception.look import with_looks
-from lastseen.sim.change import ChangeKind
+from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
@@ -183,7 +183,7 @@ class RtsmBeside:
     """rtsm on the same observations."""
 
     def __init__(self) -> None:
-        from object_memory import Rtsm
+        from benchmarks.object_memory import Rtsm
 
         self.inner = Rtsm()
         self.ledger = Ledger()
@@ -275,6 +275,11 @@ def changed_walk(home: Home, *, level: str, seed: int, changes: int) -> Counter[
     robot.tour()
     robot.wait(60.0)
     robot.tour()
+    return judge(robot, made, known, at)
+
+
+def judge(robot: Robot, made: list[Change], known: set[int], at: float) -> Counter[str]:
+    """Compare what memory claims to have changed after a time with what was changed."""
     # what can be known: things known before, and places seen long enough after
     seen_after = {thing for thing, sights in robot.ledger.things.items() if sights.long_enough(at)}
     truth: set[tuple[str, int]] = set()

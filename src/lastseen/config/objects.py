@@ -168,6 +168,15 @@ class Absence(Section):
     depth_noise: float = setting(
         0.01, unit="m per m^2", low=0.0, why="added to the margin with the square of range, as depth noise grows"
     )
+    foot: float = setting(
+        0.05, unit="m", low=0.0, why="points lower than this over a thing's underside look like what it stands on"
+    )
+    standing_share: float = setting(
+        0.5, low=0.0, high=1.0, why="shares are taken of at least this part of a thing's points, foot included"
+    )
+    min_points: int = setting(
+        6, unit="points", low=1, high=32, why="fewer points above the foot than this cannot show that a thing is gone"
+    )
     lateral_margin: float = setting(
         0.05,
         unit="m",
@@ -179,6 +188,12 @@ class Absence(Section):
     )
     min_range: float = setting(0.2, unit="m", low=0.0, why="closer than it, depth cameras are blind")
     max_range: float = setting(4.0, unit="m", low=0.1, why="beyond it depth noise and detector misses dominate")
+    small_range: float = setting(
+        1.2, unit="m", low=0.1, why="range at which even a toothbrush is larger than what a pose errs by"
+    )
+    range_per_size: float = setting(
+        8.0, unit="m per m", low=0.0, why="larger things may be judged from farther: 0.35 m from the whole range"
+    )
     min_views: int = setting(3, unit="views", low=1, high=1000, why="distinct camera places that must agree")
     max_views: int = setting(
         8, unit="views", low=1, high=1000, why="even a thing that is rarely detected is gone after this many"
@@ -231,7 +246,7 @@ class Linking(Section):
         "a detection that went to the wrong neighbour",
     )
     free_share: float = setting(
-        0.9, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
+        0.8, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
     )
     keyframes: int = setting(
         512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"

@@ -119,7 +119,7 @@ class SeenFree(Columns):
         absence = self.settings.absence
         side = np.ceil(absence.lateral_margin * scale + absence.lateral_angle * self.camera[slot, 0]).astype(np.int64)
         at = nearest = self.depth[slot, row, column]
-        for v, u in ((row, column - side), (row, column + side), (row - side, column), (row + side, column)):
+        for v, u in ((row, column - side), (row, column + side), (row - side, column)):
             nearest = np.fmin(nearest, self.depth[slot, np.clip(v, 0, HEIGHT - 1), np.clip(u, 0, WIDTH - 1)])
         return np.where(np.isnan(at), at, nearest)
 

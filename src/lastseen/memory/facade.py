@@ -7,6 +7,7 @@ import threading
 import time as wall_time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -34,6 +35,7 @@ from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
+from lastseen.memory.objects.snapshot import room
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places import Place
 from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
@@ -78,7 +80,9 @@ class Memory:
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
-        self._store, rows = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
+        self._store, rows = LongTermStore.open(
+            path, self.settings, read_only=read_only, look=look, room=partial(room, self._objects.store)
+        )
         try:
             self._clock = Clock(self._store.journal.sessions())
             self._coloring = Coloring(self._store.colors)

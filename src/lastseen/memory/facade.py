@@ -195,7 +195,7 @@ class Memory:
             table = self._store.table if as_of is None else self._past(now)
             local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
             answer = question.put_to(local, region, k=k, look=self._store.look)
-        return replace(answer, reason=answer.reason + note)
+        return replace(answer, reason=answer.reason + note) if note else answer
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""

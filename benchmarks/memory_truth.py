@@ -9,6 +9,7 @@ that. Changed homes are toured, changed, and toured twice more. rtsm 0.3.1 gets 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -16,7 +17,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ from lastseen.sim.random_change import random_changes
 NEAR = 0.3
 ENCODER = LookEncoder()
 SETTINGS = Settings()
+LIMIT: int | None = None
+"""Frames per tour; None tours the whole home."""
 
 
 @dataclass
@@ -104,7 +106,7 @@ class Ledger:
         count = 0
         for trail in self.trails.values():
             ids = [self._final(object_id) for object_id in trail]
-            count += sum(one != other for one, other in pairwise(ids))
+            count += sum(one != other for one, other in itertools.pairwise(ids))
         return count
 
     def _final(self, object_id: str) -> str:
@@ -131,13 +133,12 @@ class Robot:
         self.rtsm = rtsm
         self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))
         self.frames = 0
+        self.limit = LIMIT
 
-    def tour(self, *, limit: int | None = None) -> None:
-        """Visit every stop and look around there."""
-        for count, frame in enumerate(self._frames()):
+    def tour(self) -> None:
+        """Visit every stop and look around there, or as many as the limit on frames allows."""
+        for frame in itertools.islice(self._frames(), self.limit):
             self._see(frame)
-            if limit is not None and count >= limit:
-                break
         self.stops = self.stops[::-1]
 
     def _frames(self) -> Iterator[Frame]:
@@ -349,10 +350,14 @@ def shared(name: str) -> Path | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two homes, no real scenes")
+    parser.add_argument(
+        "--quick", action="store_true", help="two homes, the first frames of each tour, no real scenes"
+    )
     parser.add_argument("--homes", type=int, default=20)
     options = parser.parse_args()
     homes = 2 if options.quick else options.homes
+    global LIMIT  # noqa: PLW0603
+    LIMIT = 150 if options.quick else None
     result: dict[str, Any] = {}
     started = time.monotonic()
     absences = views = 0.0

@@ -9,6 +9,7 @@ that. Changed homes are toured, changed, and toured twice more. rtsm 0.3.1 gets 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -16,13 +17,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
@@ -32,7 +31,7 @@ from lastseen.memory.objects.update import view_bins
 from lastseen.observation import Observation
 from lastseen.perception.lift import lift
 from lastseen.perception.look import with_looks
-from lastseen.sim.change import ChangeKind
+from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
@@ -46,6 +45,8 @@ from lastseen.sim.random_change import random_changes
 NEAR = 0.3
 ENCODER = LookEncoder()
 SETTINGS = Settings()
+LIMIT: int | None = None
+"""Frames per tour; None tours the whole home."""
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Ledger:
         count = 0
         for trail in self.trails.values():
             ids = [self._final(object_id) for object_id in trail]
-            count += sum(one != other for one, other in pairwise(ids))
+            count += sum(one != other for one, other in itertools.pairwise(ids))
         return count
 
     def _final(self, object_id: str) -> str:
@@ -132,13 +133,12 @@ class Robot:
         self.rtsm = rtsm
         self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))
         self.frames = 0
+        self.limit = LIMIT
 
-    def tour(self, *, limit: int | None = None) -> None:
-        """Visit every stop and look around there."""
-        for count, frame in enumerate(self._frames()):
+    def tour(self) -> None:
+        """Visit every stop and look around there, or as many as the limit on frames allows."""
+        for frame in itertools.islice(self._frames(), self.limit):
             self._see(frame)
-            if limit is not None and count >= limit:
-                break
         self.stops = self.stops[::-1]
 
     def _frames(self) -> Iterator[Frame]:
@@ -150,7 +150,7 @@ class Robot:
     def wait(self, seconds: float) -> None:
         """Let frame time pass without looking."""
         for _ in range(math.ceil(seconds / SETTINGS.camera.step_time)):
-            self.world.skip(Action.STOP)
+            self.world.skip(None)
 
     def _see(self, frame: Frame) -> None:
         self.frames += 1
@@ -184,7 +184,7 @@ class RtsmBeside:
     """rtsm on the same observations."""
 
     def __init__(self) -> None:
-        from object_memory import Rtsm
+        from benchmarks.object_memory import Rtsm
 
         self.inner = Rtsm()
         self.ledger = Ledger()
@@ -276,6 +276,11 @@ def changed_walk(home: Home, *, level: str, seed: int, changes: int) -> Counter[
     robot.tour()
     robot.wait(60.0)
     robot.tour()
+    return judge(robot, made, known, at)
+
+
+def judge(robot: Robot, made: list[Change], known: set[int], at: float) -> Counter[str]:
+    """Compare what memory claims to have changed after a time with what was changed."""
     # what can be known: things known before, and places seen long enough after
     seen_after = {thing for thing, sights in robot.ledger.things.items() if sights.long_enough(at)}
     truth: set[tuple[str, int]] = set()
@@ -345,10 +350,14 @@ def shared(name: str) -> Path | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two homes, no real scenes")
+    parser.add_argument(
+        "--quick", action="store_true", help="two homes, the first frames of each tour, no real scenes"
+    )
     parser.add_argument("--homes", type=int, default=20)
     options = parser.parse_args()
     homes = 2 if options.quick else options.homes
+    global LIMIT  # noqa: PLW0603
+    LIMIT = 150 if options.quick else None
     result: dict[str, Any] = {}
     started = time.monotonic()
     absences = views = 0.0

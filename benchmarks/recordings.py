@@ -102,11 +102,11 @@ def judge_lens(states: list[ObjectState], console: Console) -> tuple[float, int]
     truth = lens_truth()
     gaps = np.array([[distance_to(state, xyz) for state in states] for _, xyz in truth])
     tolerance = np.array([float(str(thing["tolerance_m"])) for thing in things])
-    within: NDArray[np.bool_] = np.asarray(gaps <= tolerance[:, np.newaxis])
+    within: NDArray[np.bool_] = np.less_equal(gaps, tolerance[:, np.newaxis])
     found: NDArray[np.bool_] = np.asarray(within.any(axis=1))
     # one remembered object may not answer for two things
     rows, columns = linear_sum_assignment(np.where(within, gaps - 10.0, 0.0))
-    own = sum(bool(within[row, column]) for row, column in zip(rows, columns, strict=True))
+    own = sum(bool(within.item(int(row), int(column))) for row, column in zip(rows, columns, strict=True))
     duplicates = duplicate_pairs(states)
     table = Table("thing", "tolerance", "nearest", "found", "in tolerance")
     for row, (name, _) in enumerate(truth):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
-from lastseen.errors import IndexMismatch, InvalidValue, JournalReadOnly, StorageFull
+from lastseen.errors import IndexMismatch, InvalidValue, JournalDamaged, JournalReadOnly, StorageFull
 from lastseen.memory.facade import Memory
 from tests.memory.homes import ROOM, Item, stream, walk
 
@@ -228,3 +230,15 @@ def test_questions_from_other_threads_never_break_the_stream(file: Path) -> None
     with Memory.open(file) as again:
         assert told(again) == told(quiet)
         assert len(again.what_changed()) == len(quiet.what_changed())
+
+
+@pytest.mark.parametrize("column", ["objects.state", "objects.x", "embeddings.mean", "embeddings.gallery"])
+def test_a_changed_value_is_noticed_on_opening(file: Path, column: str) -> None:
+    walk(Memory.open(file)).close()
+    table, name = column.split(".")
+    with closing(sqlite3.connect(file)) as other, other:
+        row, value = other.execute(f"SELECT num, {name} FROM {table} LIMIT 1 OFFSET 2").fetchone()
+        changed = value + 0.5 if name == "x" else bytes([value[0] ^ 1]) + value[1:]
+        other.execute(f"UPDATE {table} SET {name} = ? WHERE num = ?", (changed, row))
+    with pytest.raises(JournalDamaged, match="does not match its checksum"):
+        Memory.open(file)

@@ -116,8 +116,9 @@ def setup(
     blind: bool = False,
     most: int | None = None,
     log_file: Path | None = None,
+    settings: Settings | None = None,
 ) -> Setup:
-    settings = Settings()
+    settings = settings or Settings()
     environment = BoxEnvironment(boxes)
     backend = Scripted(*(angles or (0.0,)), goal_flag=goal_flag)
     planner = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
@@ -247,3 +248,48 @@ def test_the_runtime_knows_no_simulator() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.startswith("lastseen.sim") for name in names), file.name
+
+
+def with_pattern_recall(*, recall: bool) -> Settings:
+    """Settings under which two steps in one place count as stuck."""
+    return dataclasses.replace(
+        Settings(),
+        planner=dataclasses.replace(Settings().planner, recall_on_pattern=recall),
+        patterns=dataclasses.replace(Settings().patterns, stuck_window=14),
+    )
+
+
+@pytest.mark.parametrize("recall", [False, True])
+def test_section_6_a_pattern_calls_the_planner_only_where_the_settings_say_so(recall: bool) -> None:
+    """STUCK sets in two steps after the look around: with the extension on, the walk ends in another one."""
+    ready = setup(0.0, blind=True, settings=with_pattern_recall(recall=recall))
+    ready.run(16)
+    turned = ready.environment.actions[-1] is Action.TURN_LEFT
+    assert turned is recall
+
+
+def test_section_6_the_first_call_is_at_the_start_and_the_next_when_the_policy_stops() -> None:
+    ready = setup(0.0, blind=True)
+    ready.run(60)
+    stops = [step for step in ready.log.records if step["type"] == "step" and step["planner_called"]]
+    assert ready.world.rule.calls == len(stops) or ready.world.rule.calls == len(stops) + 1
+
+
+def test_the_anchor_remembers_the_labels_seen_from_it() -> None:
+    ready = setup(boxes=[MUG])
+    ready.run(2)
+    assert "mug" in ready.world.spatial.graph.anchor(0).labels
+
+
+def test_section_7_2_a_branch_makes_an_anchor_where_it_is_switched_on() -> None:
+    doorway: list[Box] = [((1.5, 0.45, 0.0), (1.6, 4.0, 2.4)), ((1.5, -4.0, 0.0), (1.6, -0.45, 2.4))]
+    switched = dataclasses.replace(Settings(), places=dataclasses.replace(Settings().places, detect_branches=True))
+
+    def branches(settings: Settings) -> int:
+        # a whole turn, so that the doorway ahead of the start is faced again
+        ready = setup(30.0, boxes=doorway, blind=True, settings=settings)
+        ready.run(14)
+        return sum(step["branch"] for step in ready.log.records if step["type"] == "step")
+
+    assert branches(Settings()) == 0
+    assert branches(switched) > 0

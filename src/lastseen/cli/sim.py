@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli import record
+from lastseen.cli import record, sim_search
 
 app = typer.Typer(name="sim", no_args_is_help=True, help="Simulated homes: draw them, walk them, record them.")
 app.command("record")(record.record)
+app.command("search")(sim_search.search)
 
 
 @app.command("map")

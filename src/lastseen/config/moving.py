@@ -25,6 +25,9 @@ class Places(Section):
     update_period: int = setting(20, unit="steps", low=1, why="section 15: the scene is analyzed this often")
     dwell: int = setting(3, unit="analyses", low=1, why="section 15: k agreeing analyses confirm a new place")
     anchor_forward_steps: int = setting(2, unit="forward steps", low=1, why="section 15: S")
+    detect_branches: bool = setting(
+        False, why="section 7.2 leaves the branch event open; true makes an anchor where depth shows a door or fork"
+    )
     reenter: bool = setting(True, why="a place left and found again is one place; without it ABABA never fires")
     reenter_window: int = setting(8, unit="places", low=1, why="how many recent places can be re-entered")
     max_description: int = setting(

@@ -168,23 +168,41 @@ class Absence(Section):
     depth_noise: float = setting(
         0.01, unit="m per m^2", low=0.0, why="added to the margin with the square of range, as depth noise grows"
     )
+    foot: float = setting(
+        0.05, unit="m", low=0.0, why="points lower than this over a thing's underside look like what it stands on"
+    )
+    standing_share: float = setting(
+        0.5, low=0.0, high=1.0, why="shares are taken of at least this part of a thing's points, foot included"
+    )
+    min_points: int = setting(
+        6, unit="points", low=1, high=32, why="fewer points above the foot than this cannot show that a thing is gone"
+    )
     lateral_margin: float = setting(
         0.05,
         unit="m",
         low=0.0,
         why="depth must be behind this far to all sides too: a small error in pose shifts a thing in the image",
     )
+    lateral_angle: float = setting(
+        0.02, unit="rad", low=0.0, why="added to it with range: one degree of heading is 7 cm at 4 m"
+    )
     min_range: float = setting(0.2, unit="m", low=0.0, why="closer than it, depth cameras are blind")
     max_range: float = setting(4.0, unit="m", low=0.1, why="beyond it depth noise and detector misses dominate")
+    small_range: float = setting(
+        1.2, unit="m", low=0.1, why="range at which even a toothbrush is larger than what a pose errs by"
+    )
+    range_per_size: float = setting(
+        8.0, unit="m per m", low=0.0, why="larger things may be judged from farther: 0.35 m from the whole range"
+    )
     min_views: int = setting(3, unit="views", low=1, high=1000, why="distinct camera places that must agree")
     max_views: int = setting(
-        12, unit="views", low=1, high=1000, why="even a thing that is rarely detected is gone after this many"
+        8, unit="views", low=1, high=1000, why="even a thing that is rarely detected is gone after this many"
     )
     view_baseline: float = setting(
         0.15, unit="m", low=0.0, why="camera places this far apart are distinct views; turning on the spot is one"
     )
     chance: float = setting(
-        0.001, low=0.0, high=1.0, why="misses are enough when the object's detection rate makes them this unlikely"
+        0.01, low=0.0, high=1.0, why="misses are enough when the object's detection rate makes them this unlikely"
     )
 
 
@@ -204,11 +222,18 @@ class Linking(Section):
         high=1.0,
         why="boxes of one frame that share this part of their union are one thing detected twice",
     )
+    merge_look: float = setting(
+        0.7,
+        unit="cosine",
+        low=-1.0,
+        high=1.0,
+        why="looks of two objects in one place that are one: less than same_look, for the place speaks too",
+    )
     merge_tolerance: float = setting(
         0.1, unit="m", low=0.0, why="boxes are widened by this before asking what lies in what: surfaces are thin"
     )
     merge_containment: float = setting(
-        0.4, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
+        0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
     rival_gap: float = setting(
         0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"
@@ -221,7 +246,7 @@ class Linking(Section):
         "a detection that went to the wrong neighbour",
     )
     free_share: float = setting(
-        0.6, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
+        0.8, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
     )
     keyframes: int = setting(
         512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"

@@ -25,6 +25,7 @@ from lastseen.runtime.environment_world import EnvironmentWorld
 from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.loop import SearchLoop
+from lastseen.runtime.timing import MeteredBackend, TimingLog
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.follower import next_action
@@ -53,8 +54,12 @@ def run_arm(
     donor: Sequence[Context] = (),
     known: KnownMap | None = None,
     log: RunLog | None = None,
+    timing: TimingLog | None = None,
 ) -> Ran:
-    """Search once; ``donor`` are the contexts for a shuffled arm, ``known`` the map of an earlier visit."""
+    """Search once; ``donor`` are the contexts for a shuffled arm, ``known`` the map of an earlier visit.
+
+    What the clock measured goes to ``timing``, never into the record or the log.
+    """
     witness = Witness(environment_of(case, settings), case.episode.goal_ids)
     if arm.chooser == "oracle":
         return Ran(_record(case, arm, witness, settings, stopped=_walk_shortest(case, witness, settings)))
@@ -67,7 +72,10 @@ def run_arm(
         return edit(context)
 
     spatial = SpatialMemory(settings)
-    planner = PanoramaPlanner(model, spatial, settings=settings, use_context=arm.reads_context, edit=edited)
+    timing = timing or TimingLog(settings=settings.planner)
+    planning = MeteredBackend(model, timing, kind="planner", step_id=lambda: spatial.step_id)
+    naming = MeteredBackend(model, timing, kind="scene", step_id=lambda: spatial.step_id)
+    planner = PanoramaPlanner(planning, spatial, settings=settings, use_context=arm.reads_context, edit=edited)
     log = log or RunLog()
     log.header(
         goal=case.episode.goal, seed=case.seed, settings=settings, backend=model.name, scene_backend=model.name
@@ -78,7 +86,7 @@ def run_arm(
         GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning),
         target=case.episode.goal,
         planner=planner,
-        analyzer=SceneAnalyzer(model, settings),
+        analyzer=SceneAnalyzer(naming, settings),
         settings=settings,
         log=log,
         known=known,

@@ -7,6 +7,7 @@ import threading
 import time as wall_time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -34,6 +35,7 @@ from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
+from lastseen.memory.objects.snapshot import room
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places import Place
 from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
@@ -78,7 +80,9 @@ class Memory:
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
-        self._store, rows = LongTermStore.open(path, self.settings, read_only=read_only, look=look)
+        self._store, rows = LongTermStore.open(
+            path, self.settings, read_only=read_only, look=look, room=partial(room, self._objects.store)
+        )
         try:
             self._clock = Clock(self._store.journal.sessions())
             self._coloring = Coloring(self._store.colors)
@@ -191,7 +195,7 @@ class Memory:
             table = self._store.table if as_of is None else self._past(now)
             local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
             answer = question.put_to(local, region, k=k, look=self._store.look)
-        return replace(answer, reason=answer.reason + note)
+        return replace(answer, reason=answer.reason + note) if note else answer
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""

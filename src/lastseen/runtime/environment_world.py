@@ -8,8 +8,7 @@ loop is told what the detector saw and how far away depth says it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,14 @@ from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
+from lastseen.memory.places.branch import is_branch
+from lastseen.memory.places.events import SpatialEvent
+from lastseen.planning.call_rule import CallRule
 from lastseen.planning.decision import Decision
 from lastseen.planning.node_graph import Path
 from lastseen.planning.panorama_planner import PanoramaPlanner, view_to_dict
-from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
-from lastseen.policy.clearance import free_ahead
 from lastseen.policy.explored import ExploredMap, Spot
 from lastseen.policy.goal_pixel import (
     GoalPixel,
@@ -40,20 +40,13 @@ from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
 from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
+from lastseen.runtime.look_around import LookAround, view_of
 from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
 
 _LOOKED = 1.5
 """Metres around a look around within which a remembered thing would have been seen again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """One view of a look around."""
-
-    frame: Frame
-    detections: list[Detection]
 
 
 class EnvironmentWorld:
@@ -88,10 +81,12 @@ class EnvironmentWorld:
         self.with_images = with_images
         self._waypoints: list[Pose2D] = []
         self.check = StopCheck(target, self.settings.stop)
+        self.rule = CallRule(self.settings.planner)
+        self.rule.due(stopped=False, goal_flag=False)
         self.explored = ExploredMap(
             self.settings.explored, policy=self.settings.policy, motion=self.settings.dead_reckoning
         )
-        self._around: list[_Taken] = []
+        self._around = LookAround(self.settings)
         self._following: Decision | None = None
         self._turns = 0
         self._rest = 0.0
@@ -117,7 +112,7 @@ class EnvironmentWorld:
     def look(self, goal_text: str) -> Sight:
         """What the newest view shows; ``ready`` once a look around is complete."""
         del goal_text
-        complete = len(self._around) >= self.settings.panorama.views
+        complete = self._around.complete
         idle = self._following is None
         here = floor_pose(self.frame)
         return Sight(
@@ -129,7 +124,7 @@ class EnvironmentWorld:
             idle=idle,
             fresh=self._fresh,
             ready=not idle or complete,
-            images=self._images() if idle and complete else (),
+            images=self._around.images() if self.with_images and idle and complete else (),
             context=self._told(here) if idle and complete else {},
             log={"pose": [self.spatial.pose.x, self.spatial.pose.y, self.spatial.pose.yaw]},
         )
@@ -161,7 +156,7 @@ class EnvironmentWorld:
                 "unexplored": [_edge(each) for each in edges],
                 "sightings": [_sighting(each) for each in sightings],
             }
-        told = {"views": [view_to_dict(view) for view in self._views()], **self._survey}
+        told = {"views": [view_to_dict(view) for view in self._around.views()], **self._survey}
         if self.known is not None:
             told |= self._remembered(self.known)
         elif self.routes is not None:
@@ -226,13 +221,31 @@ class EnvironmentWorld:
         return self._stopped(f"node {node_id}: the way there is barred" if barred else None)
 
     def _stopped(self, failed: str | None = None) -> Moved:
-        # the waypoint is done with: a step without a move, then a look around that begins with this view
-        self._following = None
+        # the waypoint is done with: a step without a move, then a look around that begins with this view;
+        # a goal that was reached ends the search instead, one that was not is no goal any more (section 6)
+        self.rule.due(stopped=True, goal_flag=False)
         self._fresh = False
-        self._around = [_Taken(self.frame, self.detections)]
+        self._look_around()
+        return Moved(action=Action.STOP.value, failed=failed)
+
+    def _look_around(self) -> None:
+        """Give up what is being followed and begin a look around with this view."""
+        self._following = None
+        self._waypoints = []
+        self._around.begin(self.frame, self.detections)
         self.policy.reset()
         self.policy.see(self.frame)
-        return Moved(action=Action.STOP.value, failed=failed)
+
+    def _recall(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Ask anew when the robot begins to go in circles, where the settings say so (section 6, an extension)."""
+        decision = self._following
+        pattern = any(event["event"] in {"stuck", "ababa"} for event in events)
+        if (
+            decision is not None
+            and pattern
+            and self.rule.due(stopped=False, goal_flag=decision.goal_flag, pattern=not decision.goal_flag)
+        ):
+            self._look_around()
 
     def _at_target(self) -> bool:
         """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
@@ -281,20 +294,30 @@ class EnvironmentWorld:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
         self.frame, self._fresh = frame, True
         world_pose = floor_pose(frame)
+        branch = self.settings.places.detect_branches and is_branch(
+            frame.depth, frame.camera_of_depth, settings=self.settings.branches
+        )
+        events: list[SpatialEvent] = []
         if action is not None:
-            self.log.events(self.spatial.step(action, collided=collided, panorama=panorama, world_pose=world_pose))
+            events = self.spatial.step(
+                action, collided=collided, branch=branch, panorama=panorama, world_pose=world_pose
+            )
+            self.log.events(events)
             self.policy.moved(action, collided=collided)
             self.explored.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
+        self.spatial.saw(_labels(self.detections))
         if self._following is None:
-            self._around.append(_Taken(frame, self.detections))
+            self._around.add(frame, self.detections)
         self.policy.see(frame)
         self._explore()
+        self._recall(events)
         scene = self._analyze(world_pose)
         self._pending = {
             "action": action,
             "collided": collided,
+            "branch": branch and action is not None,
             "panorama": panorama,
             "world_pose": world_pose,
             **scene,
@@ -317,7 +340,7 @@ class EnvironmentWorld:
         if not self.spatial.needs_scene_analysis:
             return {"scene_analyzed": False, "scene": None}
         images = (EncodedImage.from_rgb(self.frame.rgb),) if self.with_images else ()
-        found = self.analyzer.analyze([self._view(0.0, self.frame, self.detections)], images).scene
+        found = self.analyzer.analyze([view_of(self.frame, self.detections, self.settings)], images).scene
         self.log.events(
             self.spatial.scene_analyzed(
                 None if found is None else found.scene_type,
@@ -346,31 +369,6 @@ class EnvironmentWorld:
         )
         self._pending = None
 
-    def _views(self) -> list[View]:
-        """The look around as the planner is told of it: angles from where the robot faces now, the last view."""
-        count = len(self._around)
-        return [
-            self._view(_turned(index - count + 1, count), taken.frame, taken.detections)
-            for index, taken in enumerate(self._around)
-        ]
-
-    def _images(self) -> tuple[EncodedImage, ...]:
-        """The pictures, straight ahead first, the others turning left."""
-        if not self.with_images:
-            return ()
-        ordered = [self._around[-1], *self._around[:-1]]
-        return tuple(EncodedImage.from_rgb(taken.frame.rgb) for taken in ordered)
-
-    def _view(self, angle: float, frame: Frame, detections: Sequence[Detection]) -> View:
-        best: dict[str, float] = {}
-        for detection in detections:
-            if detection.label is not None:
-                sure = detection.score * detection.labels[detection.label]
-                best[detection.label] = max(best.get(detection.label, 0.0), sure)
-        labels = tuple(sorted(best.items(), key=lambda item: (-item[1], item[0])))
-        half = math.radians(180.0 / self.settings.panorama.views)
-        return View(angle, labels, free_ahead(body_points(frame), self.settings.policy, half_angle=half))
-
 
 def _edge(spot: Spot) -> dict[str, Any]:
     labels = [list(label) for label in spot.labels]
@@ -381,14 +379,13 @@ def _sighting(spot: Spot) -> dict[str, Any]:
     return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "views": round(spot.size)}
 
 
-def _turned(steps: int, count: int) -> float:
-    """Degrees of a view this many turns to the left, in (-180, 180]."""
-    degrees = (steps * 360.0 / count) % 360.0
-    return degrees - 360.0 if degrees > 180.0 else degrees
-
-
 def floor_pose(frame: Frame) -> Pose2D:
     """Where the frame says the robot is, on the floor."""
     forward = frame.T_world_camera.rotation[:, 2]
     x, y, _ = frame.T_world_camera.translation
     return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
+
+
+def _labels(detections: Sequence[Detection]) -> list[str]:
+    """What the detections most likely are, the unnamed left out."""
+    return [detection.label for detection in detections if detection.label is not None]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.memory.objects.scenes import frame_at, seen, unit
@@ -9,6 +11,7 @@ from lastseen.config.objects import Lifecycle
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import ObjectMemory, Rows
+from lastseen.memory.objects.snapshot import room
 from lastseen.observation import Observation
 
 
@@ -108,3 +111,18 @@ def test_rows_of_other_settings_are_refused() -> None:
     other = ObjectMemory(Settings(lifecycle=Lifecycle(gallery_size=2)))
     with pytest.raises(InvalidValue, match=r"rows\.gallery"):
         other.restore(memory.export_rows())
+
+
+def test_columns_filled_in_place_restore_to_the_same_memory() -> None:
+    first, second = ObjectMemory(), ObjectMemory()
+    frames = stream(5, 30)
+    for frame in frames[:20]:
+        first.observe(*frame)
+    rows = first.export_rows()
+    given = room(second.store, len(rows), rows.dim)
+    for name, column in given.items():
+        column[:] = rows.columns[name]
+    second.restore(replace(rows, columns=given))
+    del given
+    assert same(first.export_rows(), second.export_rows())
+    assert [second.observe(*frame) for frame in frames[20:]] == [first.observe(*frame) for frame in frames[20:]]

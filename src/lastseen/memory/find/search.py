@@ -60,7 +60,10 @@ class Search:
 
     def by_matches(self, matches: Sequence[Match], region: Region, *, asked: str, accept: float, k: int) -> Answer:
         """Judge rows that an index found."""
-        hits = [self._hit(self.table.row_of[key], score) for key, score in matches if key in self.table.row_of]
+        known = [match for match in matches if match.key in self.table.row_of]
+        # what cannot be listed needs no name, place and colour; the best is named in the reason
+        fitting = [match for match in known if match.score >= accept] or known[:1]
+        hits = [self._hit(self.table.row_of[key], score) for key, score in fitting]
 
         def why_not() -> str:
             if not len(self.table):

@@ -80,4 +80,5 @@ class Wording:
 
 def main_color(shares: NDArray[np.float32]) -> str | None:
     """The colour people would name first; None where none was seen."""
-    return COLORS[int(shares.argmax())] if float(shares.sum()) > 0 else None
+    top = int(shares.argmax())
+    return COLORS[top] if shares[top] > 0 else None

@@ -26,11 +26,13 @@ from lastseen.memory.longterm.records import (
     ObjectRecord,
     SessionRecord,
 )
+from lastseen.memory.longterm.restoring import Restoring, Room
 from lastseen.memory.longterm.table import ObjectTable
-from lastseen.memory.longterm.working import rows_of
 from lastseen.memory.objects import Rows, State
 
 IndexFactory = Callable[[int], VectorIndex]
+_STEP = 256
+"""Vectors that are brought to unit length at once."""
 
 
 class LongTermStore:
@@ -65,8 +67,12 @@ class LongTermStore:
         read_only: bool = False,
         look: str | None = None,
         make_index: IndexFactory = FaissIndex,
+        room: Room | None = None,
     ) -> tuple[Self, Rows | None]:
-        """Open a file and fill table and indexes from it; returns what restores working memory, if it is held."""
+        """Open a file and fill table and indexes from it; returns what restores working memory, if it is held.
+
+        ``room`` may give the columns to fill, so that restoring from them needs no copy.
+        """
         store = cls(Journal.open(path, read_only=read_only), settings, make_index=make_index)
         try:
             store.look = store.journal.meta().get("look")
@@ -78,34 +84,37 @@ class LongTermStore:
                     remedy="open it with that encoder, or run `lastseen reindex`",
                 )
             store.look = store.look or look
-            rows = store._load()
+            rows = store._load(room)
         except BaseException:
             store.journal.close()
             raise
         return store, rows
 
-    def _load(self) -> Rows | None:
-        meta = self.journal.meta()
-        if "working.counters" not in meta:
-            self._show(list(self.journal.objects()))
-            return None
-        loaded = self.journal.load()
-        size = self.settings.lifecycle.gallery_size
-        rows = rows_of(loaded, self.journal.views(), meta, gallery_size=size, path=self.journal.path)
-        self.colors, self.places = loaded.colors, loaded.places
-        shares = np.zeros((len(loaded.ids), len(COLORS)), dtype=np.float32)
-        for row, object_id in enumerate(loaded.ids):
-            if object_id in loaded.colors:
-                shares[row] = loaded.colors[object_id]
-        self.table.load(loaded.ids, rows.columns, rows.labels, places=loaded.places, colors=shares)
+    def _load(self, room: Room | None) -> Rows | None:
+        with self.journal.snapshot():
+            meta = self.journal.meta()
+            if "working.counters" not in meta:
+                self._show(list(self.journal.objects()))
+                return None
+            size, path = self.settings.lifecycle.gallery_size, self.journal.path
+            restoring = Restoring(meta, self.journal.count(), gallery_size=size, path=path, room=room)
+            for block in self.journal.load():
+                restoring.take(block)
+            rows = restoring.rows(self.journal.views())
+        self.colors, self.places = restoring.colors, restoring.places
+        shares = np.zeros((len(restoring.ids), len(COLORS)), dtype=np.float32)
+        for row, object_id in enumerate(restoring.ids):
+            if object_id in restoring.colors:
+                shares[row] = restoring.colors[object_id]
+        self.table.load(restoring.ids, rows.columns, rows.labels, places=restoring.places, colors=shares)
         if rows.dim is not None:
             main, aside = self._indexes(rows.dim)
             seen = rows.columns["emb_hits"] > 0
             here = rows.columns["state"] == State.CONFIRMED
-            for index, chosen in ((main, seen & here), (aside, seen & ~here)):
-                if chosen.any():
-                    ids = [loaded.ids[row] for row in np.flatnonzero(chosen).tolist()]
-                    index.upsert(ids, _unit_rows(rows.columns["emb_mean"][chosen]))
+            for index, chosen in ((main, np.flatnonzero(seen & here)), (aside, np.flatnonzero(seen & ~here))):
+                if len(chosen):
+                    ids = [restoring.ids[row] for row in chosen.tolist()]
+                    index.upsert(ids, _unit_rows(rows.columns["emb_mean"], chosen))
         return rows
 
     def stage(
@@ -200,7 +209,8 @@ class LongTermStore:
             ids = [record.id for record in group]
             if ids:
                 other.remove(ids)
-                index.upsert(ids, _unit_rows(np.stack([record.look for record in group if record.look is not None])))
+                vectors = np.stack([record.look for record in group if record.look is not None])
+                index.upsert(ids, _unit_rows(vectors, np.arange(len(ids))))
 
     def _hide(self, ids: Sequence[str]) -> None:
         self.table.remove(ids)
@@ -214,7 +224,11 @@ class LongTermStore:
         return self.main, self.aside
 
 
-def _unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
+def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    unit = np.empty((len(rows), vectors.shape[1]), dtype=np.float32)
+    # in small steps, so that what lies between stays in the cache
+    for start in range(0, len(rows), _STEP):
+        some = vectors[rows[start : start + _STEP]]
+        length = np.linalg.norm(some, axis=1, keepdims=True)
+        np.divide(some, np.where(length > 0, length, np.float32(1.0)), out=unit[start : start + _STEP])
     return unit

@@ -1,4 +1,4 @@
-"""Between working memory and the journal: an export of object rows becomes records, and records become rows again.
+"""From working memory to the journal: an export of object rows becomes records.
 
 What people and searches read gets columns of its own in the journal; the rest of a row travels as packed bytes,
 whose layout stands in the file once. Packing keeps every bit, so a restored memory goes on exactly as it was.
@@ -7,16 +7,15 @@ whose layout stands in the file once. Packing keeps every bit, so a restored mem
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.look import LookEncoder, color_shares
-from lastseen.errors import InvalidValue, JournalDamaged
-from lastseen.memory.longterm.journal import Loaded
 from lastseen.memory.longterm.records import STATUSES, ObjectRecord
+from lastseen.memory.longterm.restoring import layout_dtype
 from lastseen.memory.objects import Rows
 from lastseen.memory.objects.store import id_text
 
@@ -90,65 +89,6 @@ def views_of(rows: Rows) -> dict[int, bytes]:
     return {int(slot): packed[i].tobytes() for i, slot in enumerate(rows.views["slot"].tolist())}
 
 
-def rows_of(
-    loaded: Loaded, views: Mapping[int, bytes], meta: Mapping[str, str], *, gallery_size: int, path: object
-) -> Rows:
-    """The export that restores working memory from a file's objects, views and meta."""
-    counters = json.loads(meta["working.counters"])
-    columns = _unpacked(loaded.states, meta["working.layout"], path)
-    slots = np.array(sorted(views), dtype=np.int64)
-    images = _unpacked([views[slot] for slot in slots.tolist()], meta["working.views"], path)
-    dim = counters["dim"]
-    if dim is not None:
-        columns |= _vectors(loaded, dim, gallery_size, path)
-    return Rows(
-        columns=columns,
-        labels=tuple(json.loads(meta["working.labels"])),
-        dim=dim,
-        next_seq=counters["next_seq"],
-        now=counters["now"],
-        frame_id=counters["frame_id"],
-        version=counters["version"],
-        views={"slot": slots, **images},
-    )
-
-
-def _vectors(loaded: Loaded, dim: int, gallery_size: int, path: object) -> dict[str, NDArray[Any]]:
-    """Means and galleries; objects with equally many views are filled in at once."""
-    count = len(loaded.ids)
-    seen = np.array([mean is not None for mean in loaded.means], dtype=np.bool_)
-    means = [mean for mean in loaded.means if mean is not None]
-    if any(len(mean) != 4 * dim for mean in means):
-        raise JournalDamaged(path, f"a vector has another length than the {dim} numbers of this file")
-    known = np.frombuffer(b"".join(means), dtype=np.float32).reshape(-1, dim)
-    emb_mean = known if seen.all() else _placed(known, seen, (count, dim))
-    lengths = [0 if views is None else len(views) // (2 * dim) for views in loaded.galleries]
-    sizes = np.array(lengths, dtype=np.int64)
-    if sizes.max(initial=0) > gallery_size:
-        problem = f"is less than the file's {sizes.max()}"
-        raise InvalidValue("lifecycle.gallery_size", gallery_size, problem, remedy="set it as it was")
-    gallery = np.zeros((0, gallery_size, dim), dtype=np.float16)
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        rows = sizes == size
-        views = b"".join(loaded.galleries[row] or b"" for row in np.flatnonzero(rows).tolist())
-        some = np.frombuffer(views, dtype=np.float16).reshape(-1, size, dim)
-        if rows.all() and size == gallery_size:
-            gallery = some
-            break
-        if not len(gallery):
-            gallery = np.zeros((count, gallery_size, dim), dtype=np.float16)
-        gallery[rows, :size] = some
-    if len(gallery) != count:
-        gallery = np.zeros((count, gallery_size, dim), dtype=np.float16)
-    return {"emb_mean": emb_mean, "gallery": gallery, "gallery_n": sizes.astype(np.uint8)}
-
-
-def _placed(values: NDArray[Any], rows: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[Any]:
-    whole = np.zeros(shape, dtype=values.dtype)
-    whole[rows] = values
-    return whole
-
-
 def look_name(name: str | None, dim: int) -> str:
     """The name under which vectors of this length are compared; the built-in look is recognised by its length."""
     return name or (LookEncoder.name if dim == LookEncoder.dim else f"unnamed-{dim}")
@@ -164,19 +104,7 @@ def _layout(
 
 def _packed(columns: Mapping[str, NDArray[Any]], *, leave_out: frozenset[str] = _VECTORS) -> NDArray[Any]:
     layout = _layout(columns, leave_out=leave_out)
-    packed = np.zeros(len(columns[layout[0][0]]), dtype=_dtype(layout))
+    packed = np.zeros(len(columns[layout[0][0]]), dtype=layout_dtype(layout))
     for name, _, _ in layout:
         packed[name] = columns[name]
     return packed
-
-
-def _unpacked(bodies: Sequence[bytes], layout: str, path: object) -> dict[str, NDArray[Any]]:
-    dtype = _dtype(json.loads(layout))
-    if any(len(body) != dtype.itemsize for body in bodies):
-        raise JournalDamaged(path, "a state has another length than the file's layout says")
-    packed = np.frombuffer(b"".join(bodies), dtype=dtype)
-    return {name: packed[name].copy() for name in dtype.names or ()}
-
-
-def _dtype(layout: Sequence[tuple[str, str, Sequence[int]]]) -> np.dtype[Any]:
-    return np.dtype([(name, kind, tuple(shape)) for name, kind, shape in layout])

@@ -89,7 +89,8 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     """Compare the depth expected at surface points with the depth measured there and close beside.
 
     A point is empty where everything measured around it lies clearly behind it, and present where the depth at it
-    is its own; it is neither where it is hidden, out of the image or out of range, or where depth is missing.
+    is its own. It is neither where it is hidden, out of the image or out of range, or where depth is missing, and
+    points at a thing's foot tell nothing.
     """
     rules = store.settings.absence
     camera, depth = frame.camera_of_depth, frame.depth
@@ -97,6 +98,11 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     pose = frame.T_world_camera
     local = (offsets + (store.points_origin[rows] - pose.translation)[:, np.newaxis]) @ pose.rotation
     real = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
+    # what the thing stands on shows at its foot whether it is there or not
+    foot = store.xyz[rows, 2] - 0.5 * store.extent[rows, 2] + rules.foot - store.points_origin[rows, 2]
+    # of a flat thing nearly all is foot: its few points above must not speak for it
+    least = np.maximum(rules.min_points, rules.standing_share * real.sum(axis=1))
+    real &= offsets[..., 2] > foot[:, np.newaxis]
     z = local[..., 2]
     judged = real & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
     ahead = np.where(judged, z, 1.0)
@@ -104,19 +110,22 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     v = np.rint(camera.fy * local[..., 1] / ahead + camera.cy)
     judged &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
     column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
-    side = np.ceil(rules.lateral_margin * camera.fx / ahead).astype(np.int64)
-    left, right = np.maximum(column - side, 0), np.minimum(column + side, camera.width - 1)
-    above, below = np.maximum(row - side, 0), np.minimum(row + side, camera.height - 1)
     at = depth[row, column]
     judged &= np.isfinite(at)
     if mask is not None:
         judged &= ~mask[row, column]
-    around = np.fmin(
-        np.fmin(depth[row, left], depth[row, right]), np.fmin(depth[above, column], depth[below, column])
-    )
+    # near and far to each side: a thin thing that the pose puts beside its place must not slip between two looks
+    side = (rules.lateral_margin + rules.lateral_angle * ahead) * (camera.fx / ahead)
+    nearest = at
+    for share in (0.5, 1.0):
+        step = np.ceil(share * side).astype(np.int64)
+        left, right = np.maximum(column - step, 0), np.minimum(column + step, camera.width - 1)
+        # not below: what the thing stands on comes toward the camera there
+        above = np.maximum(row - step, 0)
+        for v_at, u_at in ((row, left), (row, right), (above, column)):
+            nearest = np.fmin(nearest, depth[v_at, u_at])
     margin = rules.depth_margin + rules.depth_noise * ahead * ahead
-    nearest = np.fmin(around, at)
-    count = np.maximum(real.sum(axis=1), 1)
+    count = np.maximum(real.sum(axis=1), least)
     empty = judged & (nearest > ahead + margin)
     present = judged & (np.abs(at - ahead) <= margin)
     return Sights(empty.sum(axis=1) / count, present.sum(axis=1) / count)
@@ -143,7 +152,10 @@ def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
     rows = rows[known & ~waiting]
     local = (store.xyz[rows] - pose.translation) @ pose.rotation
     z = local[:, 2]
-    inside = (z >= rules.min_range) & (z <= rules.max_range)
+    near_enough = np.minimum(
+        rules.small_range + rules.range_per_size * store.extent[rows].max(axis=1), rules.max_range
+    )
+    inside = (z >= rules.min_range) & (z <= near_enough)
     ahead = np.where(inside, z, 1.0)
     u = camera.fx * local[:, 0] / ahead + camera.cx
     v = camera.fy * local[:, 1] / ahead + camera.cy

@@ -105,12 +105,23 @@ class SeenFree(Columns):
         u, v = np.rint(fx * local[..., 0] / ahead + cx), np.rint(fy * local[..., 1] / ahead + cy)
         judged &= (u >= 0) & (u < WIDTH) & (v >= 0) & (v < HEIGHT)
         column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
-        seen = self.depth[slot[:, np.newaxis], row, column]
+        seen = self._nearest(slot[:, np.newaxis], row, column, fx / ahead)
         margin = absence.depth_margin + absence.depth_noise * ahead * ahead
         # NaN compares false: what was not measured was not seen to be free
         empty = judged & (seen > ahead + margin)
         free[group[empty.mean(axis=1) >= linking.free_share]] = True
         return free
+
+    def _nearest(
+        self, slot: NDArray[np.int64], row: NDArray[np.int64], column: NDArray[np.int64], scale: Floats
+    ) -> NDArray[np.float16]:
+        """The nearest depth at each pixel and to its sides; NaN where the pixel itself was not measured."""
+        absence = self.settings.absence
+        side = np.ceil(absence.lateral_margin * scale + absence.lateral_angle * self.camera[slot, 0]).astype(np.int64)
+        at = nearest = self.depth[slot, row, column]
+        for v, u in ((row, column - side), (row, column + side), (row - side, column)):
+            nearest = np.fmin(nearest, self.depth[slot, np.clip(v, 0, HEIGHT - 1), np.clip(u, 0, WIDTH - 1)])
+        return np.where(np.isnan(at), at, nearest)
 
     def export(self, since: int) -> dict[str, NDArray[np.generic]]:
         """The images kept after a version as arrays, with the slot each is kept in."""

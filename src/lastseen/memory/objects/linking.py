@@ -86,7 +86,7 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     alike = np.where(
         np.isnan(cosine),
         share >= rules.double_overlap,
-        (cosine >= rules.same_look) & (inside >= rules.merge_containment),
+        (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)

@@ -65,8 +65,19 @@ def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int
     )
 
 
+def room(store: ObjectStore, count: int, dim: int | None) -> dict[str, NDArray[Any]]:
+    """The columns of an empty store, made long enough for this many objects.
+
+    Whoever fills them and passes them to ``restore_rows`` spares the copy; they must not be kept after it.
+    """
+    if dim is not None:
+        store.use_embeddings(dim)
+    store.reserve(count)
+    return {name: store.column(name)[:count] for name in store.fields}
+
+
 def restore_rows(store: ObjectStore, rows: Rows) -> None:
-    """Fill an empty store."""
+    """Fill an empty store; columns that were got from its ``room`` are where they belong already."""
     if len(store) or store.next_seq != 1:
         raise InvalidValue("memory", len(store), "is not empty", remedy="restore into a new memory")
     if rows.dim is not None:
@@ -86,7 +97,10 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
             )
     places = store.take_numbered(rows.columns["seq"])
     for name in store.fields:
-        store.column(name)[places] = rows.columns[name]
+        own = store.column(name)
+        if not np.may_share_memory(own, rows.columns[name]):
+            # an empty store hands out its rows from the first on
+            own[: len(rows)] = rows.columns[name]
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version

@@ -24,6 +24,8 @@ COMMON_SCALES = (1.0, 10.0, 100.0, 256.0, 1000.0, 4000.0, 5000.0, 8000.0, 10000.
 DELAYS = (-0.8, -0.5, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 0.5, 0.8)
 """Seconds by which a pose clock may be off: a network's delay, a filter's, or a wrong stamp."""
 
+POSE_OPTIONS = {"pose_inverted", "camera_axes", "quaternion_order"}
+
 NAMES = {
     "pose_inverted": "pose direction",
     "camera_axes": "camera axes",
@@ -108,6 +110,8 @@ class ConventionTrial:
         ]
         if not self.tried:
             self.tried = pool
+        if min(tried.error for tried in pool) > self._config.unexplained_error:
+            pool += [self._try(changes, self.options) for changes in self._pairs(pool)]
         pool.sort(key=lambda tried: (tried.error, len(tried.changes), str(tried.changes)))
         pool = [self._refined(pool[0]), *pool]
         best = min(pool, key=lambda tried: (round(math.log(tried.error), 1), len(tried.changes), tried.error))
@@ -122,6 +126,13 @@ class ConventionTrial:
         self.changes |= best.changes
         self.best = best
         return True
+
+    def _pairs(self, pool: list[Tried]) -> Iterator[dict[str, object]]:
+        """A pose convention together with a depth scale: alone neither helps when both are wrong."""
+        poses = [tried.changes for tried in pool if set(tried.changes) <= POSE_OPTIONS]
+        scales = [tried.changes for tried in pool if tried.changes.get("depth_scale") in COMMON_SCALES]
+        for pose, scale in product(poses, scales):
+            yield {**pose, **scale}
 
     def _refined(self, tried: Tried) -> Tried:
         """A number found on a coarse grid, made finer; common depth scales stay as they are."""
@@ -181,6 +192,12 @@ class ConventionTrial:
             return Check(name, Verdict.UNSURE, "not tried", "the source stores poses with the images only")
         other = min(alone, key=lambda tried: tried.error)
         figure = f"{before}, {other.centimetres:.1f} cm with {option} = {_toml(other.changes[option])}"
+        if option == "depth_scale":
+            # centimetres of two scales do not compare: shares of depth do
+            value = _toml(other.changes[option])
+            figure = (
+                f"{100 * self.given.error:.1f} % of depth as given, {100 * other.error:.1f} % with {option} = {value}"
+            )
         if self.unmoved:
             return Check(name, Verdict.UNSURE, figure, "the camera hardly moves: give a stretch with motion")
         if self.changes:

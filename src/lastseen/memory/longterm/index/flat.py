@@ -81,8 +81,9 @@ class FaissIndex:
         row = checked_query(query, self._dim, k)
         with self._lock:
             if among is not None:
-                held = list(dict.fromkeys(key for key in among if key in self._rows))
-                return best_first(held, self.scores(row, [self._rows[key] for key in held]), k) if held else []
+                rows = self._rows
+                held = [key for key in dict.fromkeys(among) if key in rows]
+                return best_first(held, self.scores(row, [rows[key] for key in held]), k) if held else []
             return self._search_all(row, k)
 
     def rows_of(self, keys: Sequence[str]) -> NDArray[np.int64]:

@@ -1,8 +1,13 @@
-"""Every object of a file in one pass, as lists of columns: what opening a memory needs and nothing more."""
+"""Every object of a file in one pass, block by block: what opening a memory needs and nothing more.
+
+A block is small enough to stay in the processor's cache until its bytes are where they belong, so a file is never
+held in RAM a second time.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,37 +21,38 @@ SELECT_OBJECT = (
     + ", ".join(f"o.{name}" for name in OBJECT_COLUMNS.split(", "))
     + ", e.mean, e.gallery, e.checksum FROM objects o LEFT JOIN embeddings e USING (num)"
 )
+_BLOCK = 128
+"""Objects per block: about 1 MB with vectors of 512 numbers."""
 
 
 @dataclass(slots=True)
-class Loaded:
-    """Objects in the order they were first written; an object without a look has None for mean and gallery."""
+class Block:
+    """Some objects in the order they were first written; one without a look has None for mean and gallery."""
 
-    ids: list[str] = field(default_factory=list)
-    states: list[bytes] = field(default_factory=list)
-    means: list[bytes | None] = field(default_factory=list)
-    galleries: list[bytes | None] = field(default_factory=list)
+    ids: list[str]
+    states: list[bytes]
+    means: list[bytes | None]
+    galleries: list[bytes | None]
     colors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
 
 
-def load_objects(db: sqlite3.Connection, path: object) -> Loaded:
+def load_objects(db: sqlite3.Connection, path: object) -> Iterator[Block]:
     """Read all objects; one whose values do not add up raises."""
-    loaded = Loaded()
-    for row in db.execute(f"{SELECT_OBJECT} ORDER BY o.num"):
-        object_id, mean, gallery = row[0], row[19], row[20]
-        try:
-            whole = row_checksum(row) == row[18] and (mean is None or checksum(mean, gallery) == row[21])
-        except (TypeError, ValueError, AttributeError) as error:
-            raise JournalDamaged(path, f"the row of {object_id} cannot be read: {error}") from error
-        if not whole:
-            raise JournalDamaged(path, f"the row of {object_id} does not match its checksum")
-        loaded.ids.append(object_id)
-        loaded.states.append(row[17])
-        loaded.means.append(mean)
-        loaded.galleries.append(gallery)
-        if row[16] is not None:
-            loaded.colors[object_id] = np.frombuffer(row[16], dtype=np.float32)
-        if row[15] is not None:
-            loaded.places[object_id] = row[15]
-    return loaded
+    cursor = db.execute(f"{SELECT_OBJECT} ORDER BY o.num")
+    while rows := cursor.fetchmany(_BLOCK):
+        for row in rows:
+            try:
+                whole = row_checksum(row) == row[18] and (row[19] is None or checksum(row[19], row[20]) == row[21])
+            except (TypeError, ValueError, AttributeError) as error:
+                raise JournalDamaged(path, f"the row of {row[0]} cannot be read: {error}") from error
+            if not whole:
+                raise JournalDamaged(path, f"the row of {row[0]} does not match its checksum")
+        yield Block(
+            ids=[row[0] for row in rows],
+            states=[row[17] for row in rows],
+            means=[row[19] for row in rows],
+            galleries=[row[20] for row in rows],
+            colors={row[0]: np.frombuffer(row[16], dtype=np.float32) for row in rows if row[16] is not None},
+            places={row[0]: row[15] for row in rows if row[15] is not None},
+        )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lastseen.errors import JournalDamaged
-from lastseen.memory.longterm.journal.loading import SELECT_OBJECT, Loaded, load_objects
+from lastseen.memory.longterm.journal.loading import SELECT_OBJECT, Block, load_objects
 from lastseen.memory.longterm.journal.opening import clear_errors
 from lastseen.memory.longterm.journal.rows import (
     VERSION_COLUMNS,
@@ -41,10 +41,27 @@ class JournalReader:
             for row in db.execute(f"{SELECT_OBJECT} ORDER BY o.num"):
                 yield self._read(row)
 
-    def load(self) -> Loaded:
-        """Every object at once, as columns: the fast way to open a memory."""
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Within it, everything read is of one moment, also while another process writes."""
         with self._reading() as db:
-            return load_objects(db, self.path)
+            db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                # a read that failed may have ended it already
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def count(self) -> int:
+        """How many objects the file holds."""
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM objects").fetchone()[0])
+
+    def load(self) -> Iterator[Block]:
+        """Every object, block by block: the fast way to open a memory; use it within a ``snapshot``."""
+        with self._reading() as db:
+            yield from load_objects(db, self.path)
 
     def object(self, object_id: str) -> ObjectRecord | None:
         """One object; None when the file does not hold it."""

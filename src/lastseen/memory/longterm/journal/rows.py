@@ -49,7 +49,7 @@ def row_checksum(row: tuple[Any, ...]) -> int:
     except struct.error as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
     text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{row[15]}"
-    return zlib.crc32(b"".join((numbers, text.encode(), row[16] or b"", row[17])))
+    return zlib.crc32(row[17], zlib.crc32(b"".join((numbers, text.encode(), row[16] or b""))))
 
 
 def embedding_row(record: ObjectRecord) -> tuple[bytes, bytes, int] | None:

@@ -14,7 +14,6 @@ import itertools
 import json
 import math
 import os
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -186,8 +185,7 @@ class RtsmBeside:
     """rtsm on the same observations."""
 
     def __init__(self) -> None:
-        sys.path.insert(0, str(Path(__file__).parents[1]))
-        from benchmarks.object_memory import Rtsm
+        from object_memory import Rtsm
 
         self.inner = Rtsm()
         self.ledger = Ledger()

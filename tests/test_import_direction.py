@@ -33,6 +33,7 @@ ORDER = [
     "lastseen.memory.answer",
     "lastseen.memory.find",
     "lastseen.memory.coloring",
+    "lastseen.memory.feeding",
     "lastseen.memory.export",
     "lastseen.memory.fleet",
     "lastseen.memory.history",

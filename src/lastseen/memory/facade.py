@@ -17,26 +17,22 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
-from lastseen.encoders.look import LookEncoder
 from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
-from lastseen.memory.coloring import Coloring
+from lastseen.memory.feeding import Feeding
 from lastseen.memory.find import Region, Wording
 from lastseen.memory.find.question import Question
 from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
-from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
+from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, past_table, remembered
 from lastseen.memory.longterm.clock import Clock, Moment
-from lastseen.memory.longterm.records import CropRecord, EventRecord, SessionRecord
+from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
-from lastseen.memory.longterm.table import ObjectTable
-from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
 from lastseen.memory.objects.snapshot import room
-from lastseen.memory.objects.store import id_text
 from lastseen.memory.places import Place
 from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
 from lastseen.observation import Observation
@@ -76,7 +72,6 @@ class Memory:
         self._working = threading.RLock()
         self._order = StampOrder()
         self._pose: Pose3D | None = None
-        self._version = 0
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
@@ -85,13 +80,11 @@ class Memory:
         )
         try:
             self._clock = Clock(self._store.journal.sessions())
-            self._coloring = Coloring(self._store.colors)
-            self._places = dict(self._store.places)
+            self._feeding = Feeding(self._objects, self._store)
             self.spatial = spatial_from_meta(self._store.journal.meta(), self.settings)
             self._spatial_revision = self.spatial.revision
             if rows is not None:
-                self._objects.restore(rows)
-                self._version = rows.version
+                self._feeding.restore(rows)
             self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
         except BaseException:
             self._store.close()
@@ -182,7 +175,9 @@ class Memory:
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
-        question = self._question(text, image, embedding)
+        question = Question.of(
+            self._wording, self.settings.find, look=self._store.look, text=text, image=image, embedding=embedding
+        )
         note = ""
         if robots is not None:
             try:
@@ -191,8 +186,10 @@ class Memory:
             except IndexUnreachable as error:
                 _log.warning("%s; this memory answers alone", error)
                 note = " (the shared index is away: this memory alone)"
+        if as_of is not None:
+            self.flush()
         with self._store.guard:
-            table = self._store.table if as_of is None else self._past(now)
+            table = self._store.table if as_of is None else past_table(self._store, now)
             local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
             answer = question.put_to(local, region, k=k, look=self._store.look)
         return replace(answer, reason=answer.reason + note) if note else answer
@@ -282,10 +279,7 @@ class Memory:
             last = self._store.table.columns.last_seen
             ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
         with self._working:
-            self._objects.forget(ids)
-            for key in ids:
-                self._places.pop(key, None)
-                self._coloring.forget(key)
+            self._feeding.forget(ids)
         self._pull()
         self._store.forget(ids, outbox=self._shared.used)
         self.flush()
@@ -345,7 +339,7 @@ class Memory:
         time = self._clock.advance(frame.stamp)
         self._pose = frame.T_world_camera
         events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        self._stage(events)
+        self._feeding.tell(events)
         if self._last_upsert is None:
             self._last_upsert = time
         due = time - self._last_upsert >= self.settings.longterm.upsert_period
@@ -358,84 +352,21 @@ class Memory:
             raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
         with self._working:
             events = change()
-            self._stage(events)
+            self._feeding.tell(events)
         self.flush()
         return events
-
-    def _stage(self, events: Sequence[Event]) -> None:
-        told = [EventRecord(event.stamp, event.object_id, str(event.kind), dict(event.evidence)) for event in events]
-        self._store.stage(events=told)
 
     def _now(self) -> float:
         return self._clock.sessions[-1].last if self._clock.sessions else 0.0
 
     def _pull(self) -> None:
-        """Bring what changed in working memory to where it can be searched; the journal gets it later."""
-        with self._working:
-            if self.read_only or self._objects.store.version == self._version:
-                return
-            rows = self._objects.export_rows(self._version)
-            if rows.dim is not None and self._store.look is None:
-                self._store.look = look_name(None, rows.dim)
-            records = records_of(
-                rows,
-                colors=self._coloring.shares,
-                places=self._places,
-                reads_colors=self._store.look == LookEncoder.name,
-            )
-            gone = [id_text(number) for number in rows.gone]
-            self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
-            self._version = rows.version
-            for key in gone:
-                self._coloring.forget(key)
-
-    def _question(
-        self, text: str | None, image: NDArray[np.uint8] | None, embedding: NDArray[np.float32] | None
-    ) -> Question:
-        if sum(asked is not None for asked in (text, image, embedding)) > 1:
-            raise InvalidValue("find", "several", "takes one of text, image, embedding", remedy="ask one at a time")
-        question = Question(self.encoder, self._wording, self.settings.find, text=text)
-        if image is not None:
-            question.vector, question.asked = self._look_encoder().encode_image([image])[0], "that picture"
-        elif embedding is not None:
-            question.vector, question.asked = _unit(np.asarray(embedding, dtype=np.float32)), "that look"
-        return question
-
-    def _past(self, time: float) -> ObjectTable:
-        self.flush()
-        # a version is written with the newest sighting it covers, which may lie after the time asked for
-        versions = [
-            replace(version, last_seen=min(version.last_seen, time)) for version in self._store.journal.as_of(time)
-        ]
-        table = ObjectTable()
-        table.upsert([version.object_id for version in versions], versions)
-        return table
+        if not self.read_only:
+            with self._working:
+                self._feeding.pull()
 
     def _history(self, object_id: str) -> list[HistoryEntry]:
         self.flush()
         return Chronicle(self._store, self._clock).of(object_id)
 
     def _take_crop(self, crop: Crop) -> None:
-        if self._store.look != LookEncoder.name:
-            self._coloring.see(crop.object_id, crop.jpeg)
-        record = CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)
-        self._store.stage(crops=[record])
-
-    def _look_encoder(self) -> Encoder:
-        if self._store.look in (None, LookEncoder.name):
-            return LookEncoder()
-        if self._store.look == self.encoder.name:
-            return self.encoder
-        raise InvalidValue(
-            "image",
-            self._store.look,
-            "is the look of this memory and its encoder is not open",
-            remedy="encode the picture with it and ask by embedding=",
-        )
-
-
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = float(np.linalg.norm(vector))
-    if not np.isfinite(length) or length == 0.0:
-        raise InvalidValue("embedding", vector, "has no direction", remedy="check the encoder")
-    return vector / np.float32(length)
+        self._feeding.take_crop(crop)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
 from lastseen.memory.longterm.clock import Clock
 from lastseen.memory.longterm.records import PROTO, STATUSES
 from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import ObjectState
 
 
@@ -53,6 +54,15 @@ class RememberedObject(ObjectState):
     def history(self) -> list[HistoryEntry]:
         """The object's track and events, oldest first."""
         return self.read_history()
+
+
+def past_table(store: LongTermStore, time: float) -> ObjectTable:
+    """What was known at a memory time, ready to be searched."""
+    # a version is written with the newest sighting it covers, which may lie after the time asked for
+    versions = [replace(version, last_seen=min(version.last_seen, time)) for version in store.journal.as_of(time)]
+    table = ObjectTable()
+    table.upsert([version.object_id for version in versions], versions)
+    return table
 
 
 def remembered(

@@ -1,4 +1,6 @@
-"""A real Milvus for the tests: the standalone binary of the ``milvus`` package, on free loopback ports.
+"""A real Milvus for the tests: the standalone binary of the ``milvus`` package, on free ports.
+
+It listens on all interfaces whatever it is told, so it runs in a network namespace where that is allowed.
 
 The binary is started directly and ended by SIGKILL on its own pid: its wrapper cannot rebind a port right after a
 kill, and SIGTERM can hang for minutes.
@@ -18,12 +20,16 @@ import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.memory.longterm.namespace import Namespace
+
 
 class MilvusServer:
     """One server on one data folder; it can be killed and started again on the same ports."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, namespace: Namespace | None = None) -> None:
         self.folder = folder
+        self.host = "127.0.0.1" if namespace is None else namespace.address
+        self._before = [] if namespace is None else namespace.command
         self.ports: dict[str, int] = {}
         self.process: subprocess.Popen[bytes] | None = None
         self._unpack()
@@ -31,7 +37,7 @@ class MilvusServer:
     @property
     def address(self) -> str:
         """Where it answers, as host:port."""
-        return f"127.0.0.1:{self.ports['proxy_port']}"
+        return f"{self.host}:{self.ports['proxy_port']}"
 
     def start(self, *, limit: float = 120.0) -> None:
         """Start and wait until it says that it is healthy."""
@@ -44,7 +50,7 @@ class MilvusServer:
         }
         with (self.folder / "out.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(self.folder / "bin" / "milvus"), "run", "standalone"],
+                [*self._before, str(self.folder / "bin" / "milvus"), "run", "standalone"],
                 cwd=self.folder,
                 env=environment,
                 stdout=log,
@@ -55,7 +61,7 @@ class MilvusServer:
             if self.process.poll() is not None:
                 raise RuntimeError(f"milvus ended with {self.process.returncode}; see {self.folder / 'out.log'}")
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['metrics']}/healthz", timeout=5) as page:
+                with urllib.request.urlopen(f"http://{self.host}:{self.ports['metrics']}/healthz", timeout=5) as page:
                     if b"OK" in page.read():
                         return
             except OSError:

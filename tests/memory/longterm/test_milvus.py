@@ -13,6 +13,7 @@ import pytest
 from tests.memory.homes import ROOM, walk
 from tests.memory.longterm import test_index as contract
 from tests.memory.longterm.milvus_server import MilvusServer
+from tests.memory.longterm.namespace import Namespace
 
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
@@ -30,12 +31,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
     # one server at a time, however many test processes there are: each takes a core and half a gigabyte
     with (Path(tempfile.gettempdir()) / "lastseen-milvus-tests.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        running = MilvusServer(tmp_path_factory.mktemp("milvus"))
+        namespace = Namespace.make()
+        running = MilvusServer(tmp_path_factory.mktemp("milvus"), namespace)
         try:
             running.start(limit=300.0)
             yield running
         finally:
             running.kill()
+            if namespace is not None:
+                namespace.close()
 
 
 def address(server: MilvusServer, collection: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config.longterm import Find
+from lastseen.encoders.look import LookEncoder
 from lastseen.errors import InvalidValue
 from lastseen.memory.answer import Answer
 from lastseen.memory.find.region import Region
@@ -24,12 +25,33 @@ if TYPE_CHECKING:
 class Question:
     """What is asked, by words or by a vector, and what a score must reach to be believed."""
 
-    encoder: Encoder
     wording: Wording
     rules: Find
     text: str | None = None
     vector: NDArray[np.float32] | None = None
     asked: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        wording: Wording,
+        rules: Find,
+        *,
+        look: str | None,
+        text: str | None,
+        image: NDArray[np.uint8] | None,
+        embedding: NDArray[np.float32] | None,
+    ) -> Self:
+        """The question as it was given, by one of three ways; ``look`` names the encoder of memory's looks."""
+        if sum(asked is not None for asked in (text, image, embedding)) > 1:
+            raise InvalidValue("find", "several", "takes one of text, image, embedding", remedy="ask one at a time")
+        if image is not None:
+            return cls(
+                wording, rules, None, _look_encoder(look, wording.encoder).encode_image([image])[0], "that picture"
+            )
+        if embedding is not None:
+            return cls(wording, rules, None, _unit(np.asarray(embedding, dtype=np.float32)), "that look")
+        return cls(wording, rules, text)
 
     def put_to(self, search: Search | SharedSearch, region: Region, *, k: int, look: str | None) -> Answer:
         """Get the answer; words go to the looks themselves where one encoder reads both."""
@@ -39,10 +61,30 @@ class Question:
             if not isinstance(search, Search):
                 raise InvalidValue("robots", "all", "needs a question", remedy="ask by text, image or embedding")
             return search.by_region(region, k=k)
-        if look == self.encoder.name:
-            query = self.encoder.encode_text([self.text])[0]
+        if look == self.wording.encoder.name:
+            query = self.wording.encoder.encode_text([self.text])[0]
             accept = self.rules.shared_accept
             return search.by_vector(query, region, asked=repr(self.text), accept=accept, k=k)
-        known = self.encoder.name.startswith("wordllama")
+        known = self.wording.encoder.name.startswith("wordllama")
         accept = self.rules.wordllama_accept if known else self.rules.lexicon_accept
         return search.by_words(self.wording, self.text, region, accept=accept, k=k)
+
+
+def _look_encoder(look: str | None, words: Encoder) -> Encoder:
+    if look in (None, LookEncoder.name):
+        return LookEncoder()
+    if look == words.name:
+        return words
+    raise InvalidValue(
+        "image",
+        look,
+        "is the look of this memory and its encoder is not open",
+        remedy="encode the picture with it and ask by embedding=",
+    )
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = float(np.linalg.norm(vector))
+    if not np.isfinite(length) or length == 0.0:
+        raise InvalidValue("embedding", vector, "has no direction", remedy="check the encoder")
+    return vector / np.float32(length)

@@ -5,6 +5,7 @@ Everything is checked through a read-only connection first, so that a foreign or
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -36,7 +37,13 @@ class WriterLock:
             os.close(self._file)
             raise JournalLocked(path, holder) from None
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            # the number only tells others whom to ask: on a full disk the lock holds without it
+            if error.errno != errno.ENOSPC:
+                self.release()
+                raise
 
     def release(self) -> None:
         """Let another process write; may be called twice."""

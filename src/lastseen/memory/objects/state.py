@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,14 @@ class ObjectState:
 
     id: str
     xyz_world: NDArray[np.float64]
-    emb_mean: NDArray[np.float32] | None
-    emb_gallery: NDArray[np.float16] | None
+    emb_mean: NDArray[np.float32] | None = field(repr=False)
+    emb_gallery: NDArray[np.float16] | None = field(repr=False)
     view_bins: frozenset[tuple[int, int]]
     label_scores: dict[str, float]
     stability: float
     hits: int
     confirmed: bool
-    image_crops: tuple[bytes, ...]
+    image_crops: tuple[bytes, ...] = field(repr=False)
     last_seen: float
     first_seen: float
     state: str

@@ -78,7 +78,8 @@ def clear_errors(path: Path | str) -> Iterator[None]:
 def inspect(path: Path) -> int:
     """The schema version of a lastseen file; raises when it is missing, foreign, damaged or too new."""
     if not path.is_file():
-        raise JournalMissing(path, "is a directory" if path.is_dir() else "does not exist")
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
     with path.open("rb") as file:
         header = file.read(100)
     if not header.startswith(_MAGIC) or len(header) < 100:

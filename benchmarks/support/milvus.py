@@ -28,6 +28,7 @@ def running_milvus() -> Iterator[str | None]:
         return
     sys.path.insert(0, str(ROOT))
     from tests.memory.longterm.milvus_server import MilvusServer
+    from tests.memory.longterm.namespace import Namespace
 
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -36,12 +37,15 @@ def running_milvus() -> Iterator[str | None]:
         say("waiting for other Milvus servers to end")
         fcntl.flock(turn, fcntl.LOCK_EX)
         say("starting Milvus")
-        server = MilvusServer(Path(folder))
+        namespace = Namespace.make()
+        server = MilvusServer(Path(folder), namespace)
         try:
             server.start()
             yield server.address
         finally:
             server.kill()
+            if namespace is not None:
+                namespace.close()
 
 
 def filled_milvus(address: str, vectors: np.ndarray) -> MilvusIndex:

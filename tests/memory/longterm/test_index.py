@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.longterm.index import BruteForceIndex, FaissIndex, Match, VectorIndex
+from lastseen.memory.longterm.index import BruteForceIndex, FaissIndex, Match, VectorIndex, flat
 
 BACKENDS: dict[str, Callable[[int], VectorIndex]] = {"brute": BruteForceIndex, "faiss": FaissIndex}
 DIM = 6
@@ -144,3 +144,20 @@ def test_a_subset_scan_equals_the_full_scan() -> None:
     index.upsert(names(500), rows)
     query = unit(1, seed=7, dim=32)[0]
     assert close(index.search(query, k=10), index.search(query, k=10, among=names(500)))
+
+
+def test_a_large_matrix_is_searched_as_exactly_as_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = unit(700, seed=3, dim=48)
+    # equal rows far apart: a matrix product alone would round them differently and break the tie by place
+    rows[[5, 131, 402, 699]] = rows[77]
+    index, oracle = FaissIndex(48), BruteForceIndex(48)
+    for one in (index, oracle):
+        one.upsert(names(700), rows)
+    monkeypatch.setattr(flat, "LARGE_BYTES", 0)
+    for query in [*unit(20, seed=4, dim=48), rows[77]]:
+        for k in (1, 3, 10, 700):
+            assert close(index.search(query, k=k), oracle.search(query, k=k))
+    same = sorted(names(700)[row] for row in (5, 77, 131, 402, 699))
+    assert [match.key for match in index.search(rows[77], k=3)] == same[:3]
+    monkeypatch.setattr(flat, "MOST_NEAR", 0)
+    assert [match.key for match in index.search(rows[77], k=5)] == same

@@ -18,6 +18,10 @@ from lastseen.memory.longterm.index.protocol import Match, best_first, checked_q
 
 _EXTRA = 8
 """Rows fetched beyond k, so that ties at the border can be broken by key; more while the tie does not end."""
+LARGE_BYTES = 1 << 27
+"""Size of the matrix from which a product goes first: below, waking the threads of the product costs more."""
+MOST_NEAR = 10_000
+"""Rows near the border that are scored again; among more that look alike FAISS is as fast."""
 
 
 class FaissIndex:
@@ -107,11 +111,28 @@ class FaissIndex:
         total = len(self._keys)
         wanted = min(k + _EXTRA, total)
         while wanted:
-            scores, places = self._index.search(row[None], wanted)
-            if wanted == total or scores[0, -1] < scores[0, min(k, wanted) - 1]:
-                return best_first([self._keys[place] for place in places[0]], scores[0], k)
+            scores, places = self._scan(row, wanted)
+            if wanted == total or scores[-1] < scores[min(k, wanted) - 1]:
+                return best_first([self._keys[place] for place in places], scores, k)
             wanted = min(wanted * 4, total)
         return []
+
+    def _scan(self, row: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The best rows with FAISS's own scores, best first.
+
+        A matrix product reads a large matrix at twice the speed of FAISS, but rounds a row differently from place to
+        place. So it only says which rows can be among the best, with room for its rounding, and FAISS scores those.
+        """
+        matrix, total = self._matrix(), len(self._keys)
+        if matrix.nbytes >= LARGE_BYTES and wanted < total:
+            rough = matrix @ row
+            rounding = self._dim * float(np.finfo(np.float32).eps) * float(np.linalg.norm(row))
+            near = np.flatnonzero(rough >= np.partition(rough, total - wanted)[total - wanted] - 2.0 * rounding)
+            if len(near) <= MOST_NEAR + wanted:
+                scores, at = faiss.knn(row[None], matrix[near], wanted, metric=faiss.METRIC_INNER_PRODUCT)
+                return scores[0], near[at[0]]
+        scores, places = self._index.search(row[None], wanted)
+        return scores[0], places[0]
 
     def _matrix(self) -> NDArray[np.float32]:
         """FAISS's own storage as a writable array; valid until rows are added or taken away."""

@@ -6,19 +6,23 @@ the object memory and its file. No camera, no GPU, no key.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lastseen import Memory
+from lastseen import Memory, Settings
 from lastseen.encoders.look import LookEncoder
+from lastseen.evaluation.arms import arm_of
+from lastseen.evaluation.cases import case_of
+from lastseen.evaluation.episode_run import run_arm
 from lastseen.perception.lift import lift_all
 from lastseen.perception.look import with_looks
+from lastseen.runtime.log import RunLog
 from lastseen.sim.change import Change, ChangeKind, apply_all
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home
@@ -28,6 +32,7 @@ from lastseen.sim.topdown import save_map
 from lastseen.sim.walk import Walk, WalkPlan
 
 SEED = 7
+SEARCH_SEED = 12
 ROOMS = 4
 FIRST_VISIT = 3.0
 SECOND_VISIT = 4.5
@@ -82,10 +87,21 @@ def noticeable_changes(home: Home, file: Path) -> list[Change]:
     raise SystemExit("no two things are known well enough to be missed; try another SEED")
 
 
+def search(log: Path) -> None:
+    """Look around, plan with the offline model, walk, and stop only at a bed that was seen twice and is near."""
+    settings = replace(Settings(), evaluation=replace(Settings().evaluation, goals="bed"))
+    case = case_of(SEARCH_SEED, settings)
+    with RunLog(log) as run_log:
+        record = run_arm(case, arm_of("context"), settings=settings, log=run_log).record
+    outcome = "found" if record["success"] else f"not found ({record['cause']})"
+    console.print(
+        f"  {outcome} after {record['steps']} steps and {record['planner_calls']} plans; "
+        f"the shortest way is {case.episode.geodesic_distance:.1f} m"
+    )
+
+
 def main() -> None:
-    folder = Path(tempfile.gettempdir()) / "lastseen-demo"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="lastseen-demo-"))
     file = folder / "home.lastseen"
 
     home = generate_home(SEED, rooms=ROOMS)
@@ -117,12 +133,16 @@ def main() -> None:
         if not noticed:
             console.print("  memory noticed nothing yet: the evidence was not enough")
 
+    console.print("\n[bold]5. Elsewhere it is sent to find a bed[/bold], by walking, in a home it does not know")
+    search(folder / "run.jsonl")
+
     console.print("\n[bold]Try next[/bold]")
     command = Path(sys.executable).parent / "lastseen"
     for words in (
         f"find 'red book' --memory {file}",
         f"objects --memory {file}",
         f"sim map --seed 11 {folder / 'house.png'}",
+        f"log map {folder / 'run.jsonl'} {folder / 'run.png'}",
         "search 'red mug'",
         "self-check",
     ):

@@ -6,6 +6,7 @@ import math
 from enum import StrEnum
 
 from lastseen.config.moving import DeadReckoning
+from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D, wrap_angle
 
 _DEFAULTS = DeadReckoning()
@@ -28,6 +29,8 @@ def apply(pose: Pose2D, action: Action, *, motion: DeadReckoning = _DEFAULTS) ->
     >>> apply(Pose2D(0.0, 0.0, 0.0), Action.FORWARD)
     Pose2D(x=0.25, y=0.0, yaw=0.0)
     """
+    if not isinstance(action, Action):
+        raise InvalidValue("action", action, "is not an Action", remedy="use Action(word)")
     if action is Action.FORWARD:
         return Pose2D(
             pose.x + motion.forward_step * math.cos(pose.yaw),

@@ -62,6 +62,11 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if "--debug" in words:
+            raise
+        typer.echo(f"error: {error.filename or 'system'}: {error.strerror or error}; check the path", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         sys.exit(130)

@@ -22,7 +22,6 @@ def search(
         list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
     ] = None,
     log: Annotated[Path | None, typer.Option("--log", help="Write the step log here, one JSON per line.")] = None,
-    settings: Annotated[Path | None, typer.Option("--settings", help="A TOML file with settings.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome only, as JSON.")] = False,
 ) -> None:
     """Rehearse a search over remembered places: where would the robot go, and why.
@@ -32,7 +31,7 @@ def search(
     Examples: [bold]lastseen search "red mug"[/bold],
     [bold]lastseen search book --constraint "avoid: corridor"[/bold]
     """
-    from lastseen.config import load
+    from lastseen.cli.options import current_settings
     from lastseen.runtime.loop import rehearse
 
     result = rehearse(
@@ -43,7 +42,7 @@ def search(
         backend=backend,
         constraints=constraint or [],
         log=log,
-        settings=load(settings),
+        settings=current_settings(),
         tell=(lambda _: None) if as_json else typer.echo,
     )
     if as_json:

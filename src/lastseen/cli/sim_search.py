@@ -25,23 +25,34 @@ def search(
 ) -> None:
     """Search a simulated home by walking, with noisy senses and a detector that errs.
 
-    Examples: [bold]lastseen sim search sofa --seed 7 --log run.jsonl[/bold], then
+    Examples: [bold]lastseen sim search bed --seed 12 --log run.jsonl[/bold], then
     [bold]lastseen log map run.jsonl run.png[/bold]
     """
     from dataclasses import replace
 
     from lastseen.cli.options import current_settings
+    from lastseen.errors import InvalidValue
     from lastseen.evaluation.arms import arm_of
     from lastseen.evaluation.cases import case_of
     from lastseen.evaluation.episode_run import run_arm
     from lastseen.runtime.log import RunLog
     from lastseen.runtime.timing import TimingLog
 
+    chosen = arm_of(arm)
+    if chosen.name not in {"context", "no_context", "frontier", "random"}:
+        raise InvalidValue(
+            "--arm",
+            arm,
+            "needs another visit or episode",
+            remedy="use context, no_context, frontier or random; `lastseen eval objectnav` runs all",
+        )
     settings = current_settings()
     settings = replace(settings, evaluation=replace(settings.evaluation, goals=goal))
     case = case_of(seed, settings)
+    if timing is None and log is not None:
+        timing = log.with_suffix(".timing.jsonl")
     with RunLog(log) as run_log, TimingLog(timing, settings=settings.planner) as times:
-        ran = run_arm(case, arm_of(arm), settings=settings, backend=backend, log=run_log, timing=times)
+        ran = run_arm(case, chosen, settings=settings, backend=backend, log=run_log, timing=times)
         calls = times.episode()
     if as_json:
         typer.echo(json.dumps(ran.record, sort_keys=True))

@@ -307,7 +307,8 @@ class EnvironmentWorld:
             self.explored.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
-        self.spatial.saw(_labels(self.detections))
+        seen = _labels(self.detections)
+        self.spatial.saw(seen)
         if self._following is None:
             self._around.add(frame, self.detections)
         self.policy.see(frame)
@@ -320,6 +321,7 @@ class EnvironmentWorld:
             "branch": branch and action is not None,
             "panorama": panorama,
             "world_pose": world_pose,
+            "seen": seen,
             **scene,
         }
 

@@ -61,6 +61,7 @@ class RunLog(JsonLines):
         branch: bool = False,
         panorama: bool = False,
         world_pose: Pose2D | None = None,
+        seen: Iterable[str] = (),
         scene_analyzed: bool = False,
         scene: Mapping[str, Any] | None = None,
         planner_called: bool = False,
@@ -79,6 +80,7 @@ class RunLog(JsonLines):
                 "panorama": panorama,
                 "pose": [pose.x, pose.y, pose.yaw],
                 "world_pose": None if world_pose is None else [world_pose.x, world_pose.y, world_pose.yaw],
+                "seen": sorted(set(seen)),
                 "current_place_id": spatial.current_place_id,
                 "current_anchor_id": spatial.current_anchor_id,
                 "scene_analyzed": scene_analyzed,
@@ -152,6 +154,7 @@ def replay(run: Run) -> SpatialMemory:
                 panorama=step["panorama"],
                 world_pose=world_pose,
             )
+        memory.saw(step["seen"])
         if step["scene_analyzed"]:
             scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
             memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)

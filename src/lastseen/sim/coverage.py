@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action
+from lastseen.config import Settings
 from lastseen.sim.agent import Agent
+from lastseen.sim.environment import random_start
 from lastseen.sim.follower import next_action
+from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid, Point
 from lastseen.sim.viewpoint import surface_points
 
@@ -43,6 +46,19 @@ def coverage_stops(grid: NavigationGrid, start: Point) -> list[Point]:
         chosen.append(best)
         left &= ~seen[best]
     return _ordered(grid, start, [(float(x), float(y)) for x, y in candidates[chosen]])
+
+
+def tour_path(home: Home, settings: Settings, *, seed: int) -> list[Point]:
+    """The way of a tour from a drawn start, as points on the floor: what a recording of this home walks."""
+    grid = NavigationGrid(home, robot=settings.robot, navigation=settings.navigation)
+    start = random_start(grid, seed=seed)
+    here = (start.x, start.y)
+    points = [here]
+    for stop in coverage_stops(grid, here):
+        way = grid.path(points[-1], [stop])
+        if way is not None:
+            points += [(float(x), float(y)) for x, y in way.points[1:]]
+    return points
 
 
 def tour(agent: Agent, stops: list[Point]) -> Iterator[Action]:

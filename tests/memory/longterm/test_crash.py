@@ -38,7 +38,7 @@ def write_until_killed(path: Path, *, seed: int, delay: float) -> int:
 @pytest.mark.slow
 def test_every_acknowledged_upsert_survives_kill_9(tmp_path: Path, soak: int) -> None:
     path, rng = tmp_path / "home.lastseen", np.random.default_rng(0)
-    for _ in range(10 if soak == 1 else 50):
+    for _ in range(10 * soak):
         acknowledged = write_until_killed(path, seed=7, delay=float(rng.uniform(0.0, 0.15)))
         store, _ = LongTermStore.open(path, Settings())
         held = {record.id: record for record in store.journal.objects()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from lastseen.config.moving import Patterns
+from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D
 
 _DEFAULTS = Patterns()
@@ -22,6 +23,8 @@ def is_stuck(place_by_step: Sequence[Hashable], window: int = _DEFAULTS.stuck_wi
     >>> is_stuck([1] * 10), is_stuck([1] * 9 + [2]), is_stuck([1] * 9)
     (True, False, False)
     """
+    if window < 1:
+        raise InvalidValue("window", window, "must be 1 or more", remedy=f"the default is {_DEFAULTS.stuck_window}")
     recent = place_by_step[-window:]
     return len(recent) >= window and len(set(recent)) <= 1
 

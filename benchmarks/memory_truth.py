@@ -383,7 +383,9 @@ def main() -> None:
             show("rtsm typical", total(theirs))
             result |= {f"rtsm_{key}": rates(total(theirs))[key] for key in ("recall", "duplicates", "id_switches")}
     result |= {"false_absences": absences, "object_views": views}
-    drifted = total([walk(generate_home(s), level="typical", seed=s, drift="typical")[0] for s in range(homes // 2)])
+    drifted = total(
+        [walk(generate_home(s), level="typical", seed=s, drift="typical")[0] for s in range(max(1, homes // 2))]
+    )
     show("typical with drift", drifted)
     result |= {f"drift_{key}": value for key, value in rates(drifted).items()}
     result["drift_false_absences"] = drifted["absences"]

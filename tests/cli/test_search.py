@@ -34,7 +34,7 @@ def test_the_outcome_as_json_and_nothing_else(capsys: pytest.CaptureFixture[str]
 def test_settings_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "lastseen.toml"
     file.write_text("[search]\nmax_steps = 1\n")
-    run("search", "piano", "--settings", str(file), "--json")
+    run("--settings", str(file), "search", "piano", "--json")
     assert json.loads(capsys.readouterr().out)["steps"] == 1
 
 

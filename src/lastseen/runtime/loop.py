@@ -29,6 +29,7 @@ from lastseen.planning.node_graph import NodeGraph, Path
 from lastseen.planning.reachability import Map, Verdict, check_way
 from lastseen.runtime.attempts import Attempts
 from lastseen.runtime.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
+from lastseen.runtime.nodes_file import load_nodes
 from lastseen.runtime.perceiving import perceive, unconfirmed
 from lastseen.runtime.rehearsal import RehearsalWorld
 from lastseen.runtime.step_log import StepLog
@@ -312,7 +313,7 @@ def rehearse(
     """Search in a world that is what the nodes say; ``tell`` gets one line per step."""
     settings = settings or Settings()
     # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
-    store = seed_demo_store() if memory is None else SemanticMemoryStore.load_json(memory)
+    store = seed_demo_store() if memory is None else load_nodes(memory)
     kept, _ = judgeable(constraints := list(constraints))
     graph = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
     model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)

@@ -53,6 +53,8 @@ def test_any_finite_position_is_kept_exactly(position: list[float]) -> None:
     [
         ({"position": [1, 2]}, r"observation\.position = \[1, 2\]: must have shape \(3,\)"),
         ({"position": [np.nan, 0, 0]}, r"observation\.position = .*NaN or infinity; drop invalid depth"),
+        ({"position": "here"}, r"observation\.position = 'here': is not numbers"),
+        ({"labels": ["mug"]}, r"observation\.labels = \['mug'\]: must map labels to scores"),
         ({"extent": [-1, 0, 0]}, r"observation\.extent = .*must not be negative"),
         ({"view_direction": [0, 0, 0]}, r"observation\.view_direction = .*has no direction"),
         ({"stamp": np.inf}, r"observation\.stamp = inf: must be finite"),

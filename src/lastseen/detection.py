@@ -45,6 +45,8 @@ class Detection:
 
 def check_labels(name: str, labels: Mapping[str, float]) -> None:
     """Refuse label scores that are no probabilities, and labels without text."""
+    if not isinstance(labels, Mapping):
+        raise InvalidValue(name, labels, "must map labels to scores", remedy='for example {"mug": 0.9}')
     for label, score in labels.items():
         if not isinstance(label, str) or not label.strip():
             raise InvalidValue(name, label, "must be text that is not blank", remedy="drop unnamed classes")

@@ -17,8 +17,7 @@
     ├── IndexUnreachable        a shared index does not answer; upserts wait for it
     ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
-    ├── BackendError            a vision-language model gave no answer
-    └── NotBuiltYet             the facade names it, this version does not do it
+    └── BackendError            a vision-language model gave no answer
 
 Messages are one line and say what to do next; a command prints them as they are.
 """
@@ -176,10 +175,6 @@ class BackendError(LastseenError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_backend, (self.backend, self.problem, self.remedy, self.transient)
-
-
-class NotBuiltYet(LastseenError, NotImplementedError):
-    """The facade promises it and this version cannot do it yet."""
 
 
 def shorten(value: object, *, limit: int = 80) -> str:

@@ -76,7 +76,12 @@ class Observation:
 
 
 def _numbers(name: str, value: object, shape: tuple[int, ...], dtype: type[np.floating[Any]]) -> NDArray[Any]:
-    array = np.array(value, dtype=dtype)
+    try:
+        array = np.array(value, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(
+            f"observation.{name}", value, "is not numbers", remedy="world coordinates in metres"
+        ) from error
     if array.shape != shape:
         raise InvalidValue(
             f"observation.{name}", value, f"must have shape {shape}", remedy="world coordinates in metres"

@@ -73,6 +73,7 @@ def test_the_quaternion_order_is_x_y_z_w() -> None:
     ("translation", "quaternion", "message"),
     [
         ([0, 0, np.nan], [0, 0, 0, 1], r"pose\.translation = .*NaN or infinity; drop frames"),
+        ("abc", [0, 0, 0, 1], r"pose\.translation = 'abc': is not numbers"),
         ([0, 0], [0, 0, 0, 1], r"pose\.translation = \[0, 0\]: must hold 3 numbers"),
         ([0, 0, 0], [0, 0, 0, 2], r"pose\.quaternion = .*has length 2, not 1; .*x, y, z, w"),
         ([0, 0, 0], [0, 0, 0, 0], r"has length 0, not 1"),
@@ -89,6 +90,7 @@ def test_a_bad_quaternion_pose_is_named(translation: object, quaternion: object,
     ("matrix", "message"),
     [
         (np.eye(3), r"must be 4 x 4 and finite"),
+        ([["x"]], r"pose\.matrix = .*is not numbers"),
         (np.full((4, 4), np.nan), r"must be 4 x 4 and finite"),
         (np.diag([2.0, 2.0, 2.0, 1.0]), r"is not a rigid motion; check for scale"),
         (np.diag([1.0, 1.0, -1.0, 1.0]), r"is not a rigid motion; .*mirroring"),

@@ -60,7 +60,7 @@ class Pose3D:
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose3D:
         """Build from a 4 x 4 homogeneous matrix whose upper left part is a rotation."""
-        array = np.asarray(matrix, dtype=np.float64)
+        array = _floats("pose.matrix", matrix, "give T_world_camera")
         if array.shape != (4, 4) or not np.isfinite(array).all():
             raise InvalidValue("pose.matrix", array, "must be 4 x 4 and finite", remedy="give T_world_camera")
         turn = array[:3, :3]
@@ -146,8 +146,15 @@ class Pose3D:
         return f"Pose3D(translation=[{position}], quaternion_xyzw=[{turn}])"
 
 
+def _floats(field: str, value: ArrayLike, remedy: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(field, value, "is not numbers", remedy=remedy) from error
+
+
 def _vector(field: str, value: ArrayLike, size: int, remedy: str) -> NDArray[np.float64]:
-    array = np.asarray(value, dtype=np.float64)
+    array = _floats(field, value, remedy)
     if array.shape != (size,):
         raise InvalidValue(field, value, f"must hold {size} numbers", remedy=remedy)
     if not np.isfinite(array).all():

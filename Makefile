@@ -4,6 +4,8 @@ DEV := .venv
 DEMO := .venv-demo
 DEV_EXTRAS := dev,gemini,milvus,openai,sim,text
 DEMO_EXTRAS := sim,text
+# what renders, reads recordings, starts processes or loads torch: left to `make test`
+HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/policy/pixelnav tests/cli
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -29,7 +31,7 @@ check: $(DEV)/.ready
 	$(DEV)/bin/ruff check .
 	$(DEV)/bin/ruff format --check .
 	$(DEV)/bin/mypy
-	$(DEV)/bin/python -m pytest -n 2 -q -m "not slow"
+	$(DEV)/bin/python -m pytest -n 2 -q -m "not slow" $(addprefix --ignore=,$(HEAVY))
 
 soak: $(DEV)/.ready
 	$(DEV)/bin/python -m pytest -n 2 --soak --timeout 3600

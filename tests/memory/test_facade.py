@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lastseen import Memory
-from lastseen.errors import StampError
+from lastseen.errors import InvalidValue, StampError
 from lastseen.geometry import Pose3D
 from tests.test_frame import make_frame
 
@@ -22,3 +22,8 @@ def test_memory_refuses_a_frame_from_the_past_and_stays_as_it_was() -> None:
     with pytest.raises(StampError):
         memory.observe(make_frame(stamp=1.0, T_world_camera=Pose3D.from_quaternion([1, 0, 0], [0, 0, 0, 1])), [])
     assert memory.pose() == Pose3D.identity()
+
+
+def test_what_is_no_frame_is_named() -> None:
+    with pytest.raises(InvalidValue, match="frame = 'x': is not a Frame"):
+        Memory.open().observe("x", [])  # type: ignore[arg-type]

@@ -126,6 +126,8 @@ class Memory:
         """
         if self.read_only:
             raise JournalReadOnly(self.path, "was opened for reading; open it for writing to observe")
+        if not isinstance(frame, Frame):
+            raise InvalidValue("frame", frame, "is not a Frame", remedy="build one with lastseen.Frame")
         with self._working:
             events, due = self._take(frame, observations)
         if due:

@@ -182,3 +182,8 @@ def test_two_nodes_of_one_id_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(InvalidValue, match=r"nodes\[4\].*is taken"):
         SemanticMemoryStore.load_json(path)
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=r"nodes file = .*cannot be written \(No such file"):
+        SemanticMemoryStore().save_json(tmp_path / "none" / "nodes.json")

@@ -93,12 +93,17 @@ class SemanticMemoryStore:
         }
         target = Path(path)
         partial = target.with_name(f"{target.name}.partial")
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                json.dump(document, file, indent=1)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+        except OSError as error:
+            raise InvalidValue(
+                "nodes file", str(path), f"cannot be written ({error.strerror})", remedy="check the path"
+            ) from error
 
     @classmethod
     def load_json(cls, path: str | PathLike[str]) -> Self:

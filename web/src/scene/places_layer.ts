@@ -1,0 +1,124 @@
+/** Places and anchors on the floor: a glow where the robot has been, coloured by place, and the ways between. */
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  CircleGeometry,
+  Color,
+  Group,
+  InstancedMesh,
+  LineBasicMaterial,
+  LineSegments,
+  Matrix4,
+  MeshBasicMaterial,
+  RingGeometry,
+  ShaderMaterial,
+} from "three";
+
+import type { Place } from "../model";
+import type { Palette } from "../theme";
+
+const GLOW_RADIUS = 1.1;
+const HEIGHT = 0.015;
+
+const GLOW_VERTEX = /* glsl */ `
+varying vec2 spot;
+varying vec3 ink;
+void main() {
+  spot = uv * 2.0 - 1.0;
+  ink = instanceColor;
+  gl_Position = projectionMatrix * viewMatrix * instanceMatrix * vec4(position, 1.0);
+}`;
+
+const GLOW_FRAGMENT = /* glsl */ `
+varying vec2 spot;
+varying vec3 ink;
+void main() {
+  float fade = 1.0 - smoothstep(0.1, 1.0, length(spot));
+  gl_FragColor = vec4(ink, fade * 0.2);
+  #include <colorspace_fragment>
+}`;
+
+export class PlacesLayer {
+  readonly group = new Group();
+
+  private readonly glow = new ShaderMaterial({
+    vertexShader: GLOW_VERTEX,
+    fragmentShader: GLOW_FRAGMENT,
+    transparent: true,
+    depthWrite: false,
+  });
+  private readonly ring = new MeshBasicMaterial({ transparent: true, opacity: 0.95, depthWrite: false });
+  private readonly way = new LineBasicMaterial({ transparent: true, opacity: 0.4 });
+  private palette: Palette | null = null;
+  private places: readonly Place[] = [];
+  private floor = 0;
+
+  show(places: readonly Place[]): void {
+    this.places = places;
+    this.rebuild();
+  }
+
+  lieAt(floor: number): void {
+    this.floor = floor;
+    this.group.position.z = floor + HEIGHT;
+  }
+
+  /** Where a place's name belongs: amid its anchors. */
+  middles(): { place: Place; at: [number, number, number] }[] {
+    return this.places
+      .filter((place) => place.anchors.length > 0)
+      .map((place) => {
+        const share = 1 / place.anchors.length;
+        const x = place.anchors.reduce((sum, { at }) => sum + at[0] * share, 0);
+        const y = place.anchors.reduce((sum, { at }) => sum + at[1] * share, 0);
+        return { place, at: [x, y, this.floor] };
+      });
+  }
+
+  paint(palette: Palette): void {
+    this.palette = palette;
+    this.way.color = new Color(palette.grid);
+    this.rebuild();
+  }
+
+  private rebuild(): void {
+    for (const child of this.group.children) {
+      if (child instanceof InstancedMesh) child.dispose();
+      else if (child instanceof LineSegments) child.geometry.dispose();
+    }
+    this.group.clear();
+    const anchors = this.places.flatMap((place) => place.anchors.map((anchor) => ({ anchor, place })));
+    if (!anchors.length || !this.palette) return;
+    const inks = this.palette.places;
+    const glow = new InstancedMesh(new CircleGeometry(GLOW_RADIUS, 32), this.glow, anchors.length);
+    const rings = new InstancedMesh(new RingGeometry(0.045, 0.075, 24), this.ring, anchors.length);
+    const matrix = new Matrix4();
+    const colour = new Color();
+    anchors.forEach(({ anchor, place }, row) => {
+      matrix.makeTranslation(anchor.at[0], anchor.at[1], 0);
+      colour.set(inks[place.id % inks.length] ?? "#888888");
+      for (const mesh of [glow, rings]) {
+        mesh.setMatrixAt(row, matrix);
+        mesh.setColorAt(row, colour);
+        mesh.frustumCulled = false;
+      }
+    });
+    glow.renderOrder = 1;
+    rings.renderOrder = 2;
+    this.group.add(glow, rings, this.ways(anchors.map(({ anchor }) => anchor)));
+  }
+
+  private ways(anchors: readonly Place["anchors"][number][]): LineSegments {
+    const byId = new Map(anchors.map((anchor) => [anchor.id, anchor]));
+    const ends: number[] = [];
+    for (const anchor of anchors) {
+      for (const id of anchor.neighbours) {
+        const other = byId.get(id);
+        if (other && anchor.id < id) ends.push(...anchor.at, 0, ...other.at, 0);
+      }
+    }
+    const geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(ends), 3));
+    return new LineSegments(geometry, this.way);
+  }
+}

@@ -1,0 +1,220 @@
+/** The 3-D view itself: camera, controls, floor and the frame loop. It draws only when something changed. */
+
+import { Box3, Color, PerspectiveCamera, Scene, Spherical, Vector2, Vector3, WebGLRenderer } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+
+import type { Vec3 } from "../model";
+import type { Palette } from "../theme";
+import { Floor } from "./floor";
+
+export interface Insets {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Called before a frame with the seconds since the last one; answers whether it wants another frame after it. */
+type Ticker = (seconds: number) => boolean;
+
+const FLIGHT_SECONDS = 0.9;
+/** from the camera's side: steep enough to see over walls, flat enough to see heights */
+const HOME_DIRECTION = new Vector3(-0.34, -0.52, 0.78).normalize();
+const UP = new Vector3(0, 0, 1);
+
+interface Flight {
+  readonly fromEye: Vector3;
+  readonly toEye: Vector3;
+  readonly fromTarget: Vector3;
+  readonly toTarget: Vector3;
+  spent: number;
+}
+
+export class Stage {
+  readonly scene = new Scene();
+  readonly camera = new PerspectiveCamera(42, 1, 0.05, 400);
+  readonly size = new Vector2(1, 1);
+  readonly controls: OrbitControls;
+  /** whether the person has taken the camera; until then it keeps the whole home in view */
+  taken = false;
+  /** whether panels came or went since the home was framed */
+  insetsChanged = false;
+
+  private readonly renderer: WebGLRenderer;
+  private readonly floor = new Floor();
+  private readonly tickers: Ticker[] = [];
+  private readonly afterwards: (() => void)[] = [];
+  private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+  private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
+  private flight: Flight | null = null;
+  private waiting = false;
+  private last = 0;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    this.camera.up.copy(UP);
+    this.camera.position.set(-6, -8, 9);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.maxPolarAngle = Math.PI * 0.495;
+    this.controls.minDistance = 0.4;
+    this.controls.maxDistance = 120;
+    this.controls.zoomToCursor = true;
+    this.controls.addEventListener("change", () => this.invalidate());
+    this.controls.addEventListener("start", () => {
+      this.taken = true;
+      this.flight = null;
+    });
+    this.scene.add(this.floor.mesh);
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
+    this.resize();
+  }
+
+  onFrame(ticker: Ticker): void {
+    this.tickers.push(ticker);
+  }
+
+  /** Call after each drawn frame: what lies over the canvas follows the camera here. */
+  afterFrame(follow: () => void): void {
+    this.afterwards.push(follow);
+  }
+
+  invalidate(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  paint(palette: Palette): void {
+    this.renderer.setClearColor(new Color(palette.sky), 1);
+    this.floor.paint(palette);
+    this.invalidate();
+  }
+
+  /** The parts of the canvas that panels cover: the view is centred in what is left. */
+  cover(insets: Insets): void {
+    this.insetsChanged ||= JSON.stringify(insets) !== JSON.stringify(this.insets);
+    this.insets = insets;
+    this.project();
+    this.invalidate();
+  }
+
+  /** Show a whole box from above at an angle, as one looks into a doll's house. */
+  frameBox(box: Box3, fly: boolean, above = false): void {
+    if (box.isEmpty()) return;
+    this.insetsChanged = false;
+    const direction = above ? new Vector3(0, -0.001, 1).normalize() : HOME_DIRECTION;
+    const centre = box.getCenter(new Vector3());
+    const right = new Vector3().crossVectors(UP, direction).normalize();
+    const up = new Vector3().crossVectors(direction, right);
+    const tanY = Math.tan((this.camera.fov * Math.PI) / 360);
+    const free = this.freeSize();
+    const tanX = (tanY * free.x) / this.size.y;
+    const tanFreeY = (tanY * free.y) / this.size.y;
+    let distance = 1.5;
+    for (let corner = 0; corner < 8; corner++) {
+      const point = new Vector3(
+        corner & 1 ? box.max.x : box.min.x,
+        corner & 2 ? box.max.y : box.min.y,
+        corner & 4 ? box.max.z : box.min.z,
+      ).sub(centre);
+      const depth = point.dot(direction);
+      distance = Math.max(distance, depth + Math.abs(point.dot(right)) / tanX, depth + Math.abs(point.dot(up)) / tanFreeY);
+    }
+    this.move(centre.clone().addScaledVector(direction, distance * 1.04), centre, fly);
+    this.floor.lieAt(box.min.z);
+  }
+
+  /** Fly to a thing, keeping the direction one looks in, near enough to see it and what it stands on. */
+  flyTo(at: Vec3, size: Vec3): void {
+    this.taken = true;
+    const target = new Vector3(...at);
+    const away = this.camera.position.clone().sub(this.controls.target).normalize();
+    // from flat on, walls hide what one flies to
+    const angle = new Spherical().setFromVector3(new Vector3(away.x, away.z, -away.y));
+    angle.phi = Math.min(Math.max(angle.phi, 0.35), 0.85);
+    angle.radius = Math.max(2.6, Math.hypot(...size) * 3.2);
+    const offset = new Vector3().setFromSpherical(angle);
+    this.move(target.clone().add(new Vector3(offset.x, -offset.z, offset.y)), target, true);
+  }
+
+  /** Keep a moving point in the middle without turning or zooming. */
+  glideTo(at: Vec3): void {
+    const target = new Vector3(...at);
+    const offset = this.camera.position.clone().sub(this.controls.target);
+    this.move(target.clone().add(offset), target, true);
+  }
+
+  /** Where a world point falls on the canvas in CSS pixels, and how far it is; null behind the camera. */
+  onScreen(point: Vector3, out: Vector3): Vector3 | null {
+    out.copy(point).project(this.camera);
+    if (out.z > 1 || out.z < -1) return null;
+    out.set((out.x * 0.5 + 0.5) * this.size.x, (0.5 - out.y * 0.5) * this.size.y, point.distanceTo(this.camera.position));
+    return out;
+  }
+
+  private move(eye: Vector3, target: Vector3, fly: boolean): void {
+    if (!fly || this.calm.matches) {
+      this.flight = null;
+      this.camera.position.copy(eye);
+      this.controls.target.copy(target);
+      this.controls.update();
+    } else {
+      this.flight = {
+        fromEye: this.camera.position.clone(),
+        toEye: eye,
+        fromTarget: this.controls.target.clone(),
+        toTarget: target,
+        spent: 0,
+      };
+    }
+    this.invalidate();
+  }
+
+  private freeSize(): Vector2 {
+    const { left, right, top, bottom } = this.insets;
+    return new Vector2(Math.max(this.size.x - left - right, 120), Math.max(this.size.y - top - bottom, 120));
+  }
+
+  private resize(): void {
+    const host = this.canvas.parentElement ?? this.canvas;
+    this.size.set(Math.max(host.clientWidth, 1), Math.max(host.clientHeight, 1));
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setSize(this.size.x, this.size.y, false);
+    this.project();
+    this.invalidate();
+  }
+
+  private project(): void {
+    const { x: width, y: height } = this.size;
+    const { left, right, top, bottom } = this.insets;
+    this.camera.aspect = width / height;
+    this.camera.setViewOffset(width, height, (right - left) / 2, (bottom - top) / 2, width, height);
+    this.camera.updateProjectionMatrix();
+  }
+
+  private frame(now: number): void {
+    this.waiting = false;
+    const seconds = Math.min(Math.max((now - this.last) / 1000, 0), 0.1);
+    this.last = now;
+    let more = this.advanceFlight(seconds);
+    if (this.controls.update(seconds)) more = true;
+    for (const ticker of this.tickers) if (ticker(seconds)) more = true;
+    this.renderer.render(this.scene, this.camera);
+    for (const follow of this.afterwards) follow();
+    if (more) this.invalidate();
+  }
+
+  private advanceFlight(seconds: number): boolean {
+    const flight = this.flight;
+    if (!flight) return false;
+    flight.spent += seconds;
+    const part = Math.min(flight.spent / FLIGHT_SECONDS, 1);
+    const eased = part < 0.5 ? 4 * part ** 3 : 1 - (-2 * part + 2) ** 3 / 2;
+    this.camera.position.lerpVectors(flight.fromEye, flight.toEye, eased);
+    this.controls.target.lerpVectors(flight.fromTarget, flight.toTarget, eased);
+    if (part >= 1) this.flight = null;
+    return this.flight !== null;
+  }
+}

@@ -62,7 +62,7 @@ const tools = new ViewTools(
   {
     home: () => {
       tools.follow(false);
-      scene.home(true);
+      scene.home();
     },
     above: () => {
       tools.follow(false);
@@ -78,7 +78,7 @@ const tools = new ViewTools(
 
 const shortcuts: readonly Shortcut[] = [
   { key: "/", does: "ask where something is", run: () => search.input.focus() },
-  { key: "h", does: "show the whole home", run: () => (tools.follow(false), scene.home(true)) },
+  { key: "h", does: "show the whole home", run: () => (tools.follow(false), scene.home()) },
   { key: "t", does: "look from above", run: () => (tools.follow(false), scene.above()) },
   { key: "f", does: "follow the robot", run: () => tools.follow(!tools.following) },
   { key: "l", does: "back to live", run: () => timeline.goLive() },

@@ -15,7 +15,7 @@ const QUIET = new Set(["appeared"]);
 export class FeedPanel {
   private readonly list = el("ul", { class: "rows feed", role: "listbox", "aria-label": "Events", tabindex: -1 });
   private readonly empty = el("p", { class: "hint" });
-  private readonly rows = new Map<string, HTMLLIElement>();
+  private readonly rows = new Map<string, { element: HTMLLIElement; when: HTMLTimeElement }>();
   private all = false;
 
   constructor(
@@ -35,7 +35,7 @@ export class FeedPanel {
       this.empty,
     );
     arrowKeys(this.list);
-    store.on(["happenings", "asOf", "loaded"], (state) => this.draw(state));
+    store.on(["happenings", "asOf", "loaded", "span"], (state) => this.draw(state));
   }
 
   private draw(state: Readonly<State>): void {
@@ -47,31 +47,35 @@ export class FeedPanel {
     const keep = new Set(shown.map(({ key }) => key));
     for (const [key, row] of this.rows) {
       if (!keep.has(key)) {
-        row.remove();
+        row.element.remove();
         this.rows.delete(key);
       }
     }
     shown.forEach((happening, index) => {
       const row = this.row(happening);
-      row.tabIndex = index === 0 ? 0 : -1;
-      if (this.list.children[index] !== row) this.list.insertBefore(row, this.list.children[index] ?? null);
+      row.element.tabIndex = index === 0 ? 0 : -1;
+      // the date of a session may become known later than its events
+      setText(row.when, clockTime(happening.time, this.clock));
+      if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
     });
     setText(this.empty, shown.length ? "" : "Nothing has happened yet.");
   }
 
-  private row(happening: Happening): HTMLLIElement {
+  private row(happening: Happening): { element: HTMLLIElement; when: HTMLTimeElement } {
     const known = this.rows.get(happening.key);
     if (known) return known;
     const drawn: IconName = happening.kind in iconPaths ? (happening.kind as IconName) : "pin";
-    const row = el(
+    const when = el("time", { class: "when" });
+    const element = el(
       "li",
       { role: "option", "data-kind": happening.kind },
       el("span", { class: "sign" }, icon(drawn)),
       el("span", { class: "name" }, happening.label),
       el("span", { class: "where" }, kindInWords(happening.kind)),
-      el("time", { class: "when" }, clockTime(happening.time, this.clock)),
+      when,
     );
-    row.addEventListener("click", () => this.choose(happening.id));
+    element.addEventListener("click", () => this.choose(happening.id));
+    const row = { element, when };
     this.rows.set(happening.key, row);
     return row;
   }

@@ -34,11 +34,12 @@ void main() {
 }`;
 
 const SAMPLED = 8000;
+const OUTLINE = 1500;
 
 export class CloudLayer {
   readonly points: Points<BufferGeometry, ShaderMaterial>;
   /** height above the floor, in metres, over which nothing is drawn */
-  cutHeight = 2.0;
+  cutHeight = 1.8;
   count = 0;
 
   private capacity = 0;
@@ -109,6 +110,18 @@ export class CloudLayer {
     box.min.set(part(0, 0.01), part(1, 0.01), floor);
     box.max.set(part(0, 0.99), part(1, 0.99), Math.min(part(2, 0.99), floor + this.cutHeight));
     return box;
+  }
+
+  /** Some drawn points within a box, spread over the whole cloud. */
+  sample(box: Box3): Vector3[] {
+    const points: Vector3[] = [];
+    const step = Math.max(1, Math.floor(this.highest / OUTLINE));
+    for (let slot = 0; slot < this.highest; slot += step) {
+      if (!this.paints[slot * 4 + 3]) continue;
+      const point = new Vector3().fromArray(this.positions, slot * 3);
+      if (box.containsPoint(point)) points.push(point);
+    }
+    return points;
   }
 
   cutAbove(floor: number): void {

@@ -37,7 +37,7 @@ export class HomeScene {
   constructor(canvas: HTMLCanvasElement, overlay: HTMLElement) {
     this.stage = new Stage(canvas);
     this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group);
-    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.middles() : []));
+    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []));
     this.stage.onFrame(() => {
       this.cloud.fit(this.stage.size, this.stage.camera.fov, Math.min(devicePixelRatio, 2));
       return false;
@@ -115,26 +115,35 @@ export class HomeScene {
     this.stage.invalidate();
   }
 
-  home(fly: boolean): void {
+  home(): void {
     this.stage.taken = false;
     this.framed = this.bounds();
-    this.stage.frameBox(this.framed, fly);
+    this.stage.frame(this.outline(this.framed), { fly: true, turn: true });
   }
 
   above(): void {
     this.stage.taken = true;
-    this.stage.frameBox(this.bounds(), true, true);
+    this.stage.frame(this.outline(this.bounds()), { fly: true, turn: false, above: true });
   }
 
   private bounds(): Box3 {
     const box = this.cloud.bounds();
     const point = new Vector3();
-    for (const { centre } of this.objects.things) box.expandByPoint(point.set(...centre));
+    // what was only glimpsed may be anywhere
+    for (const { centre, state } of this.objects.things) if (state !== "tentative") box.expandByPoint(point.set(...centre));
     const robot = this.robot.at;
     if (robot) box.expandByPoint(point.set(robot[0], robot[1], box.isEmpty() ? 0 : box.min.z));
     // a single mug must not fill the window
     if (!box.isEmpty()) box.expandByVector(new Vector3(0.25, 0.25, 0.05));
     return box;
+  }
+
+  /** Points that must be in view: those of the cloud where there is one, for a home is seldom as wide as its box. */
+  private outline(box: Box3): Vector3[] {
+    const points = this.cloud.sample(box);
+    for (const { centre, state } of this.objects.things) if (state !== "tentative") points.push(new Vector3(...centre));
+    if (this.robot.at) points.push(new Vector3(...this.robot.at));
+    return points;
   }
 
   /** Keep the growing home in view until a person takes the camera; small growth does not make it restless. */
@@ -145,14 +154,13 @@ export class HomeScene {
       this.settleTimer = 0;
       const box = this.bounds();
       if (box.isEmpty()) return;
+      for (const layer of [this.stage, this.places, this.robot]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
-      this.places.lieAt(box.min.z);
-      this.robot.lieAt(box.min.z);
       const first = this.framed.isEmpty();
       const grown = !first && box.getSize(new Vector3()).distanceTo(this.framed.getSize(new Vector3())) > 0.35;
       if (!this.stage.taken && !this.following && (first || grown || this.stage.insetsChanged)) {
         this.framed = box;
-        this.stage.frameBox(box, !first);
+        this.stage.frame(this.outline(box), { fly: !first, turn: first });
       }
     }, SETTLE_SECONDS * 1000);
   }

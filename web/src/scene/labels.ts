@@ -3,12 +3,14 @@
 import { Vector3 } from "three";
 
 import { el, setText } from "../dom";
-import type { Place, Thing } from "../model";
+import type { Thing } from "../model";
+import type { PlaceName } from "./places_layer";
 import type { Insets, Stage } from "./stage";
 
 const MOST = 48;
 const HEIGHT = 24;
 const GAP = 4;
+const MOST_SPOTS = 24;
 /** a label that is shown stays until another is clearly nearer: it must not flicker */
 const LOYALTY = 0.85;
 
@@ -41,7 +43,7 @@ export class Labels {
     private readonly host: HTMLElement,
     private readonly stage: Stage,
     private readonly insets: () => Insets,
-    private readonly middles: () => { place: Place; at: [number, number, number] }[],
+    private readonly placeNames: () => readonly PlaceName[],
   ) {
     if (this.pen) this.pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
     stage.afterFrame(() => this.follow());
@@ -118,10 +120,13 @@ export class Labels {
 
   private followRooms(taken: readonly [number, number, number, number][]): void {
     const seen = new Set<number>();
-    const out = new Vector3();
-    for (const { place, at } of this.shown ? this.middles() : []) {
-      const spot = this.stage.onScreen(new Vector3(...at), out);
-      if (!spot) continue;
+    for (const { place, spots } of this.shown ? this.placeNames() : []) {
+      const half = place.name.length * 5;
+      const onScreen = spots.slice(0, MOST_SPOTS).map((spot) => this.stage.onScreen(new Vector3(...spot), new Vector3()));
+      const free = onScreen.find(
+        (at) => at && !taken.some(([l, t, r, b]) => at.x + half > l && at.x - half < r && at.y + 9 > t && at.y - 9 < b),
+      );
+      if (!free) continue;
       let element = this.rooms.get(place.id);
       if (!element) {
         element = el("div", { class: "room" });
@@ -130,10 +135,7 @@ export class Labels {
       }
       setText(element, place.name);
       seen.add(place.id);
-      const half = place.name.length * 5;
-      const covered = taken.some(([l, t, r, b]) => spot.x + half > l && spot.x - half < r && spot.y + 8 > t && spot.y - 8 < b);
-      element.classList.toggle("dim", covered);
-      element.style.transform = `translate(-50%, -50%) translate(${spot.x.toFixed(1)}px, ${spot.y.toFixed(1)}px)`;
+      element.style.transform = `translate(-50%, -50%) translate(${free.x.toFixed(1)}px, ${free.y.toFixed(1)}px)`;
     }
     for (const [id, element] of this.rooms) {
       if (!seen.has(id)) {

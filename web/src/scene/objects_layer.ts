@@ -65,7 +65,7 @@ void main() {
   float along = pixels.x < pixels.y ? onFace.y : onFace.x;
   float fill = 0.0;
   if (state == 0) {
-    fill = 0.13;
+    fill = 0.09;
   } else if (state == 1) {
     edge *= stripes(along, unit, 0.55);
     fill = 0.02;

@@ -15,11 +15,11 @@ import {
   ShaderMaterial,
 } from "three";
 
-import type { Place } from "../model";
+import type { Place, Vec3 } from "../model";
 import type { Palette } from "../theme";
 
 const GLOW_RADIUS = 1.1;
-const HEIGHT = 0.015;
+const HEIGHT = 0.07;
 
 const GLOW_VERTEX = /* glsl */ `
 varying vec2 spot;
@@ -38,6 +38,11 @@ void main() {
   gl_FragColor = vec4(ink, fade * 0.2);
   #include <colorspace_fragment>
 }`;
+
+export interface PlaceName {
+  readonly place: Place;
+  readonly spots: readonly Vec3[];
+}
 
 export class PlacesLayer {
   readonly group = new Group();
@@ -64,15 +69,16 @@ export class PlacesLayer {
     this.group.position.z = floor + HEIGHT;
   }
 
-  /** Where a place's name belongs: amid its anchors. */
-  middles(): { place: Place; at: [number, number, number] }[] {
+  /** Where a place's name may stand: amid its anchors, else at one of them. */
+  names(): PlaceName[] {
     return this.places
       .filter((place) => place.anchors.length > 0)
       .map((place) => {
         const share = 1 / place.anchors.length;
         const x = place.anchors.reduce((sum, { at }) => sum + at[0] * share, 0);
         const y = place.anchors.reduce((sum, { at }) => sum + at[1] * share, 0);
-        return { place, at: [x, y, this.floor] };
+        const spots = [[x, y, this.floor] as const, ...place.anchors.map(({ at }) => [...at, this.floor] as const)];
+        return { place, spots };
       });
   }
 

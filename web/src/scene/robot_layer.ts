@@ -13,6 +13,7 @@ import {
   LineSegments,
   Mesh,
   MeshBasicMaterial,
+  MeshLambertMaterial,
   Quaternion,
   Vector3,
 } from "three";
@@ -33,7 +34,8 @@ export interface CameraShape {
 export type PathPoint = readonly [time: number, x: number, y: number, z: number];
 
 const REACH = 0.9;
-const LIFT = 0.03;
+/** metres over the floor: clear of its points, which are as thick as the cloud's raster */
+const LIFT = 0.09;
 const MOST_POINTS = 8000;
 
 export class RobotLayer {
@@ -41,9 +43,11 @@ export class RobotLayer {
 
   private readonly body = new Group();
   private readonly frustum = new Group();
+  private readonly mast = new Mesh(new CylinderGeometry(0.022, 0.022, 1, 12), new MeshLambertMaterial({ color: 0x2a3038 }));
   private readonly path = new ThickLine({ width: 2.5, opacity: 0.75 });
-  private readonly hull = new MeshBasicMaterial({ transparent: true, opacity: 0.92 });
-  private readonly rim = new MeshBasicMaterial({ transparent: true, opacity: 0.25, depthWrite: false, side: DoubleSide });
+  private readonly hull = new MeshLambertMaterial();
+  private readonly skirt = new MeshLambertMaterial({ color: 0x2a3038 });
+  private readonly rim = new MeshBasicMaterial({ transparent: true, opacity: 0.5, depthWrite: false, side: DoubleSide });
   private readonly rays = new LineBasicMaterial({ transparent: true, opacity: 0.9 });
   private readonly glass = new MeshBasicMaterial({ transparent: true, opacity: 0.1, depthWrite: false, side: DoubleSide });
   private points: PathPoint[] = [];
@@ -53,10 +57,10 @@ export class RobotLayer {
   private floor = 0;
 
   constructor() {
-    const base = new Mesh(new CylinderGeometry(0.17, 0.19, 0.1, 40).rotateX(Math.PI / 2).translate(0, 0, 0.06), this.hull);
-    const nose = new Mesh(noseGeometry(), this.hull);
-    const halo = new Mesh(new CircleGeometry(0.34, 48).translate(0, 0, 0.012), this.rim);
-    this.body.add(base, nose, halo);
+    const halo = new Mesh(new CircleGeometry(0.36, 48).translate(0, 0, LIFT), this.rim);
+    const nose = new Mesh(noseGeometry(), this.rim);
+    this.body.add(this.disc(0.2, 0.02, 0.1, this.skirt), this.disc(0.19, 0.1, 0.3, this.hull), this.mast, halo, nose);
+    this.mast.geometry.rotateX(Math.PI / 2).translate(0, 0, 0.5);
     this.body.visible = false;
     this.frustum.visible = false;
     this.group.add(this.body, this.frustum, this.path.object);
@@ -116,9 +120,15 @@ export class RobotLayer {
     this.frustum.visible = this.asOf === null && this.pose !== null && this.shape !== null;
     this.body.visible = at !== null;
     if (at) {
+      this.mast.scale.z = Math.max(at[2] - this.floor, 0.3);
       this.body.position.set(at[0], at[1], this.floor);
       this.body.rotation.z = Math.atan2(direction.y, direction.x);
     }
+  }
+
+  private disc(radius: number, bottom: number, top: number, material: MeshLambertMaterial): Mesh {
+    const shape = new CylinderGeometry(radius, radius, top - bottom, 40).rotateX(Math.PI / 2);
+    return new Mesh(shape.translate(0, 0, (top + bottom) / 2), material);
   }
 
   private buildFrustum(shape: CameraShape): void {
@@ -148,5 +158,5 @@ function geometryOf(numbers: readonly number[]): BufferGeometry {
 
 /** A wedge before the body, pointing along +x: where the robot faces. */
 function noseGeometry(): BufferGeometry {
-  return geometryOf([0.24, 0.13, 0.02, 0.24, -0.13, 0.02, 0.42, 0, 0.02]);
+  return geometryOf([0.38, 0.16, LIFT, 0.38, -0.16, LIFT, 0.6, 0, LIFT]);
 }

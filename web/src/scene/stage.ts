@@ -1,11 +1,12 @@
 /** The 3-D view itself: camera, controls, floor and the frame loop. It draws only when something changed. */
 
-import { Box3, Color, PerspectiveCamera, Scene, Spherical, Vector2, Vector3, WebGLRenderer } from "three";
+import { DirectionalLight, HemisphereLight, PerspectiveCamera, Scene, Spherical, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 import type { Vec3 } from "../model";
 import type { Palette } from "../theme";
 import { Floor } from "./floor";
+import { directionAt, frameAll, type Framing } from "./framing";
 
 export interface Insets {
   readonly left: number;
@@ -18,8 +19,11 @@ export interface Insets {
 type Ticker = (seconds: number) => boolean;
 
 const FLIGHT_SECONDS = 0.9;
-/** from the camera's side: steep enough to see over walls, flat enough to see heights */
-const HOME_DIRECTION = new Vector3(-0.34, -0.52, 0.78).normalize();
+/** radians above the floor: steep enough to see over walls, flat enough to see heights */
+const HOME_ELEVATION = 0.98;
+const ABOVE = Math.PI / 2 - 0.001;
+/** sides to look from, as angles around the home; the first is the usual one */
+const SIDES = [-0.5, -0.36, -0.64, -0.14, -0.86].map((turns) => turns * Math.PI);
 const UP = new Vector3(0, 0, 1);
 
 interface Flight {
@@ -47,11 +51,12 @@ export class Stage {
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private flight: Flight | null = null;
+  private side = SIDES[1] ?? 0;
   private waiting = false;
   private last = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
     this.camera.up.copy(UP);
     this.camera.position.set(-6, -8, 9);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -66,7 +71,11 @@ export class Stage {
       this.taken = true;
       this.flight = null;
     });
-    this.scene.add(this.floor.mesh);
+    // the ground behind the scene is the style sheet's
+    this.renderer.setClearColor(0x000000, 0);
+    const sun = new DirectionalLight(0xffffff, 1.6);
+    sun.position.set(-2, -3, 6);
+    this.scene.add(this.floor.mesh, new HemisphereLight(0xffffff, 0x8090a0, 1.6), sun);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
     this.resize();
   }
@@ -83,11 +92,10 @@ export class Stage {
   invalidate(): void {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame((now) => this.frame(now));
+    requestAnimationFrame((now) => this.draw(now));
   }
 
   paint(palette: Palette): void {
-    this.renderer.setClearColor(new Color(palette.sky), 1);
     this.floor.paint(palette);
     this.invalidate();
   }
@@ -100,30 +108,28 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Show a whole box from above at an angle, as one looks into a doll's house. */
-  frameBox(box: Box3, fly: boolean, above = false): void {
-    if (box.isEmpty()) return;
+  /** Show a whole home from above at an angle, as one looks into a doll's house; ``turn`` may choose the best side. */
+  frame(outline: readonly Vector3[], options: { fly: boolean; turn: boolean; above?: boolean }): void {
+    if (!outline.length) return;
     this.insetsChanged = false;
-    const direction = above ? new Vector3(0, -0.001, 1).normalize() : HOME_DIRECTION;
-    const centre = box.getCenter(new Vector3());
-    const right = new Vector3().crossVectors(UP, direction).normalize();
-    const up = new Vector3().crossVectors(direction, right);
-    const tanY = Math.tan((this.camera.fov * Math.PI) / 360);
     const free = this.freeSize();
-    const tanX = (tanY * free.x) / this.size.y;
-    const tanFreeY = (tanY * free.y) / this.size.y;
-    let distance = 1.5;
-    for (let corner = 0; corner < 8; corner++) {
-      const point = new Vector3(
-        corner & 1 ? box.max.x : box.min.x,
-        corner & 2 ? box.max.y : box.min.y,
-        corner & 4 ? box.max.z : box.min.z,
-      ).sub(centre);
-      const depth = point.dot(direction);
-      distance = Math.max(distance, depth + Math.abs(point.dot(right)) / tanX, depth + Math.abs(point.dot(up)) / tanFreeY);
+    const tan = Math.tan((this.camera.fov * Math.PI) / 360) / this.size.y;
+    const fit = (angle: number): Framing =>
+      frameAll(outline, directionAt(angle, options.above ? ABOVE : HOME_ELEVATION), tan * free.x, tan * free.y);
+    if (options.above) this.side = SIDES[0] ?? 0;
+    let best = fit(this.side);
+    for (const side of options.turn && !options.above ? SIDES : []) {
+      const other = fit(side);
+      if (other.distance < best.distance * 0.94) {
+        best = other;
+        this.side = side;
+      }
     }
-    this.move(centre.clone().addScaledVector(direction, distance * 1.04), centre, fly);
-    this.floor.lieAt(box.min.z);
+    this.move(best.eye, best.target, options.fly);
+  }
+
+  lieAt(floor: number): void {
+    this.floor.lieAt(floor);
   }
 
   /** Fly to a thing, keeping the direction one looks in, near enough to see it and what it stands on. */
@@ -194,7 +200,7 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
-  private frame(now: number): void {
+  private draw(now: number): void {
     this.waiting = false;
     const seconds = Math.min(Math.max((now - this.last) / 1000, 0), 0.1);
     this.last = now;

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.memory.answer import id_order
 from lastseen.memory.find.wording import main_color
@@ -19,6 +20,7 @@ from lastseen.memory.longterm.records import CropRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.state import read_state
+from lastseen.memory.objects.store import id_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The objects that differ from an earlier ``revision``; ``ids`` are all that are remembered now."""
+    """The objects that differ from an earlier ``revision``; ``numbers`` are those of all remembered now, sorted."""
 
     revision: int
     objects: list[ObjectState]
-    ids: frozenset[str]
+    numbers: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,21 @@ class Browse:
             return Changed(
                 store.version,
                 [read_state(store, row, now=self.working.now) for row in changed.tolist()],
-                frozenset(store.id(row) for row in rows.tolist()),
+                store.seq[rows],
             )
+
+    def labels(self) -> list[tuple[str, list[tuple[str, float]]]]:
+        """Every object that is there, tentative ones included, with its labels and their scores."""
+        with self.lock:
+            store = self.working.store
+            rows = store.live()
+            rows = rows[store.state[rows] <= State.CONFIRMED]
+            numbers, scores = store.label_ids[rows].tolist(), store.label_scores[rows].tolist()
+            names = store.labels.names
+            return [
+                (id_text(seq), [(names[n], score) for n, score in zip(held, given, strict=True) if n and score > 0.0])
+                for seq, held, given in zip(store.seq[rows].tolist(), numbers, scores, strict=True)
+            ]
 
     def counts(self) -> dict[str, float]:
         """How many objects are in each state, how many of the confirmed are stale, and the mean of their hits."""

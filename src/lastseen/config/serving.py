@@ -42,7 +42,7 @@ class Live(Section):
         1000, unit="objects", low=1, why="about half a megabyte, below the limit of common clients"
     )
     path_points: int = setting(4000, unit="points", low=2, why="an hour of walking; older ones are thinned out")
-    voxel: float = setting(0.04, unit="m", low=0.005, high=1.0, why="walls look solid and a home fits in the slots")
+    voxel: float = setting(0.05, unit="m", low=0.005, high=1.0, why="walls look solid and a home fits in the slots")
     point_slots: int = setting(
         300_000, unit="points", low=1000, why="a large flat at this voxel; a tablet still draws it"
     )

@@ -128,7 +128,7 @@ class PointCloud:
         keys = (cells[:, 0] << (2 * _BITS)) | (cells[:, 1] << _BITS) | cells[:, 2]
         keys, first = np.unique(keys, return_index=True)
         points, colors = points[first], colors[first]
-        at = np.searchsorted(self._sorted_keys, keys)
+        at = np.asarray(np.searchsorted(self._sorted_keys, keys), dtype=np.int64)
         known = np.zeros(len(keys), dtype=np.bool_)
         inside = at < len(self._sorted_keys)
         known[inside] = self._sorted_keys[at[inside]] == keys[inside]

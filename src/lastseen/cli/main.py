@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, doctor, log, memory, run, search, sim
+from lastseen.cli import config, doctor, log, memory, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -31,6 +31,7 @@ app.add_typer(log.app, name="log")
 app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
+app.command("serve")(serve.serve)
 
 
 @app.callback()

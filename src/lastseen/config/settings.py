@@ -14,6 +14,7 @@ from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
+from lastseen.config.serving import Live, Server
 from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
@@ -62,3 +63,5 @@ class Settings(Section):
     gate: Gate = field(default_factory=Gate)
     segment: Segment = field(default_factory=Segment)
     mask_filter: MaskFilter = field(default_factory=MaskFilter)
+    server: Server = field(default_factory=Server)
+    live: Live = field(default_factory=Live)

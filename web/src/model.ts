@@ -68,6 +68,8 @@ export interface Answer {
   readonly reason: string;
   readonly hits: readonly Hit[];
   readonly asOf: number | null;
+  /** whether tentative and removed objects were asked too */
+  readonly wide: boolean;
 }
 
 /** The stretch of memory time that a slider can show. */

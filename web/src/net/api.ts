@@ -119,16 +119,18 @@ export class Api {
     return history.map(({ kind, time, xyz, state }) => ({ kind, time, at: xyz, state }));
   }
 
-  async search(query: string, asOf: number | null, signal: AbortSignal): Promise<Answer> {
+  /** ``wide`` takes tentative and removed objects into account too. */
+  async search(query: string, asOf: number | null, wide: boolean, signal: AbortSignal): Promise<Answer> {
     interface Wire {
       readonly status: Answer["status"];
       readonly reason: string;
       readonly results: readonly (WireObject & { readonly score: number })[];
     }
     const past = asOf === null ? "" : `&as_of=${asOf.toFixed(3)}`;
-    const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}`, signal);
-    const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? bare(result), score: result.score }));
-    return { query, status: wire.status, reason: wire.reason, hits, asOf };
+    const all = wide ? "&include_tentative=true&include_removed=true" : "";
+    const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}${all}`, signal);
+    const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? { ...bare(result), state: "missing" as const }, score: result.score }));
+    return { query, status: wire.status, reason: wire.reason, hits, asOf, wide };
   }
 
   async timeline(): Promise<Timeline> {

@@ -53,6 +53,7 @@ export interface SocketListener {
 
 const TOPICS = ["events", "objects", "point_cloud", "robot", "stats"];
 const PING_SECONDS = 2;
+const BEAT_SECONDS = 0.25;
 const SILENT_SECONDS = 12;
 const FIRST_RETRY = 0.5;
 const LAST_RETRY = 8;
@@ -65,10 +66,18 @@ export class Socket {
   private pingSent: number | null = null;
   private roundTrip = 0;
   private heard = 0;
+  /** seconds by which this page itself was late since the last question: they are not the connection's */
+  private ownDelay = 0;
+  private beat = performance.now();
 
   constructor(private readonly listener: SocketListener) {
     document.addEventListener("visibilitychange", () => this.send({ type: document.hidden ? "pause" : "resume" }));
     addEventListener("online", () => this.connectNow());
+    setInterval(() => {
+      const now = performance.now();
+      this.ownDelay += Math.max(0, (now - this.beat) / 1000 - BEAT_SECONDS * 1.5);
+      this.beat = now;
+    }, BEAT_SECONDS * 1000);
   }
 
   connectNow(): void {
@@ -108,7 +117,7 @@ export class Socket {
         this.send({ type: "subscribe", topics: TOPICS });
         break;
       case "pong":
-        if (this.pingSent !== null) this.roundTrip = (this.heard - this.pingSent) / 1000;
+        if (this.pingSent !== null) this.roundTrip = this.waited(this.heard, this.pingSent);
         this.pingSent = null;
         this.listener.delay(this.roundTrip);
         break;
@@ -132,19 +141,25 @@ export class Socket {
   private ping(line: WebSocket): void {
     const now = performance.now();
     const silent = (now - this.heard) / 1000;
-    if (silent > SILENT_SECONDS && !document.hidden) {
+    if (silent - this.ownDelay > SILENT_SECONDS && !document.hidden) {
       // a line that says nothing for so long is dead, whatever the system believes
       this.closed(line, 1006);
       line.close();
       return;
     }
     if (line.readyState !== WebSocket.OPEN) return;
-    const waited = this.pingSent === null ? 0 : (now - this.pingSent) / 1000;
+    const waited = this.pingSent === null ? 0 : this.waited(now, this.pingSent);
     if (waited > this.roundTrip) this.listener.delay(waited);
     if (this.pingSent === null) {
       this.pingSent = now;
+      this.ownDelay = 0;
       this.send({ type: "ping" });
     }
+  }
+
+  private waited(now: number, since: number): number {
+    const late = Math.max(0, (now - this.beat) / 1000 - BEAT_SECONDS * 1.5);
+    return Math.max(0, (now - since) / 1000 - this.ownDelay - late);
   }
 
   private closed(line: WebSocket, code: number): void {

@@ -9,8 +9,8 @@ import type { State, Store } from "../store";
 import { arrowKeys } from "./arrow_keys";
 
 const MOST_ROWS = 80;
-/** a first glimpse of everything would drown what matters */
-const QUIET = new Set(["appeared"]);
+/** first glimpses and merged doubles of everything would drown what matters */
+const QUIET = new Set(["appeared", "merged"]);
 
 export class FeedPanel {
   private readonly list = el("ul", { class: "rows feed", role: "listbox", "aria-label": "Events", tabindex: -1 });
@@ -30,7 +30,7 @@ export class FeedPanel {
       this.draw(store.state);
     });
     host.append(
-      el("header", {}, el("h2", {}, "Events"), el("label", { class: "switch", for: "all-events" }, all, "first glimpses too")),
+      el("header", {}, el("h2", {}, "Events"), el("label", { class: "switch", for: "all-events" }, all, "minor ones too")),
       this.list,
       this.empty,
     );

@@ -51,7 +51,7 @@ export class Layout {
       left: narrow ? 0 : width(this.side),
       right: narrow ? 0 : width(this.answers),
       top: this.head.offsetHeight + 8,
-      bottom: this.foot.offsetHeight + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
+      bottom: this.foot.offsetHeight + 36 + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
     });
   }
 }

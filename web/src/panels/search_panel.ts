@@ -53,7 +53,7 @@ export class SearchPanel {
     this.input.focus();
   }
 
-  private async ask(query: string): Promise<void> {
+  private async ask(query: string, wide = false): Promise<void> {
     this.asking?.abort();
     if (!query) {
       this.store.set({ answer: null, searching: false });
@@ -64,14 +64,14 @@ export class SearchPanel {
     this.store.set({ searching: true, selected: null });
     const asOf = this.store.state.asOf;
     try {
-      const answer = await this.api.search(query, asOf, asking.signal);
+      const answer = await this.api.search(query, asOf, wide, asking.signal);
       this.store.set({ answer, searching: false });
       const best = answer.hits[0];
       if (answer.status === "found" && best) this.choose(best);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf }, searching: false });
+      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true }, searching: false });
     }
   }
 
@@ -100,6 +100,11 @@ export class SearchPanel {
       parts.push(this.hits(answer.hits.slice(0, 3), places));
     } else if (answer.hits.length) {
       parts.push(el("h3", {}, "Nearest, but no match"), this.hits(answer.hits.slice(0, 3), places));
+    }
+    if (answer.status === "not_found" && !answer.wide) {
+      const again = el("button", { type: "button", class: "plain" }, "Ask tentative and removed ones too");
+      again.addEventListener("click", () => void this.ask(answer.query, true));
+      parts.push(again);
     }
     return parts;
   }

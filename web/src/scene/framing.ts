@@ -10,7 +10,7 @@ export interface Framing {
 
 const UP = new Vector3(0, 0, 1);
 const ROUNDS = 8;
-const MARGIN = 1.06;
+const MARGIN = 1.1;
 const NEAREST = 2.5;
 
 /** The direction from a home to a camera at an angle around it and an elevation above the floor. */

@@ -39,7 +39,7 @@ export class HomeScene {
     this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group);
     this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []));
     this.stage.onFrame(() => {
-      this.cloud.fit(this.stage.size, this.stage.camera.fov, Math.min(devicePixelRatio, 2));
+      this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
       return false;
     });
     this.watchPointer(canvas);

@@ -22,8 +22,12 @@ const FLIGHT_SECONDS = 0.9;
 /** radians above the floor: steep enough to see over walls, flat enough to see heights */
 const HOME_ELEVATION = 0.98;
 const ABOVE = Math.PI / 2 - 0.001;
-/** sides to look from, as angles around the home; the first is the usual one */
-const SIDES = [-0.5, -0.36, -0.64, -0.14, -0.86].map((turns) => turns * Math.PI);
+/** sides to look from, as angles around the home: a little askew, so that corners show; the first is the usual one */
+const SIDES = [-0.4, -0.6, -0.1, -0.9].map((turns) => turns * Math.PI);
+const SOUTH = -0.5 * Math.PI;
+/** seconds a frame may take before motion is drawn coarser, and how much coarser; what rests is always drawn fully */
+const SLOW_FRAME = 0.05;
+const COARSE = 0.55;
 const UP = new Vector3(0, 0, 1);
 
 interface Flight {
@@ -51,7 +55,9 @@ export class Stage {
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private flight: Flight | null = null;
-  private side = SIDES[1] ?? 0;
+  private side = SIDES[0] ?? 0;
+  private slowFrames = 0;
+  private coarse = false;
   private waiting = false;
   private last = 0;
 
@@ -78,6 +84,10 @@ export class Stage {
     this.scene.add(this.floor.mesh, new HemisphereLight(0xffffff, 0x8090a0, 1.6), sun);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
     this.resize();
+  }
+
+  get pixelRatio(): number {
+    return this.renderer.getPixelRatio();
   }
 
   onFrame(ticker: Ticker): void {
@@ -114,11 +124,10 @@ export class Stage {
     this.insetsChanged = false;
     const free = this.freeSize();
     const tan = Math.tan((this.camera.fov * Math.PI) / 360) / this.size.y;
-    const fit = (angle: number): Framing =>
-      frameAll(outline, directionAt(angle, options.above ? ABOVE : HOME_ELEVATION), tan * free.x, tan * free.y);
-    if (options.above) this.side = SIDES[0] ?? 0;
-    let best = fit(this.side);
-    for (const side of options.turn && !options.above ? SIDES : []) {
+    const fit = (angle: number, elevation = HOME_ELEVATION): Framing =>
+      frameAll(outline, directionAt(angle, elevation), tan * free.x, tan * free.y);
+    let best = options.above ? fit(SOUTH, ABOVE) : fit(this.side);
+    for (const side of options.turn ? SIDES : []) {
       const other = fit(side);
       if (other.distance < best.distance * 0.94) {
         best = other;
@@ -186,9 +195,23 @@ export class Stage {
   private resize(): void {
     const host = this.canvas.parentElement ?? this.canvas;
     this.size.set(Math.max(host.clientWidth, 1), Math.max(host.clientHeight, 1));
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-    this.renderer.setSize(this.size.x, this.size.y, false);
+    this.refine();
     this.project();
+    this.invalidate();
+  }
+
+  private refine(): void {
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2) * (this.coarse ? COARSE : 1));
+    this.renderer.setSize(this.size.x, this.size.y, false);
+  }
+
+  /** Motion that stutters is drawn coarser; the last frame of it is drawn again in full. */
+  private pace(seconds: number, moving: boolean): void {
+    this.slowFrames = moving && seconds > SLOW_FRAME ? this.slowFrames + 1 : 0;
+    const coarse = moving && (this.coarse || this.slowFrames > 3);
+    if (coarse === this.coarse) return;
+    this.coarse = coarse;
+    this.refine();
     this.invalidate();
   }
 
@@ -210,6 +233,7 @@ export class Stage {
     this.renderer.render(this.scene, this.camera);
     for (const follow of this.afterwards) follow();
     if (more) this.invalidate();
+    this.pace(seconds, more);
   }
 
   private advanceFlight(seconds: number): boolean {

@@ -17,6 +17,8 @@ import { TrackLayer } from "./track_layer";
 
 const CLICK_PIXELS = 6;
 const SETTLE_SECONDS = 0.5;
+/** share of the home's size by which it must grow before the view steps back */
+const GROWTH = 0.05;
 
 export class HomeScene {
   readonly stage: Stage;
@@ -41,6 +43,11 @@ export class HomeScene {
     this.stage.onFrame(() => {
       this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
       return false;
+    });
+    // what is looked at, for those who measure this page from outside
+    this.stage.afterFrame(() => {
+      canvas.dataset["points"] = String(this.cloud.count);
+      canvas.dataset["lookingAt"] = this.stage.controls.target.toArray().map((value) => value.toFixed(2)).join(" ");
     });
     this.watchPointer(canvas);
   }
@@ -157,7 +164,8 @@ export class HomeScene {
       for (const layer of [this.stage, this.places, this.robot]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
       const first = this.framed.isEmpty();
-      const grown = !first && box.getSize(new Vector3()).distanceTo(this.framed.getSize(new Vector3())) > 0.35;
+      const size = this.framed.getSize(new Vector3());
+      const grown = !first && box.getSize(new Vector3()).distanceTo(size) > Math.max(GROWTH * size.length(), 0.3);
       if (!this.stage.taken && !this.following && (first || grown || this.stage.insetsChanged)) {
         this.framed = box;
         this.stage.frame(this.outline(box), { fly: !first, turn: first });

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+from unittest import SkipTest
+
 import pytest
 import requests
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
 
 from lastseen.server.run import Running
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
 
-@pytest.fixture
-def schema(home: Running) -> object:
-    return schemathesis.openapi.from_url(f"{home.address.base}/openapi.json")
-
-
-lazy = schemathesis.pytest.from_fixture("schema")
-
-
 @pytest.mark.slow
-@lazy.parametrize()
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_no_request_makes_the_server_fail(case: object) -> None:
-    answer = case.call(timeout=10)  # type: ignore[attr-defined]
-    assert answer.status_code < 500, (answer.status_code, answer.text)
-    if answer.status_code >= 400 and "json" in str(answer.headers.get("content-type")):
-        assert {"error", "message"} <= set(answer.json())
+@pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
+def test_no_request_makes_the_server_fail(home: Running, mode: str, soak: int) -> None:
+    schema = schemathesis.openapi.from_url(f"{home.address.base}/openapi.json")
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert len(operations) >= 20
+    for operation in operations:
+        _try(operation, mode, examples=8 * soak)
+
+
+def _try(operation: Any, mode: str, *, examples: int) -> None:
+    strategy = operation.as_strategy(generation_mode=getattr(schemathesis.GenerationMode, mode))
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(case=strategy)
+    def send(case: Any) -> None:
+        answer = case.call(timeout=10)
+        assert answer.status_code < 500, (case.as_curl_command(), answer.status_code, answer.text)
+        if answer.status_code >= 400 and "json" in str(answer.headers.get("content-type")):
+            assert {"error", "message"} <= set(answer.json())
+
+    try:
+        send()
+    except (Unsatisfiable, SkipTest):
+        # an operation without parameters has nothing wrong to send
+        assert mode == "NEGATIVE"
 
 
 def test_the_schema_names_every_path(home: Running) -> None:

@@ -20,7 +20,7 @@ export class DetailsPanel {
   private details: Details | null = null;
   private history: readonly HistoryStep[] = [];
   private problem = "";
-  private readAt = 0;
+  private readAt = -Infinity;
 
   constructor(
     private readonly host: HTMLElement,
@@ -40,7 +40,7 @@ export class DetailsPanel {
       this.details = null;
       this.history = [];
       this.problem = "";
-      this.readAt = 0;
+      this.readAt = -Infinity;
       this.onHistory([]);
       this.host.scrollTop = 0;
     }

@@ -103,7 +103,7 @@ export class DetailsPanel {
       const when = this.store.state.asOf;
       if (when !== null) parts.push(el("p", { class: "reason" }, `It was not known yet at ${clockTime(when, this.clock)}.`));
     } else {
-      const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Show in the scene");
+      const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Fly there");
       goto.addEventListener("click", () => this.fly(thing));
       parts.push(el("p", { class: "badges" }, el("span", { class: "badge", "data-state": thing.state }, el("i", { class: "glyph" }), thing.state), goto));
       parts.push(this.pictures(thing));

@@ -80,7 +80,7 @@ export class HomeScene {
 
   showPlaces(places: readonly Place[]): void {
     this.places.show(places);
-    this.stage.invalidate();
+    this.stage.refresh();
   }
 
   showTrack(history: readonly HistoryStep[]): void {
@@ -96,7 +96,7 @@ export class HomeScene {
   takeCloud(part: CloudPart): void {
     this.cloud.take(part);
     if (!part.more) this.settle();
-    this.stage.invalidate();
+    this.stage.refresh();
   }
 
   takeRobot(message: RobotMessage): void {
@@ -104,7 +104,7 @@ export class HomeScene {
     this.robot.walked(message.path, message.path_reset);
     this.robot.stands(pose && { stamp: pose.timestamp, at: pose.xyz, turn: pose.quaternion_xyzw }, message.camera);
     if (this.following && pose) this.stage.glideTo(pose.xyz);
-    this.stage.invalidate();
+    this.stage.refresh();
   }
 
   layer(name: LayerName, on: boolean): void {
@@ -155,7 +155,7 @@ export class HomeScene {
 
   /** Keep the growing home in view until a person takes the camera; small growth does not make it restless. */
   private settle(): void {
-    this.stage.invalidate();
+    this.stage.refresh();
     if (this.settleTimer) return;
     this.settleTimer = window.setTimeout(() => {
       this.settleTimer = 0;

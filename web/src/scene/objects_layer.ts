@@ -6,6 +6,7 @@ import {
   Color,
   DoubleSide,
   DynamicDrawUsage,
+  FrontSide,
   GreaterDepth,
   Group,
   InstancedBufferAttribute,
@@ -114,6 +115,7 @@ export class ObjectsLayer {
     // what stands behind points is seen as through a veil instead of not at all
     this.hidden = this.material(0.3);
     this.hidden.depthFunc = GreaterDepth;
+    this.hidden.side = FrontSide;
     for (const [order, material] of [this.hidden, this.front].entries()) {
       const mesh = new Mesh(this.geometry, material);
       mesh.frustumCulled = false;

@@ -9,6 +9,7 @@ import {
   InstancedMesh,
   LineBasicMaterial,
   LineSegments,
+  type Material,
   Matrix4,
   MeshBasicMaterial,
   RingGeometry,
@@ -18,7 +19,10 @@ import {
 import type { Place, Vec3 } from "../model";
 import type { Palette } from "../theme";
 
-const GLOW_RADIUS = 1.1;
+const GLOW_RADIUS = 0.95;
+/** metres; anchors nearer to one another than this share a glow or a ring, however often the robot came by */
+const GLOW_RASTER = 0.7;
+const RING_RASTER = 0.3;
 const HEIGHT = 0.07;
 
 const GLOW_VERTEX = /* glsl */ `
@@ -35,7 +39,7 @@ varying vec2 spot;
 varying vec3 ink;
 void main() {
   float fade = 1.0 - smoothstep(0.1, 1.0, length(spot));
-  gl_FragColor = vec4(ink, fade * 0.2);
+  gl_FragColor = vec4(ink, fade * 0.16);
   #include <colorspace_fragment>
 }`;
 
@@ -97,19 +101,9 @@ export class PlacesLayer {
     const anchors = this.places.flatMap((place) => place.anchors.map((anchor) => ({ anchor, place })));
     if (!anchors.length || !this.palette) return;
     const inks = this.palette.places;
-    const glow = new InstancedMesh(new CircleGeometry(GLOW_RADIUS, 32), this.glow, anchors.length);
-    const rings = new InstancedMesh(new RingGeometry(0.045, 0.075, 24), this.ring, anchors.length);
-    const matrix = new Matrix4();
-    const colour = new Color();
-    anchors.forEach(({ anchor, place }, row) => {
-      matrix.makeTranslation(anchor.at[0], anchor.at[1], 0);
-      colour.set(inks[place.id % inks.length] ?? "#888888");
-      for (const mesh of [glow, rings]) {
-        mesh.setMatrixAt(row, matrix);
-        mesh.setColorAt(row, colour);
-        mesh.frustumCulled = false;
-      }
-    });
+    const colourOf = (place: Place): string => inks[place.id % inks.length] ?? "#888888";
+    const glow = spread(thinned(anchors, GLOW_RASTER), new CircleGeometry(GLOW_RADIUS, 32), this.glow, colourOf);
+    const rings = spread(thinned(anchors, RING_RASTER), new RingGeometry(0.04, 0.065, 24), this.ring, colourOf);
     glow.renderOrder = 1;
     rings.renderOrder = 2;
     this.group.add(glow, rings, this.ways(anchors.map(({ anchor }) => anchor)));
@@ -127,4 +121,33 @@ export class PlacesLayer {
     const geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(ends), 3));
     return new LineSegments(geometry, this.way);
   }
+}
+
+interface Placed {
+  readonly anchor: Place["anchors"][number];
+  readonly place: Place;
+}
+
+/** One anchor of each place in every cell of a raster. */
+function thinned(anchors: readonly Placed[], raster: number): Placed[] {
+  const cells = new Map<string, Placed>();
+  for (const placed of anchors) {
+    const [x, y] = placed.anchor.at;
+    const cell = `${placed.place.name} ${Math.round(x / raster)} ${Math.round(y / raster)}`;
+    if (!cells.has(cell)) cells.set(cell, placed);
+  }
+  return [...cells.values()];
+}
+
+/** The same flat shape at every anchor, in the colour of its place. */
+function spread(anchors: readonly Placed[], shape: BufferGeometry, material: Material, colourOf: (place: Place) => string): InstancedMesh {
+  const mesh = new InstancedMesh(shape, material, anchors.length);
+  const matrix = new Matrix4();
+  const colour = new Color();
+  anchors.forEach(({ anchor, place }, row) => {
+    mesh.setMatrixAt(row, matrix.makeTranslation(anchor.at[0], anchor.at[1], 0));
+    mesh.setColorAt(row, colour.set(colourOf(place)));
+  });
+  mesh.frustumCulled = false;
+  return mesh;
 }

@@ -37,6 +37,8 @@ const REACH = 0.9;
 /** metres over the floor: clear of its points, which are as thick as the cloud's raster */
 const LIFT = 0.09;
 const MOST_POINTS = 8000;
+/** the way of the last two minutes is drawn clearly, what is older faintly */
+const RECENT_SECONDS = 120;
 
 export class RobotLayer {
   readonly group = new Group();
@@ -44,7 +46,8 @@ export class RobotLayer {
   private readonly body = new Group();
   private readonly frustum = new Group();
   private readonly mast = new Mesh(new CylinderGeometry(0.022, 0.022, 1, 12), new MeshLambertMaterial({ color: 0x2a3038 }));
-  private readonly path = new ThickLine({ width: 2.5, opacity: 0.75 });
+  private readonly path = new ThickLine({ width: 2.5, opacity: 0.85 });
+  private readonly oldPath = new ThickLine({ width: 1.5, opacity: 0.28 });
   private readonly hull = new MeshLambertMaterial();
   private readonly skirt = new MeshLambertMaterial({ color: 0x2a3038 });
   private readonly rim = new MeshBasicMaterial({ transparent: true, opacity: 0.5, depthWrite: false, side: DoubleSide });
@@ -63,7 +66,7 @@ export class RobotLayer {
     this.mast.geometry.rotateX(Math.PI / 2).translate(0, 0, 0.5);
     this.body.visible = false;
     this.frustum.visible = false;
-    this.group.add(this.body, this.frustum, this.path.object);
+    this.group.add(this.body, this.frustum, this.oldPath.object, this.path.object);
   }
 
   get at(): Vec3 | null {
@@ -99,11 +102,16 @@ export class RobotLayer {
   paint(palette: Palette): void {
     for (const material of [this.hull, this.rim, this.rays, this.glass]) material.color = new Color(palette.robot);
     this.path.paint(palette.path);
+    this.oldPath.paint(palette.path);
   }
 
   private redraw(): void {
     const known = this.asOf === null ? this.points : this.points.filter(([time]) => time <= (this.asOf ?? 0));
-    this.path.draw(known.map(([, x, y]) => [x, y, this.floor + LIFT]));
+    const end = known.at(-1)?.[0] ?? 0;
+    const turn = known.findIndex(([time]) => time > end - RECENT_SECONDS);
+    const drawn = known.map(([, x, y]): Vec3 => [x, y, this.floor + LIFT]);
+    this.path.draw(drawn.slice(Math.max(turn, 0)));
+    this.oldPath.draw(drawn.slice(0, Math.max(turn, 0) + 1));
     const direction = new Vector3(0, 0, 1);
     let at: Vec3 | null = null;
     if (this.asOf === null && this.pose) {

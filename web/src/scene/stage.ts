@@ -28,6 +28,9 @@ const SOUTH = -0.5 * Math.PI;
 /** seconds a frame may take before motion is drawn coarser, and how much coarser; what rests is always drawn fully */
 const SLOW_FRAME = 0.05;
 const COARSE = 0.55;
+/** how many times its own length a slow frame is rested after, and the longest rest in seconds */
+const REST = 4;
+const LONGEST_REST = 2;
 const UP = new Vector3(0, 0, 1);
 
 interface Flight {
@@ -56,6 +59,9 @@ export class Stage {
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private flight: Flight | null = null;
   private side = SIDES[0] ?? 0;
+  /** seconds that the last frame kept the page busy */
+  private cost = 0;
+  private resting = 0;
   private slowFrames = 0;
   private coarse = false;
   private waiting = false;
@@ -103,6 +109,18 @@ export class Stage {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame((now) => this.draw(now));
+  }
+
+  /** Draw for new data, not for a hand: where frames are dear, such frames leave time for everything else. */
+  refresh(): void {
+    if (this.cost < SLOW_FRAME) {
+      this.invalidate();
+    } else if (!this.resting) {
+      this.resting = window.setTimeout(() => {
+        this.resting = 0;
+        this.invalidate();
+      }, Math.min(this.cost * REST, LONGEST_REST) * 1000);
+    }
   }
 
   paint(palette: Palette): void {
@@ -234,6 +252,8 @@ export class Stage {
     for (const follow of this.afterwards) follow();
     if (more) this.invalidate();
     this.pace(seconds, more);
+    // the next turn comes when the frame is truly done
+    requestAnimationFrame(() => (this.cost = Math.max((performance.now() - now) / 1000 - 1 / 60, 0)));
   }
 
   private advanceFlight(seconds: number): boolean {

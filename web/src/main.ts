@@ -38,7 +38,7 @@ const layout = new Layout(store, (insets) => scene.cover(insets));
 
 function fly(thing: Thing): void {
   tools.follow(false);
-  scene.stage.flyTo(thing.centre, thing.size);
+  scene.flyTo(thing);
 }
 
 function choose(id: string): void {

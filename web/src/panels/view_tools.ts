@@ -26,7 +26,7 @@ export class ViewTools {
     this.follower.setAttribute("aria-pressed", "false");
     this.opener = iconButton("layers", "What is drawn", () => this.open(Boolean(this.menu.hidden)));
     this.opener.setAttribute("aria-expanded", "false");
-    this.menu = el("div", { class: "card menu", role: "group", "aria-label": "What is drawn" });
+    this.menu = el("div", { class: "card menu", role: "group", "aria-label": "Layers" });
     this.menu.hidden = true;
     this.menu.append(...LAYERS.map((name) => this.layer(name)), this.cut(cut), this.density());
     host.append(

@@ -16,7 +16,7 @@ void main() {
   vec4 seen = viewMatrix * vec4(position, 1.0);
   ink = paint.rgb;
   gl_Position = projectionMatrix * seen;
-  gl_PointSize = clamp(voxel * 1.3 * pixelsPerUnit / -seen.z, 1.6, 26.0);
+  gl_PointSize = clamp(voxel * 1.3 * pixelsPerUnit / -seen.z, 1.6, 17.0);
   if (paint.a == 0.0 || position.z > cut) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
 }`;
 
@@ -35,6 +35,10 @@ void main() {
 
 const SAMPLED = 8000;
 const OUTLINE = 1500;
+/** a line of sight: its radius in metres, how far before its end it stops, and which part of the points is asked */
+const SIGHT_RADIUS = 0.22;
+const SIGHT_END = 0.35;
+const SIGHT_STRIDE = 3;
 
 export class CloudLayer {
   readonly points: Points<BufferGeometry, ShaderMaterial>;
@@ -122,6 +126,26 @@ export class CloudLayer {
       if (box.containsPoint(point)) points.push(point);
     }
     return points;
+  }
+
+  /** How many drawn points stand between an eye and what it looks at. */
+  between(eye: Vector3, target: Vector3): number {
+    const way = target.clone().sub(eye);
+    const length = way.length();
+    way.divideScalar(length);
+    const [ex, ey, ez] = eye.toArray();
+    let count = 0;
+    for (let slot = 0; slot < this.highest; slot += SIGHT_STRIDE) {
+      const z = this.positions[slot * 3 + 2] ?? 0;
+      if (!this.paints[slot * 4 + 3] || z > this.uniforms.cut.value) continue;
+      const dx = (this.positions[slot * 3] ?? 0) - ex;
+      const dy = (this.positions[slot * 3 + 1] ?? 0) - ey;
+      const dz = z - ez;
+      const along = dx * way.x + dy * way.y + dz * way.z;
+      if (along < 0 || along > length - SIGHT_END) continue;
+      if (dx * dx + dy * dy + dz * dz - along * along < SIGHT_RADIUS ** 2) count++;
+    }
+    return count;
   }
 
   cutAbove(floor: number): void {

@@ -133,6 +133,10 @@ export class HomeScene {
     this.stage.frame(this.outline(this.bounds()), { fly: true, turn: false, above: true });
   }
 
+  flyTo({ centre, size }: Thing): void {
+    this.stage.flyTo(centre, size, (eye, target) => this.cloud.between(eye, target));
+  }
+
   private bounds(): Box3 {
     const box = this.cloud.bounds();
     const point = new Vector3();

@@ -11,8 +11,6 @@ import {
   LineSegments,
   type Material,
   Matrix4,
-  MeshBasicMaterial,
-  RingGeometry,
   ShaderMaterial,
 } from "three";
 
@@ -23,23 +21,32 @@ const GLOW_RADIUS = 0.95;
 /** metres; anchors nearer to one another than this share a glow or a ring, however often the robot came by */
 const GLOW_RASTER = 0.7;
 const RING_RASTER = 0.3;
-const HEIGHT = 0.07;
+const HEIGHT = 0.03;
 
-const GLOW_VERTEX = /* glsl */ `
+// drawn a little nearer than they lie: points of the floor are as thick as the cloud's raster and must not poke through
+const FLAT_VERTEX = /* glsl */ `
 varying vec2 spot;
 varying vec3 ink;
 void main() {
   spot = uv * 2.0 - 1.0;
   ink = instanceColor;
-  gl_Position = projectionMatrix * viewMatrix * instanceMatrix * vec4(position, 1.0);
+  vec4 seen = viewMatrix * modelMatrix * instanceMatrix * vec4(position, 1.0);
+  gl_Position = projectionMatrix * seen;
+  vec4 nearer = projectionMatrix * vec4(seen.xyz * (1.0 - 0.16 / length(seen.xyz)), 1.0);
+  gl_Position.z = nearer.z / nearer.w * gl_Position.w;
 }`;
 
-const GLOW_FRAGMENT = /* glsl */ `
+const FLAT_FRAGMENT = /* glsl */ `
+uniform float softness;
 varying vec2 spot;
 varying vec3 ink;
 void main() {
-  float fade = 1.0 - smoothstep(0.1, 1.0, length(spot));
-  gl_FragColor = vec4(ink, fade * 0.16);
+  float far = length(spot);
+  float edge = fwidth(far) * 1.5;
+  float ring = smoothstep(0.6 - edge, 0.6, far) * (1.0 - smoothstep(1.0 - edge, 1.0, far));
+  float alpha = mix(ring * 0.9, (1.0 - smoothstep(0.1, 1.0, far)) * 0.16, softness);
+  if (alpha < 0.005) discard;
+  gl_FragColor = vec4(ink, alpha);
   #include <colorspace_fragment>
 }`;
 
@@ -51,13 +58,8 @@ export interface PlaceName {
 export class PlacesLayer {
   readonly group = new Group();
 
-  private readonly glow = new ShaderMaterial({
-    vertexShader: GLOW_VERTEX,
-    fragmentShader: GLOW_FRAGMENT,
-    transparent: true,
-    depthWrite: false,
-  });
-  private readonly ring = new MeshBasicMaterial({ transparent: true, opacity: 0.95, depthWrite: false });
+  private readonly glow = flat(1);
+  private readonly ring = flat(0);
   private readonly way = new LineBasicMaterial({ transparent: true, opacity: 0.4 });
   private palette: Palette | null = null;
   private places: readonly Place[] = [];
@@ -103,7 +105,7 @@ export class PlacesLayer {
     const inks = this.palette.places;
     const colourOf = (place: Place): string => inks[place.id % inks.length] ?? "#888888";
     const glow = spread(thinned(anchors, GLOW_RASTER), new CircleGeometry(GLOW_RADIUS, 32), this.glow, colourOf);
-    const rings = spread(thinned(anchors, RING_RASTER), new RingGeometry(0.04, 0.065, 24), this.ring, colourOf);
+    const rings = spread(thinned(anchors, RING_RASTER), new CircleGeometry(0.07, 24), this.ring, colourOf);
     glow.renderOrder = 1;
     rings.renderOrder = 2;
     this.group.add(glow, rings, this.ways(anchors.map(({ anchor }) => anchor)));
@@ -121,6 +123,16 @@ export class PlacesLayer {
     const geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(ends), 3));
     return new LineSegments(geometry, this.way);
   }
+}
+
+function flat(softness: number): ShaderMaterial {
+  return new ShaderMaterial({
+    vertexShader: FLAT_VERTEX,
+    fragmentShader: FLAT_FRAGMENT,
+    uniforms: { softness: { value: softness } },
+    transparent: true,
+    depthWrite: false,
+  });
 }
 
 interface Placed {

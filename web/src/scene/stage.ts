@@ -1,6 +1,6 @@
 /** The 3-D view itself: camera, controls, floor and the frame loop. It draws only when something changed. */
 
-import { DirectionalLight, HemisphereLight, PerspectiveCamera, Scene, Spherical, Vector2, Vector3, WebGLRenderer } from "three";
+import { DirectionalLight, HemisphereLight, PerspectiveCamera, Scene, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 import type { Vec3 } from "../model";
@@ -24,6 +24,9 @@ const HOME_ELEVATION = 0.98;
 const ABOVE = Math.PI / 2 - 0.001;
 /** sides to look from, as angles around the home: a little askew, so that corners show; the first is the usual one */
 const SIDES = [-0.4, -0.6, -0.1, -0.9].map((turns) => turns * Math.PI);
+const FLIGHT_ELEVATION = 0.75;
+const NEAREST_FLIGHT = 4.2;
+const FLIGHT_TURNS = [0, 0.25, -0.25, 0.5, -0.5, 0.75, -0.75, 1];
 const SOUTH = -0.5 * Math.PI;
 /** seconds a frame may take before motion is drawn coarser, and how much coarser; what rests is always drawn fully */
 const SLOW_FRAME = 0.05;
@@ -159,17 +162,25 @@ export class Stage {
     this.floor.lieAt(floor);
   }
 
-  /** Fly to a thing, keeping the direction one looks in, near enough to see it and what it stands on. */
-  flyTo(at: Vec3, size: Vec3): void {
+  /** Fly to a thing, near enough to see it and what it stands on; ``hidden`` counts what an eye would look through. */
+  flyTo(at: Vec3, size: Vec3, hidden: (eye: Vector3, target: Vector3) => number): void {
     this.taken = true;
     const target = new Vector3(...at);
-    const away = this.camera.position.clone().sub(this.controls.target).normalize();
-    // from flat on, walls hide what one flies to
-    const angle = new Spherical().setFromVector3(new Vector3(away.x, away.z, -away.y));
-    angle.phi = Math.min(Math.max(angle.phi, 0.35), 0.85);
-    angle.radius = Math.max(2.6, Math.hypot(...size) * 3.2);
-    const offset = new Vector3().setFromSpherical(angle);
-    this.move(target.clone().add(new Vector3(offset.x, -offset.z, offset.y)), target, true);
+    const away = this.camera.position.clone().sub(this.controls.target);
+    const angle = Math.atan2(away.y, away.x);
+    const distance = Math.max(NEAREST_FLIGHT, Math.hypot(...size) * 3);
+    let best = target;
+    let bestCost = Infinity;
+    // the way one looks already is best, unless walls are in between
+    for (const turn of FLIGHT_TURNS) {
+      const eye = target.clone().addScaledVector(directionAt(angle + turn * Math.PI, FLIGHT_ELEVATION), distance);
+      const cost = hidden(eye, target) + Math.abs(turn) * 12;
+      if (cost < bestCost) {
+        best = eye;
+        bestCost = cost;
+      }
+    }
+    this.move(best, target, true);
   }
 
   /** Keep a moving point in the middle without turning or zooming. */

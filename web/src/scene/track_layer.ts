@@ -13,7 +13,7 @@ export class TrackLayer {
   readonly group = new Group();
   private readonly line = new ThickLine({ width: 2.5, opacity: 0.95, dashed: true, onTop: true });
   private readonly dots = new Group();
-  private readonly dot = new SphereGeometry(0.05, 16, 12);
+  private readonly dot = new SphereGeometry(0.04, 16, 12);
   private readonly ink = new MeshBasicMaterial({ transparent: true, opacity: 0.95, depthTest: false });
 
   constructor() {

@@ -28,10 +28,19 @@ from lastseen.server.run import Running, in_background
 from lastseen.server.service import Service
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader "
-    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 DESK, TABLET, UPRIGHT = (1440, 900), (1024, 768), (820, 1180)
 MOST_BYTES = 400_000
 STALE_AFTER = 150.0
@@ -63,9 +72,7 @@ def served(frames: int, seed: int) -> Iterator[Running]:
 def open_page(browser: Browser, running: Running, *, scheme: Scheme, size: tuple[int, int] = DESK) -> Page:
     """The page with the home settled in view; without motion, so that what is drawn is final."""
     width, height = size
-    page = browser.new_page(
-        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
-    )
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
     page.set_default_timeout(PATIENCE)
     page.goto(running.address.page)
     page.locator("#status", has_text="Live").wait_for()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,44 @@ def test_a_decision_for_a_heading_needs_no_path() -> None:
     ready = setup(blind=True)
     moved = ready.world.follow(Decision.turn_to(math.pi / 2, why="told", source="panorama"), None)
     assert moved.action == "turn_left"
+
+
+def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
+    ready = setup(blind=True)
+    way = ((1.0, 0.0), (1.5, math.pi / 2))
+    decision = Decision.turn_to(0.0, why="told", source="panorama", way=way)
+    moves = list(itertools.takewhile(lambda action: action != "stop", _followed(ready.world, decision)))
+    assert moves.count("turn_left") == 3
+    pose = ready.environment.room.pose
+    assert (pose.x, pose.y) == pytest.approx((1.0, 1.5), abs=0.45)
+
+
+def _followed(world: EnvironmentWorld, decision: Decision) -> Iterator[str]:
+    while True:
+        yield world.follow(decision, None).action
+
+
+def test_without_a_way_the_robot_walks_as_far_as_it_sees() -> None:
+    ready = setup(blind=True)
+    for _ in range(10):
+        ready.world.follow(Decision.turn_to(0.0, why="told", source="panorama"), None)
+        if ready.world.look("mug").idle:
+            break
+    assert ready.environment.room.pose.x > 2.0
+
+
+def test_a_planner_without_context_is_given_no_way() -> None:
+    for use_context in (True, False):
+        ready = setup(blind=True)
+        planner = ready.world.planner
+        planner.use_context = use_context
+        ready.run(11)
+        edges = ready.world.look("mug").context["unexplored"]
+        ready.backend.angles = (round(edges[0]["angle"]),)
+        ready.loop.step()
+        followed = ready.world._following
+        assert followed is not None
+        assert bool(followed.way) is use_context
 
 
 def test_the_runtime_knows_no_simulator() -> None:

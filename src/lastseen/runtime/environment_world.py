@@ -171,14 +171,11 @@ class EnvironmentWorld:
 
     def _next_stretch(self) -> bool:
         """Turn to the next stretch of the way that is followed; False when it is at its end."""
-        self._way = self._way[1:]
-        while (
-            self._way and self.survey.explored.pose.distance_to(self._way[0]) <= self.settings.policy.waypoint_reached
-        ):
-            self._way.pop(0)
+        pose, near = self.survey.explored.pose, self.settings.policy.waypoint_reached
+        self._way = list(itertools.dropwhile(lambda corner: pose.distance_to(corner) <= near, self._way[1:]))
         if not self._way:
             return False
-        self._turn_by(self.survey.explored.pose.bearing_to(self._way[0]))
+        self._turn_by(pose.bearing_to(self._way[0]))
         self._walking = False
         return True
 

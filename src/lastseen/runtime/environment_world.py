@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lastseen.action import Action
@@ -84,7 +85,7 @@ class EnvironmentWorld:
         self._turns = 0
         self._rest = 0.0
         self._way: list[Pose2D] = []
-        self._walking = False
+        self._walking = self._walked = False
         self._rejected = False
         self._confirming = 0
         self._pending: dict[str, Any] | None = None
@@ -148,7 +149,7 @@ class EnvironmentWorld:
     def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
         self.survey.explored.chose(decision.heading or 0.0)
-        self._walking = False
+        self._walking = self._walked = False
         self._waypoints = []
         self._way = _corners(self.survey.explored.pose, decision.way)
         if decision.node_id is not None:
@@ -215,11 +216,17 @@ class EnvironmentWorld:
         return self._stopped(f"node {node_id}: the way there is barred" if barred else None)
 
     def _stopped(self, failed: str | None = None) -> Moved:
-        # the waypoint is done with: a step without a move, then a look around that begins with this view;
-        # a goal that was reached ends the search instead, one that was not is no goal any more (section 6)
+        """End what was followed; the look around that comes next begins with this view (section 6).
+
+        The stop is no action of the robot and costs no step, unless nothing was walked since the last call: then it
+        costs one, so that no cycle of plan and stop is free. A goal that was reached ends the search instead.
+        """
         self.rule.due(stopped=True, goal_flag=False)
-        self._fresh = False
+        free = self._walked and not self._at_target()
         self._look_around()
+        if free:
+            return replace(self._do(Action.TURN_LEFT, panorama=True), failed=failed)
+        self._fresh = False
         return Moved(action=Action.STOP.value, failed=failed)
 
     def _look_around(self) -> None:
@@ -287,6 +294,7 @@ class EnvironmentWorld:
     def _do(self, action: Action, *, panorama: bool = False) -> Moved:
         self._flush()
         result = self.environment.step(action)
+        self._walked |= action is Action.FORWARD
         self._see(result.frame, action=action, collided=result.collided, panorama=panorama)
         return Moved(action=action.value)
 

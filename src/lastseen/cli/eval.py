@@ -40,7 +40,7 @@ def objectnav(
     from rich.console import Console
 
     from lastseen.evaluation.arms import ARMS
-    from lastseen.evaluation.runner import Plan, run
+    from lastseen.evaluation.runner import TIMING_FILE, Plan, run
     from lastseen.evaluation.summary import summarize, write_summary
 
     names = tuple(ARMS) if arms == "all" else tuple(name.strip() for name in arms.split(",") if name.strip())
@@ -53,7 +53,7 @@ def objectnav(
     for line in summary["verdict"]:
         typer.echo(line)
     Console().print(_table(summary))
-    typer.echo(f"wrote {out / 'summary.json'}")
+    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
     if report:
         from lastseen.evaluation.report import write_report
 

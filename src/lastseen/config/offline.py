@@ -52,7 +52,10 @@ class Offline(Section):
         1.5, low=0.0, why="a direction without an unexplored edge, where memory knows of some elsewhere"
     )
     blocked_penalty: float = setting(3.0, low=0.0, why="a way that was blocked is seldom open the second time")
-    tried_penalty: float = setting(1.0, low=0.0, why="a way that was walked without finding the goal")
+    tried_penalty: float = setting(1.0, low=0.0, why="each time a way was walked from here without finding the goal")
+    tried_most: float = setting(
+        3.0, low=0.0, why="as much as a blocked way: the one door of a room may be gone through again"
+    )
     visited_penalty: float = setting(0.2, unit="per anchor", low=0.0, why="five anchors cost as much as open floor")
     visited_most: float = setting(1.5, low=0.0, why="so that a way back through a known room stays possible")
     swing_penalty: float = setting(2.0, low=0.0, why="ABABA: neither of the last two places once more")

@@ -102,7 +102,7 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> 
             start.y + figures.position * float(dy),
             start.yaw + math.radians(figures.rotation) * float(turn),
         )
-    return KnownMap(visit.store, visit.ways, start)
+    return KnownMap(visit.store, visit.ways, start, settings.context)
 
 
 def _before(home: Home, seed: int, settings: Settings) -> Home:

@@ -10,12 +10,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from lastseen.policy.local_map import LocalMap
-from lastseen.pose2d import Pose2D
+from lastseen.pose2d import Pose2D, wrap_angle
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a way counts through cells too close to something, and through something."""
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
 Cell = tuple[int, int]
+Stretch = tuple[float, float]
+"""A straight part of a way: metres, and radians from where the robot faces now, positive left."""
 
 
 class FloorWays:
@@ -66,16 +68,25 @@ class FloorWays:
         i, j = reached[int(np.argmin(away))]
         return int(i), int(j)
 
-    def hop(self, end: Cell, *, longest: float) -> tuple[float, float]:
-        """Metres and radians, from where the robot faces, of the way's first straight stretch."""
-        points = [self._ground.point_of(cell) for cell in self._way(end)]
-        target = points[min(1, len(points) - 1)]
-        for point in points[1:]:
-            if math.dist(point, (self._pose.x, self._pose.y)) > longest or not self._straight(point):
-                break
-            target = point
-        there = Pose2D(*target, 0.0)
-        return self._pose.distance_to(there), self._pose.bearing_to(there)
+    def stretches(self, end: Cell, *, longest: float) -> list[Stretch]:
+        """The way to a cell as straight stretches, none of them longer than this; at least one."""
+        points = [(self._pose.x, self._pose.y)]
+        points += [self._ground.point_of(cell) for cell in self._way(end)[1:]]
+        found: list[Stretch] = []
+        at = 0
+        while at < len(points) - 1 or not found:
+            turn = min(at + 1, len(points) - 1)
+            while (
+                turn + 1 < len(points)
+                and math.dist(points[at], points[turn + 1]) <= longest
+                and self._straight(points[at], points[turn + 1])
+            ):
+                turn += 1
+            (x, y), (next_x, next_y) = points[at], points[turn]
+            bearing = wrap_angle(math.atan2(next_y - y, next_x - x) - self._pose.yaw)
+            found.append((math.dist(points[at], points[turn]), bearing))
+            at = turn
+        return found
 
     def _way(self, end: Cell) -> list[Cell]:
         node = int(self._numbers[end])
@@ -85,12 +96,13 @@ class FloorWays:
             node = int(self._before[node])
         return way[::-1]
 
-    def _straight(self, point: tuple[float, float]) -> bool:
-        x, y = self._pose.x, self._pose.y
-        steps = max(1, math.ceil(math.dist(point, (x, y)) / (self.cell / 2.0)))
+    def _straight(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
+        steps = max(1, math.ceil(math.dist(start, end) / (self.cell / 2.0)))
         for step in range(1, steps + 1):
             share = step / steps
-            cell = self._ground.cell_of(x + share * (point[0] - x), y + share * (point[1] - y))
+            cell = self._ground.cell_of(
+                start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
+            )
             if cell is None or not self.passable[cell]:
                 return False
         return True

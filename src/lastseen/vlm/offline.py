@@ -106,7 +106,8 @@ class OfflineBackend:
         remembered += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
         # what memory promises is not to be had by a way that was blocked a moment ago
         total += remembered * (1.0 - barred) - w.blocked_penalty * barred
-        return total + (self._newness(read, view, looks) if read.unexplored else self._staleness(read, view))
+        total += self._newness(read, view, looks) if read.unexplored else -self._walked(read, view)
+        return total - self._repetition(read, view)
 
     def _newness(self, read: ReadPrompt, view: SeenView, looks: float) -> float:
         """With edges known, they say where something new is; how a view looks counts less."""
@@ -115,14 +116,19 @@ class OfflineBackend:
         known = 1.0 - max(_near(each, view) for each in read.unexplored)
         return w.unexplored_weight * best - w.explored_penalty * known - (1.0 - w.looks_share) * looks
 
-    def _staleness(self, read: ReadPrompt, view: SeenView) -> float:
+    def _walked(self, read: ReadPrompt, view: SeenView) -> float:
         """Without edges, what is left is not to go where the robot has been."""
         w = self.weights
-        total = -w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
-        total -= min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
+        return min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
+
+    def _repetition(self, read: ReadPrompt, view: SeenView) -> float:
+        """What counts against doing the same again: each vain try, twice when stuck, and the swing of ABABA."""
+        w = self.weights
+        vain = sum(_near(each, view) for each in read.tried)
+        total = min(w.tried_penalty * vain * (2.0 if read.stuck else 1.0), w.tried_most)
         if read.ababa:
-            total -= w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
+            total += w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
         return total
 
     def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
@@ -151,6 +157,8 @@ class OfflineBackend:
         expected = rooms_of(read.target)
         if room is not None and room in expected:
             return room, f"it looks like a {room}, where a {read.target} may be"
+        if any(_near(each, view) > 0.5 for each in (*read.tried, *read.blocked)):
+            return room or "corridor", "nothing better is left than a way that was tried"
         if room is not None:
             return room, "it leads somewhere new"
         if expected:

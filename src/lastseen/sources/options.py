@@ -100,6 +100,33 @@ class SourceOptions(Section):
     depth_delay: float = setting(
         0.0, unit="s", why="how much later than colour the depth clock runs; it is taken off depth stamps"
     )
+    color_topic: str = setting("", why="the topic of colour images; empty takes the likeliest one of its type")
+    depth_topic: str = setting("", why="the topic of depth images; empty takes the likeliest one of its type")
+    color_info_topic: str = setting("", why="the CameraInfo of colour; empty takes the one beside its images")
+    depth_info_topic: str = setting("", why="the CameraInfo of depth; empty takes the one beside its images")
+    pose_topic: str = setting(
+        "", why="PoseStamped or Odometry topic; empty takes tf where it reaches the camera, and else such a topic"
+    )
+    detections_topic: str = setting("", why="the Detection2DArray topic; empty takes the only one there is")
+    world_frame: str = setting("", why="the tf frame that poses are given in; empty takes the top of the tree")
+    camera_frame: str = setting("", why="the tf frame of the camera; empty takes what the images say")
+    pose_frame: str = setting(
+        "", why="the tf frame whose pose the pose topic gives; empty takes what it says, or the camera itself"
+    )
+    odom_frame: str = setting(
+        "odom", why="the tf frame of odometry: a jump of the link above it corrects past poses (REP 105)"
+    )
+    jump_correction: str = setting(
+        "spread",
+        choices=("spread", "whole", "none"),
+        why="how a jump corrects past poses: as drift since the last correction, all of them alike, or not at all",
+    )
+    jump_distance: float = setting(
+        0.05, unit="m", low=0.0, why="smaller steps of map -> odom are everyday tracking and move no past pose"
+    )
+    jump_angle: float = setting(
+        2.0, unit="deg", low=0.0, why="2 degrees move a thing 3 m away by 10 cm; less is everyday tracking"
+    )
     max_pixels: int = setting(
         33_177_600, unit="px", low=1, why="larger images are refused before decoding; 8K is the largest sensor"
     )

@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,22 @@ class SourceOptions(Section):
         """The same options with some changed."""
         return dataclasses.replace(self, **changes)
 
+    def with_words(self, words: Sequence[str]) -> SourceOptions:
+        """The same options with some changed by words such as ``color_topic=/cam/image`` or ``depth_scale=5000``."""
+        values: dict[str, Any] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            default = getattr(type(self), name, None) if name in self.names() else None
+            if not equals:
+                raise SettingsError("source option", word, "has no value", remedy="write name=value")
+            values[name] = text if default is None or isinstance(default, str) else _value(text)
+        return self.from_mapping({**self.changed(), **values})
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Every option's name, in the order of the declarations."""
+        return [field.name for field in dataclasses.fields(cls)]
+
     def changed(self) -> dict[str, object]:
         """Only what differs from the defaults, by name."""
         return {
@@ -163,7 +179,7 @@ class SourceOptions(Section):
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> SourceOptions:
         """Build from a mapping; an unknown name is an error that suggests the nearest valid one."""
-        known = [field.name for field in dataclasses.fields(cls)]
+        known = cls.names()
         for name, value in values.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
@@ -184,3 +200,11 @@ class SourceOptions(Section):
             raise SettingsError(
                 "source options", str(path), f"is not TOML ({error})", remedy='write lines like world_up = "y"'
             ) from error
+
+
+def _value(text: str) -> object:
+    """A word as TOML would read it: true, 5000, 0.5; anything else stays text and is refused by its option."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,16 @@ def register_source(scheme: str, target: str) -> None:
     SCHEMES[scheme] = target
 
 
-def open_source(address: str | Path, options: SourceOptions | str | Path | None = None) -> Any:
+def open_source(
+    address: str | Path,
+    options: SourceOptions | str | Path | None = None,
+    *,
+    changes: Sequence[str] = (),
+) -> Any:
     """Open a recording or a stream: a path, or an address with a scheme such as ``sim://7``.
 
     ``options`` may be a TOML file; without any, a ``source.toml`` in the recording's folder counts, or
-    ``name.mcap.toml`` beside ``name.mcap``.
+    ``name.mcap.toml`` beside ``name.mcap``. ``changes`` are single options on top, as ``name=value``.
     """
     text = str(address)
     scheme, separator, rest = text.partition("://")
@@ -47,6 +53,8 @@ def open_source(address: str | Path, options: SourceOptions | str | Path | None 
     resolved = options if isinstance(options, SourceOptions) else None
     if isinstance(options, str | Path):
         resolved = SourceOptions.load(options)
+    if changes:
+        resolved = (resolved or SourceOptions()).with_words(changes)
     module, _, name = SCHEMES[scheme].partition(":")
     return getattr(importlib.import_module(module), name)(rest, resolved)
 

@@ -63,8 +63,10 @@ class BagSource(RecordSource):
 
     def detector(self) -> Detector | None:
         """The recorded detections, where there are any."""
-        rows = self._index.detections
-        return RecordedDetections(rows, self.options) if rows else None
+        topics = self._index.topics
+        if not (topics.detections or topics.detections_text):
+            return None
+        return RecordedDetections(self._index.detections, self.options)
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""

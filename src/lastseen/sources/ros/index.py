@@ -128,7 +128,7 @@ class _Reading:
         topics, index = self._index.topics, self._index
         if raw.topic in {topics.color.name, topics.depth.name}:
             stamp = self._bag.header_stamp(raw)
-            if stamp == 0:
+            if stamp == 0 and raw.log_time != 0:
                 index.intake.note(f"{raw.topic} has no stamps: the time of recording stands in for them")
             stamps = index.color_stamps if raw.topic == topics.color.name else index.depth_stamps
             stamps.append((stamp or raw.log_time) / 1e9)

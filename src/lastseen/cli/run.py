@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lastseen.cli.options import SourceChanges
+
 if TYPE_CHECKING:
     from lastseen.sources.follow import Summary
 
@@ -22,6 +24,7 @@ def run(
     options: Annotated[
         Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
     ] = None,
+    change: SourceChanges = None,
     min_view_bins: Annotated[
         int | None, typer.Option("--min-view-bins", help="Sides a thing must be seen from to be confirmed.")
     ] = None,
@@ -54,7 +57,7 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
-    with open_source(source, options) as opened:
+    with open_source(source, options, changes=change or ()) as opened:
         perception = Perception(settings, detector=None if segment else opened.detector())
         look = perception.encoder.name
         with Memory.open(memory, settings=settings, look=look) as kept, bar:

@@ -297,6 +297,13 @@ class Memory:
         """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
         return self._corrected(lambda: self._objects.correct_poses(poses))
 
+    def new_session(self) -> None:
+        """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
+        self.flush()
+        with self._working:
+            self._order = StampOrder()
+            self._clock.current = None
+
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
         return self._corrected(lambda: self._objects.relabel(object_id, label))

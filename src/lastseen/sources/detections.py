@@ -51,7 +51,7 @@ class RecordedDetections:
             raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
-                rows += _rows(line, f"{path.name} line {number}")
+                rows += rows_of_line(line, f"{path.name} line {number}")
         return cls(rows, options)
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
@@ -81,7 +81,8 @@ class RecordedDetections:
         return Detection(box=box, score=detection.score, labels=detection.labels, mask=mask)
 
 
-def _rows(line: str, where: str) -> list[tuple[float, StoredDetection]]:
+def rows_of_line(line: str, where: str) -> list[tuple[float, StoredDetection]]:
+    """The detections of one line of text, each with its stamp; ``where`` names it in errors."""
     try:
         tree = json.loads(line)
     except ValueError as error:

@@ -22,6 +22,7 @@ class Summary:
     confirmed: int = 0
     tentative: int = 0
     one_sided: int = 0
+    corrected: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
@@ -43,6 +44,7 @@ def follow(
 ) -> Summary:
     """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
 
+    Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
     A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
@@ -50,6 +52,12 @@ def follow(
         summary.frames += 1
         summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
         summary.last_stamp = frame.stamp
+        news = source.news()
+        if news.restarted:
+            memory.new_session()
+        if news.poses:
+            summary.corrected += len(news.poses)
+            memory.correct_poses(news.poses)
         perceived = perception.perceive(frame)
         if perceived.refusal is None:
             summary.looked_at += 1

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from lastseen.cli.main import app
 from lastseen.cli.run import check_choice, report_lines
 from lastseen.errors import InvalidValue
 from lastseen.sources.follow import Summary
+from tests.encoders.tiny_towers import tiny_clip
 from tests.perception.tiny_onnx import final_detector
 from tests.sources.room import walk, write_recording
 
@@ -51,6 +54,19 @@ def test_a_detector_from_a_file_names_things(recording: Path, tmp_path: Path) ->
     assert "things have no names" not in done.stdout
     listed = json.loads(lastseen("objects", "--memory", str(file), "--json").stdout)
     assert {one["label"] for one in listed} == {"chair"}
+
+
+def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: Path) -> None:
+    folder, file = tiny_clip(tmp_path / "clip"), tmp_path / "home.lastseen"
+    run = CliRunner().invoke
+    done = run(app, ["run", str(recording), "-m", str(file), "--min-view-bins", "1", "--encoder", f"clip:{folder}"])
+    assert done.exit_code == 0, done.output
+    asked = ["find", "green mug", "-m", str(file), "--json"]
+    seen = run(app, [*asked, "--encoder", f"clip:{folder}"])
+    assert json.loads(seen.stdout)["status"] in {"found", "ambiguous"}
+    blind = run(app, asked, env={"LASTSEEN_MODELS": str(tmp_path)})
+    assert json.loads(blind.stdout)["status"] == "not_found"
+    assert "only names are searched" in blind.stderr
 
 
 @pytest.mark.parametrize(("detector", "segment"), [(None, False), ("x.onnx", True)])

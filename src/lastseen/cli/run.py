@@ -34,6 +34,12 @@ def run(
     labels: Annotated[
         Path | None, typer.Option("--labels", help="Names of the detector's classes, one per line; default COCO's.")
     ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            "--encoder", help="Looks by this encoder: look, clip, siglip2, or clip:FOLDER; see docs/models.md."
+        ),
+    ] = "look",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Replay or follow a source and remember what is seen; without --memory nothing is kept.
@@ -44,6 +50,7 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from lastseen.cli.options import current_settings
+    from lastseen.encoders import open_encoder
     from lastseen.memory.facade import Memory
     from lastseen.perception.detectors import open_detector
     from lastseen.perception.pipeline import Perception
@@ -64,10 +71,10 @@ def run(
     )
     # before the source: a model that cannot be used is told at once
     model = None if detector is None else open_detector(detector, labels=labels, settings=settings)
+    eyes = open_encoder(encoder, settings.encoding)
     with open_source(source, options) as opened:
-        perception = Perception(settings, detector=model or (None if segment else opened.detector()))
-        look = perception.encoder.name
-        with Memory.open(memory, settings=settings, look=look) as kept, bar:
+        perception = Perception(settings, detector=model or (None if segment else opened.detector()), encoder=eyes)
+        with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=opened.length(), rate="")
 
             def show(summary: Summary) -> None:

@@ -34,3 +34,11 @@ class Detector(Section):
         640, unit="px", low=32, why="input side where the graph leaves it open, as these were trained"
     )
     threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Section):
+    """How encoders of pictures and words run."""
+
+    batch: int = setting(8, unit="crops", low=1, why="a frame has about this many things; more at once only waits")
+    threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")

@@ -10,6 +10,7 @@ import typer
 
 from lastseen import __version__
 from lastseen.cli import config, doctor, log, memory, record, run, search, sim
+from lastseen.cli import config, doctor, log, memory, models, run, search, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -29,6 +30,7 @@ app.command("run")(run.run)
 app.command("record")(record.record)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
+app.add_typer(models.app, name="models")
 app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)

@@ -31,6 +31,18 @@ def run(
     segment: Annotated[
         bool, typer.Option("--segment", help="Find things by shape, even where the source brings detections.")
     ] = False,
+    detector: Annotated[
+        str | None, typer.Option("--detector", help="A model that names things: an .onnx file; see docs/models.md.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Names of the detector's classes, one per line; default COCO's.")
+    ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            "--encoder", help="Looks by this encoder: look, clip, siglip2, or clip:FOLDER; see docs/models.md."
+        ),
+    ] = "look",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Replay or follow a source and remember what is seen; without --memory nothing is kept.
@@ -41,12 +53,15 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from lastseen.cli.options import current_settings
+    from lastseen.encoders import open_encoder
     from lastseen.memory.facade import Memory
+    from lastseen.perception.detectors import open_detector
     from lastseen.perception.pipeline import Perception
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
 
     settings = current_settings()
+    check_choice(detector, labels, segment=segment)
     if min_view_bins is not None:
         settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=min_view_bins))
     bar = Progress(
@@ -57,10 +72,12 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
+    # before the source: a model that cannot be used is told at once
+    model = None if detector is None else open_detector(detector, labels=labels, settings=settings)
+    eyes = open_encoder(encoder, settings.encoding)
     with open_source(source, options, changes=change or ()) as opened:
-        perception = Perception(settings, detector=None if segment else opened.detector())
-        look = perception.encoder.name
-        with Memory.open(memory, settings=settings, look=look) as kept, bar:
+        perception = Perception(settings, detector=model or (None if segment else opened.detector()), encoder=eyes)
+        with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=opened.length(), rate="")
 
             def show(summary: Summary) -> None:
@@ -80,6 +97,16 @@ def run(
         typer.echo(f"ask it: lastseen objects --memory {memory}")
 
 
+def check_choice(detector: str | None, labels: Path | None, *, segment: bool) -> None:
+    """Refuse options that contradict each other."""
+    from lastseen.errors import InvalidValue
+
+    if labels is not None and detector is None:
+        raise InvalidValue("--labels", str(labels), "needs --detector", remedy="give the model it names classes of")
+    if detector is not None and segment:
+        raise InvalidValue("--segment", True, "leaves no work for --detector", remedy="give one of them")
+
+
 def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:
     """The end-of-run summary, a line per fact worth knowing."""
     lines = [
@@ -90,7 +117,8 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
     if summary.one_sided and min_view_bins > 1:
         lines.append(f"{summary.one_sided} objects seen from one side only; --min-view-bins 1 confirms them")
     if not named:
-        lines.append("things have no names: no detections came with the source; a detector gives them names")
+        lines.append("things have no names: no detections came with the source and no model was given;")
+        lines.append("  --detector model.onnx names them: docs/models.md says how to get one")
     for title, counts in (
         ("frames not looked at", summary.refused),
         ("masks dropped", summary.dropped),

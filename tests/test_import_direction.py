@@ -38,6 +38,7 @@ ORDER = [
     "lastseen.memory.export",
     "lastseen.memory.fleet",
     "lastseen.memory.history",
+    "lastseen.memory.browse",
     "lastseen.memory.facade",
     "lastseen.memory",
     "lastseen.perception",

@@ -11,6 +11,7 @@ import typer
 from lastseen import __version__
 from lastseen.cli import config, doctor, log, memory, record, run, search, sim
 from lastseen.cli import config, doctor, log, memory, models, run, search, sim
+from lastseen.cli import config, doctor, log, memory, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -34,6 +35,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
+app.command("serve")(serve.serve)
 
 
 @app.callback()

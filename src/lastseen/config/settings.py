@@ -15,6 +15,7 @@ from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
+from lastseen.config.serving import Live, Server
 from lastseen.config.sim import Camera, Light, Navigation, Robot
 
 
@@ -65,3 +66,5 @@ class Settings(Section):
     mask_filter: MaskFilter = field(default_factory=MaskFilter)
     detector: Detector = field(default_factory=Detector)
     encoding: Encoding = field(default_factory=Encoding)
+    server: Server = field(default_factory=Server)
+    live: Live = field(default_factory=Live)

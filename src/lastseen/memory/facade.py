@@ -21,6 +21,7 @@ from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, Journ
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
+from lastseen.memory.browse import Browse
 from lastseen.memory.feeding import Feeding
 from lastseen.memory.find import Region, Wording
 from lastseen.memory.find.question import Question
@@ -240,11 +241,15 @@ class Memory:
         """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
         return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
 
-    def what_changed(self, since: Moment | None = None) -> list[Change]:
-        """What happened to objects since a time, oldest first; a proto that was never confirmed is left out."""
+    def what_changed(self, since: Moment | None = None, *, newest: int | None = None) -> list[Change]:
+        """What happened to objects since a time, oldest first; a proto that was never confirmed is left out.
+
+        ``newest`` looks at no more than so many events, from the last one back.
+        """
         self.flush()
         start = None if since is None else self._clock.time(since, name="since")
-        return Chronicle(self._store, self._clock).changes(since=start)
+        with self._store.guard:
+            return Chronicle(self._store, self._clock).changes(since=start, newest=newest)
 
     def sessions(self) -> list[SessionRecord]:
         """Every session of this memory, oldest first."""
@@ -253,6 +258,11 @@ class Memory:
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame; None before the first."""
         return self._pose
+
+    @property
+    def browse(self) -> Browse:
+        """Pages, pasts, pictures and what changed lately: for whoever shows this memory to people."""
+        return Browse(self._objects, self._store, self._clock, lock=self._working, flush=self.flush, pull=self._pull)
 
     @property
     def store(self) -> LongTermStore:
@@ -278,9 +288,10 @@ class Memory:
         if self.read_only or self._closed:
             return 0
         self._pull()
-        if self.spatial.revision != self._spatial_revision:
-            self._spatial_revision = self.spatial.revision
-            self._store.stage(meta=spatial_to_meta(self.spatial))
+        with self._working:
+            if self.spatial.revision != self._spatial_revision:
+                self._spatial_revision = self.spatial.revision
+                self._store.stage(meta=spatial_to_meta(self.spatial))
         if not self._store.waiting:
             return 0
         rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)

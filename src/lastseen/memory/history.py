@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from lastseen.memory.longterm.clock import Clock
 from lastseen.memory.longterm.records import PROTO, STATUSES
 from lastseen.memory.longterm.store import LongTermStore
@@ -65,6 +67,37 @@ def past_table(store: LongTermStore, time: float) -> ObjectTable:
     return table
 
 
+def past_states(
+    store: LongTermStore, time: float, now: Mapping[str, ObjectState], *, stale_after: float
+) -> list[ObjectState]:
+    """What was known at a memory time, as states; versions keep no size and stability, so today's stand in."""
+    found = []
+    for version in store.journal.as_of(time):
+        today = now.get(version.object_id)
+        last_seen = min(version.last_seen, time)
+        found.append(
+            ObjectState(
+                id=version.object_id,
+                xyz_world=np.array(version.xyz, dtype=np.float64),
+                emb_mean=None,
+                emb_gallery=None,
+                view_bins=frozenset() if today is None else today.view_bins,
+                label_scores=dict(version.label_scores),
+                stability=0.0 if today is None else today.stability,
+                hits=version.hits,
+                confirmed=version.status != PROTO,
+                image_crops=(),
+                last_seen=last_seen,
+                first_seen=version.first_seen,
+                state=version.status,
+                stale=time - last_seen > stale_after,
+                extent=np.zeros(3) if today is None else today.extent,
+                detection_rate=0.5 if today is None else today.detection_rate,
+            )
+        )
+    return found
+
+
 def remembered(
     state: ObjectState, *, crops: tuple[bytes, ...], read_history: Callable[[], list[HistoryEntry]]
 ) -> RememberedObject:
@@ -96,11 +129,14 @@ class Chronicle:
             entries.append((version.time, 1, entry))
         return [entry for _, _, entry in sorted(entries, key=lambda item: item[:2])]
 
-    def changes(self, *, since: float | None) -> list[Change]:
-        """What happened to objects, oldest first; what befell a mere proto is left out."""
+    def changes(self, *, since: float | None, newest: int | None = None) -> list[Change]:
+        """What happened to objects, oldest first; what befell a mere proto is left out.
+
+        ``newest`` bounds how many events are looked at, from the last one back.
+        """
         table = self._store.table
         found = []
-        for event in self._store.journal.events(since=since):
+        for event in self._store.journal.events(since=since, newest=newest):
             row = table.row_of.get(event.object_id)
             if row is None or STATUSES[int(table.columns.status[row])] == PROTO:
                 continue

@@ -14,7 +14,10 @@ from lastseen.errors import InvalidValue
 from lastseen.memory.longterm.records import SessionRecord
 
 Moment = float | tuple[int, float] | datetime
-"""A stamp of the newest session, a (session, stamp) pair, or a date and time with its zone."""
+"""A stamp of the newest session, a (session, stamp) pair, or a date and time with its zone.
+
+Session 0 stands for memory's own clock, which runs through all of them.
+"""
 
 _PAUSE = 1.0
 """Seconds that a pause of unknown length counts for, so that two sessions never share a moment."""
@@ -53,6 +56,8 @@ class Clock:
             return self._from_wall(moment, name)
         if isinstance(moment, tuple):
             number, stamp = moment
+            if number == 0 and math.isfinite(stamp):
+                return float(stamp)
             found = next((session for session in self.sessions if session.id == number), None)
             if found is None:
                 known = f"1 to {len(self.sessions)}" if self.sessions else "none"

@@ -75,16 +75,20 @@ class JournalReader:
             rows = db.execute("SELECT id, robot, clock_offset, wall_offset, first, last FROM sessions ORDER BY id")
             return [SessionRecord(*row) for row in rows]
 
-    def events(self, *, since: float | None = None, object_id: str | None = None) -> list[EventRecord]:
-        """Events in the order they happened."""
+    def events(
+        self, *, since: float | None = None, object_id: str | None = None, newest: int | None = None
+    ) -> list[EventRecord]:
+        """Events in the order they happened; ``newest`` keeps the last so many."""
         query = "SELECT time, object_id, kind, evidence FROM events WHERE time >= ?"
         values: list[object] = [float("-inf") if since is None else since]
         if object_id is not None:
             query += " AND object_id = ?"
             values.append(object_id)
         with self._reading() as db:
-            rows = db.execute(query + " ORDER BY time, id", values)
-            return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in rows]
+            rows = db.execute(
+                query + " ORDER BY time DESC, id DESC LIMIT ?", [*values, -1 if newest is None else newest]
+            ).fetchall()
+        return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in reversed(rows)]
 
     def versions(self, object_id: str) -> list[VersionRecord]:
         """What was known of one object, oldest first."""

@@ -1,0 +1,132 @@
+"""``lastseen serve`` and ``lastseen mcp``: a memory for pages, robots and agents."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lastseen.config import Settings
+    from lastseen.server.live import Runner
+    from lastseen.server.service import Service
+
+
+def serve(
+    file: Annotated[Path | None, typer.Argument(help="The memory file; made when missing.")] = None,
+    *,
+    source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
+    options: Annotated[Path | None, typer.Option("--options", help="Source options (TOML).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Walk a simulated home live.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Which home the demo walks.")] = 7,
+    host: Annotated[str | None, typer.Option("--host", help="Another address than 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="0 takes any free port.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file whose first line is the token.")
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="No token, even beyond this machine.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="Another name this server is reached by.")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Change nothing in the file.")] = False,
+) -> None:
+    """Serve a memory: page, REST, live events and MCP on one address.
+
+    Examples: [bold]lastseen serve home.lastseen[/bold], [bold]lastseen serve --demo[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.errors import InvalidValue
+
+    if demo and source is not None:
+        raise InvalidValue("--demo", source, "does not go with --source", remedy="give one of them")
+    if read_only and (demo or source is not None or file is None):
+        raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
+    settings = current_settings()
+    token = _token(token_file)
+    with contextlib.ExitStack() as stack:
+        service, runner = _service(
+            stack,
+            settings,
+            file=file,
+            source=source,
+            options=options,
+            demo=seed if demo else None,
+            read_only=read_only,
+        )
+        from lastseen.server.run import Running
+
+        running = Running(
+            service,
+            host=host or settings.server.host,
+            port=settings.server.port if port is None else port,
+            token=token,
+            insecure=insecure,
+            allowed=tuple(allow_host or ()),
+        )
+        typer.echo(f"lastseen serves {file or 'a memory that ends with this process'}")
+        typer.echo(f"page: {running.address.page}")
+        typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
+        if runner is not None:
+            runner.start()
+            stack.callback(runner.stop)
+        running.serve()
+    typer.echo("stopped; everything is on disk" if file is not None else "stopped")
+
+
+def _service(
+    stack: contextlib.ExitStack,
+    settings: Settings,
+    *,
+    file: Path | None,
+    source: str | None,
+    options: Path | None,
+    demo: int | None,
+    read_only: bool,
+) -> tuple[Service, Runner | None]:
+    """The service of what was asked for, and what feeds it."""
+    _needs_extra()
+    from lastseen.memory.facade import Memory
+    from lastseen.server.live import DemoRunner, SourceRunner
+    from lastseen.server.service import Service
+
+    if demo is not None:
+        from lastseen.server.demo import demo_settings
+
+        settings = demo_settings(settings)
+    if source is not None:
+        from lastseen.perception.pipeline import Perception
+        from lastseen.sources import open_source
+
+        opened = stack.enter_context(open_source(source, options))
+        perception = Perception(settings, detector=opened.detector())
+        memory = stack.enter_context(Memory.open(file, settings=settings, look=perception.encoder.name))
+        service = Service(memory, mode="source")
+        return service, SourceRunner(service, opened, perception)
+    if demo is not None:
+        from lastseen.encoders.look import LookEncoder
+
+        memory = stack.enter_context(Memory.open(file, settings=settings, look=LookEncoder.name))
+        service = Service(memory, mode="demo")
+        return service, DemoRunner(service, seed=demo)
+    memory = stack.enter_context(Memory.open(file, settings=settings, read_only=read_only))
+    return Service(memory, mode="file"), None
+
+
+def _token(path: Path | None) -> str | None:
+    """The token from a file or the environment; never from an argument, which other users could read."""
+    import os
+
+    if path is not None:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return lines[0].strip() if lines else ""
+    return os.environ.get("LASTSEEN_TOKEN") or None
+
+
+def _needs_extra() -> None:
+    from lastseen.errors import MissingExtra
+
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "websockets")):
+        raise MissingExtra("lastseen serve", extra="server")

@@ -1,0 +1,190 @@
+"""What whoever shows a memory to people asks of it: pages, pasts, pictures, counts, and what changed lately.
+
+Each answer costs as much as it shows, not as much as memory holds; all may be asked while frames come in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.memory.answer import id_order
+from lastseen.memory.find.wording import main_color
+from lastseen.memory.history import past_states
+from lastseen.memory.longterm.clock import Clock, Moment
+from lastseen.memory.longterm.records import CropRecord
+from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.objects import ObjectMemory, ObjectState, State
+from lastseen.memory.objects.state import read_state
+from lastseen.memory.objects.store import id_text
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the objects in the order of their ids, and how many there are in all."""
+
+    total: int
+    objects: list[ObjectState]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The objects that differ from an earlier ``revision``; ``numbers`` are those of all remembered now, sorted."""
+
+    revision: int
+    objects: list[ObjectState]
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Browse:
+    """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory."""
+
+    working: ObjectMemory
+    store: LongTermStore
+    clock: Clock
+    lock: threading.RLock
+    flush: Callable[[], int]
+    pull: Callable[[], None]
+
+    @property
+    def now(self) -> float:
+        """Memory time of the newest frame; 0 before the first."""
+        return self.clock.sessions[-1].last if self.clock.sessions else 0.0
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change of an object."""
+        return self.working.store.version
+
+    def time(self, moment: Moment, *, name: str) -> float:
+        """The memory time of a moment as people give it."""
+        return self.clock.time(moment, name=name)
+
+    def wall(self, time: float) -> float | None:
+        """Seconds since 1970 (UTC) at a memory time, where the date is known."""
+        found = self.clock.wall(time)
+        return None if found is None else found.timestamp()
+
+    def page(
+        self,
+        *,
+        label: str | None = None,
+        include_tentative: bool = False,
+        include_absent: bool = False,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Page:
+        """Objects from number ``offset`` on, as ``Memory.objects`` orders and chooses them."""
+        with self.lock:
+            if label is not None:
+                found = self.working.states(
+                    label=label, include_tentative=include_tentative, include_absent=include_absent
+                )
+                return Page(len(found), found[offset : offset + limit])
+            store = self.working.store
+            rows = store.live()
+            state = store.state[rows]
+            wanted = state == State.CONFIRMED
+            wanted |= (state == State.PROTO) & include_tentative
+            wanted |= (state > State.CONFIRMED) & include_absent
+            rows = rows[wanted]
+            some = rows[offset : offset + limit].tolist()
+            return Page(len(rows), [read_state(store, row, now=self.working.now) for row in some])
+
+    def past(
+        self,
+        as_of: Moment,
+        *,
+        label: str | None = None,
+        include_tentative: bool = False,
+        include_absent: bool = False,
+    ) -> list[ObjectState]:
+        """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
+        self.flush()
+        time = self.clock.time(as_of, name="as_of")
+        with self.lock:
+            size_of = {state.id: state for state in self.working.states(include_tentative=True, include_absent=True)}
+        states = past_states(self.store, time, size_of, stale_after=self.store.settings.lifecycle.stale_after)
+        kept = [
+            state
+            for state in states
+            if (label is None or state.label == label.strip().lower())
+            and (include_tentative or state.confirmed)
+            and (include_absent or state.state not in ("missing", "removed"))
+        ]
+        return sorted(kept, key=lambda state: id_order(state.id))
+
+    def states(self, ids: list[str]) -> list[ObjectState]:
+        """The objects of these ids that are still remembered, in their order."""
+        with self.lock:
+            store = self.working.store
+            found = []
+            for object_id in ids:
+                row = store.row_of.get(int(object_id.rpartition("-")[2]))
+                if row is not None:
+                    found.append(read_state(store, row, now=self.working.now))
+            return found
+
+    def changed(self, since: int) -> Changed:
+        """What changed after a revision; 0 gives everything."""
+        with self.lock:
+            store = self.working.store
+            rows = store.live()
+            changed = rows[store.changed_at[rows] > since] if since else rows
+            return Changed(
+                store.version,
+                [read_state(store, row, now=self.working.now) for row in changed.tolist()],
+                store.seq[rows],
+            )
+
+    def labels(self) -> list[tuple[str, list[tuple[str, float]]]]:
+        """Every object that is there, tentative ones included, with its labels and their scores."""
+        with self.lock:
+            store = self.working.store
+            rows = store.live()
+            rows = rows[store.state[rows] <= State.CONFIRMED]
+            numbers, scores = store.label_ids[rows].tolist(), store.label_scores[rows].tolist()
+            names = store.labels.names
+            return [
+                (id_text(seq), [(names[n], score) for n, score in zip(held, given, strict=True) if n and score > 0.0])
+                for seq, held, given in zip(store.seq[rows].tolist(), numbers, scores, strict=True)
+            ]
+
+    def counts(self) -> dict[str, float]:
+        """How many objects are in each state, how many of the confirmed are stale, and the mean of their hits."""
+        with self.lock:
+            store = self.working.store
+            rows = store.live()
+            state = store.state[rows]
+            limit = self.working.now - self.store.settings.lifecycle.stale_after
+            here = rows[state == State.CONFIRMED]
+            return {
+                "tentative": int((state == State.PROTO).sum()),
+                "confirmed": len(here),
+                "missing": int((state == State.MISSING).sum()),
+                "removed": int((state == State.REMOVED).sum()),
+                "stale": int((store.last_seen[here] < limit).sum()),
+                "avg_hits": float(np.mean(store.hits[rows])) if len(rows) else 0.0,
+            }
+
+    def pictures(self, object_id: str) -> list[CropRecord]:
+        """The pictures kept of an object, newest first; an id that is not remembered raises."""
+        with self.lock:
+            self.working.store.row(object_id)
+        return sorted(self.store.journal.crops(object_id), key=lambda crop: -crop.time)
+
+    def colors(self, ids: list[str]) -> dict[str, str | None]:
+        """The colour people would name each object by; None where none was seen."""
+        self.pull()
+        table = self.store.table
+        with self.store.guard:
+            rows = {object_id: table.row_of.get(object_id) for object_id in ids}
+            return {
+                object_id: None if row is None else main_color(table.columns.colors[row])
+                for object_id, row in rows.items()
+            }

@@ -1,0 +1,54 @@
+"""The application: routes, live events and MCP over one service, behind one door."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from lastseen import __version__
+from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
+from lastseen.server.metrics import Counting
+from lastseen.server.security import Access, Guard
+from lastseen.server.service import Service
+
+
+def create_app(service: Service, access: Access) -> FastAPI:
+    """An ASGI application; whoever runs it opens and closes the memory."""
+    pulse = websocket.Pulse(service)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        beating = asyncio.create_task(pulse.run())
+        try:
+            yield
+        finally:
+            service.stopping = True
+            pulse.wake()
+            beating.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beating
+
+    app = FastAPI(
+        title="lastseen",
+        version=__version__,
+        description="What a robot saw, where and when.",
+        lifespan=lifespan,
+        # the usual pages load scripts from elsewhere
+        docs_url=None,
+        redoc_url=None,
+        middleware=[
+            Middleware(Counting, counts=service.requests),
+            Middleware(Guard, access=access, settings=service.settings.server),
+        ],
+    )
+    answers.install(app)
+    for part in (objects, search, places, corrections, ingest, figures):
+        app.include_router(part.routes(service))
+    app.include_router(page.routes(access))
+    app.include_router(websocket.routes(service, pulse))
+    page.mount(app)
+    return app

@@ -1,0 +1,154 @@
+"""An object, a hit, an event as the outside reads them: one shape each, for REST, WebSocket and MCP alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lastseen.memory.answer import Hit
+from lastseen.memory.facade import Memory
+from lastseen.memory.history import Change, HistoryEntry
+from lastseen.memory.objects import Event, ObjectState
+from lastseen.server.whereabouts import Whereabouts
+
+EVENT_TYPES = {
+    "appeared": "object_created",
+    "confirmed": "object_confirmed",
+    "moved": "object_moved",
+    "missing": "object_missing",
+    "removed": "object_removed",
+    "reappeared": "object_reappeared",
+    "merged": "object_merged",
+    "corrected": "object_corrected",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Writes what one memory says; ``whereabouts`` knows which place a point belongs to."""
+
+    memory: Memory
+    whereabouts: Whereabouts
+
+    def objects(self, states: Sequence[ObjectState]) -> list[dict[str, Any]]:
+        """States as the outside reads them."""
+        browse = self.memory.browse
+        colors = browse.colors([state.id for state in states])
+        places = self.whereabouts.places_of([state.xyz_world for state in states])
+        return [
+            {
+                "id": state.id,
+                "label_primary": state.label,
+                "label_scores": {label: round(score, 4) for label, score in state.label_scores.items()},
+                "xyz_world": _metres(state.xyz_world.tolist()),
+                "extent": _metres(state.extent.tolist()),
+                "state": state_name(state.state, stale=state.stale),
+                "confirmed": state.confirmed,
+                "stale": state.stale,
+                "hits": state.hits,
+                "stability": round(state.stability, 4),
+                "view_bins": len(state.view_bins),
+                "color": colors.get(state.id),
+                "place": place,
+                "first_seen": state.first_seen,
+                "last_seen": state.last_seen,
+                "created_wall_utc": browse.wall(state.first_seen),
+                "last_seen_wall_utc": browse.wall(state.last_seen),
+            }
+            for state, place in zip(states, places, strict=True)
+        ]
+
+    def hits(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
+        """Hits of a search; what working memory knows besides is added where it still holds the object."""
+        browse = self.memory.browse
+        known = {state.id: state for state in browse.states([hit.id for hit in hits])}
+        places = self.whereabouts.places_of([hit.xyz for hit in hits])
+        found = []
+        for hit, place in zip(hits, places, strict=True):
+            state = known.get(hit.id)
+            time = browse.time((hit.session or 0, hit.last_seen), name="last_seen")
+            found.append(
+                {
+                    "id": hit.id,
+                    "score": round(hit.score, 4),
+                    "label_primary": hit.label,
+                    "color": hit.color,
+                    "confirmed": hit.status != "proto",
+                    "state": state_name(hit.status, stale=hit.stale),
+                    "stale": hit.stale,
+                    "stability": 0.0 if state is None else round(state.stability, 4),
+                    "xyz_world": _metres(hit.xyz),
+                    "extent": None if state is None else _metres(state.extent.tolist()),
+                    "place": place,
+                    "last_seen": time,
+                    "last_seen_wall_utc": browse.wall(time),
+                    "image_url": f"/objects/{hit.id}/image",
+                }
+            )
+        return found
+
+    def event(self, event: Event, state: ObjectState | None) -> dict[str, Any]:
+        """Something that just happened; ``state`` is the object's now, None where it is gone."""
+        evidence = plain(event.evidence)
+        return {
+            "type": EVENT_TYPES[str(event.kind)],
+            "id": event.object_id,
+            "time": event.stamp,
+            "wall_utc": self.memory.browse.wall(event.stamp),
+            "label_primary": None if state is None else state.label,
+            "xyz_world": None if state is None else _metres(state.xyz_world.tolist()),
+            "from_xyz": evidence.get("before") if isinstance(evidence.get("before"), list) else None,
+            "evidence": evidence,
+        }
+
+    def events(self, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """Several things that just happened."""
+        known = {state.id: state for state in self.memory.browse.states([event.object_id for event in events])}
+        return [self.event(event, known.get(event.object_id)) for event in events]
+
+    def change(self, change: Change) -> dict[str, Any]:
+        """Something that happened, as ``what_changed`` lists it."""
+        time = self.memory.browse.time((change.session, change.stamp), name="stamp")
+        return {
+            "id": change.object_id,
+            "kind": change.kind,
+            "session": change.session,
+            "stamp": change.stamp,
+            "time": time,
+            "wall_utc": None if change.wall is None else change.wall.timestamp(),
+            "label": change.label,
+            "xyz": None if change.xyz is None else _metres(change.xyz),
+            "evidence": plain(change.evidence),
+        }
+
+    def entry(self, entry: HistoryEntry) -> dict[str, Any]:
+        """One moment of an object's life."""
+        time = self.memory.browse.time((entry.session, entry.stamp), name="stamp")
+        return {
+            "kind": entry.kind,
+            "session": entry.session,
+            "stamp": entry.stamp,
+            "time": time,
+            "wall_utc": None if entry.wall is None else entry.wall.timestamp(),
+            "xyz": None if entry.xyz is None else _metres(entry.xyz),
+            "label": entry.label,
+            "state": None if entry.status is None else state_name(entry.status, stale=False),
+            "evidence": plain(entry.evidence),
+        }
+
+
+def state_name(state: str, *, stale: bool) -> str:
+    """The state as people read it: a proto is tentative, a confirmed object long unseen is stale."""
+    if state == "proto":
+        return "tentative"
+    return "stale" if stale and state == "confirmed" else state
+
+
+def plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Evidence as JSON values; it holds nothing else, but a copy keeps it apart."""
+    return dict(evidence)
+
+
+def _metres(xyz: Sequence[float]) -> list[float]:
+    return [round(float(value), 4) for value in xyz]

@@ -1,0 +1,253 @@
+"""``/ingest``: frames and observations from robots that have no other source; acknowledged when they are on disk."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter
+from pydantic import Field
+from starlette.responses import Response
+
+from lastseen.detection import Detection
+from lastseen.errors import InvalidValue
+from lastseen.frame import Frame, metric_depth
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.objects import Event
+from lastseen.observation import Observation
+from lastseen.perception.pipeline import Perception
+from lastseen.server.answers import refusal, reply
+from lastseen.server.corrections import Strict
+from lastseen.server.moments import FARTHEST, LATEST
+from lastseen.server.service import Service
+from lastseen.sources.images import read_color, read_depth
+
+_LIMIT = 512
+"""Entries of a list; the setting may lower it, and a schema needs a number."""
+_BLIND = Intrinsics.from_fov(8, 8, horizontal_deg=79.0)
+"""A camera that saw nothing itself: observations without images come with it."""
+
+Number = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+Triple = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Labels = Annotated[dict[Annotated[str, Field(min_length=1, max_length=200)], Share], Field(max_length=32)]
+Stamp = Annotated[float, Field(ge=-LATEST, le=LATEST, allow_inf_nan=False, description="Seconds on one clock.")]
+FrameId = Annotated[int, Field(ge=0, le=2**53)]
+Picture = Annotated[str, Field(max_length=16_000_000, description="base64")]
+
+
+class Pose(Strict):
+    """T_world_camera."""
+
+    xyz: Triple
+    quaternion_xyzw: Annotated[list[Number], Field(min_length=4, max_length=4)]
+
+
+class Seen(Strict):
+    """One thing seen."""
+
+    xyz_world: Triple
+    extent: Triple = Field(default=[0.1, 0.1, 0.1])
+    labels: Labels = Field(default={})
+    embedding: Annotated[list[Number], Field(min_length=1, max_length=4096)] | None = None
+    view_direction: Triple | None = None
+    quality: Share = 1.0
+    crop_b64: Picture | None = None
+
+
+class Sightings(Strict):
+    """One frame's observations, made elsewhere."""
+
+    stamp: Stamp
+    frame_id: FrameId
+    pose: Pose
+    observations: Annotated[list[Seen], Field(max_length=_LIMIT)]
+
+
+class Camera(Strict):
+    """Intrinsics in pixels."""
+
+    fx: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    fy: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    cx: Number
+    cy: Number
+    width: Annotated[int, Field(ge=8, le=8192)]
+    height: Annotated[int, Field(ge=8, le=8192)]
+
+
+class Found(Strict):
+    """One detection in the colour image."""
+
+    box: Annotated[list[Number], Field(min_length=4, max_length=4)]
+    score: Share = 1.0
+    labels: Labels = Field(default={})
+
+
+class Shot(Strict):
+    """One RGB-D frame, with detections where somebody made some."""
+
+    stamp: Stamp
+    frame_id: FrameId
+    pose: Pose
+    intrinsics: Camera
+    depth_scale: Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False)] = 1000.0
+    rgb_b64: Picture
+    depth_b64: Picture
+    detections: Annotated[list[Found], Field(max_length=_LIMIT)] | None = None
+
+
+class _Handed:
+    """A detector that says what came with the frame."""
+
+    def __init__(self, found: Sequence[Detection]) -> None:
+        self.found = list(found)
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:  # noqa: ARG002
+        return list(self.found)
+
+
+class Ingest:
+    """Takes frames of one robot, one at a time, in the order they come."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.perception = Perception(service.settings)
+        self._lock = threading.Lock()
+
+    def sightings(self, body: Sightings) -> Response:
+        """Take observations that were made elsewhere."""
+        self._writable()
+        limits = self.service.settings.server
+        if len(body.observations) > limits.max_observations:
+            raise refusal(422, f"observations: at most {limits.max_observations} per frame")
+        pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
+        blank = np.zeros((_BLIND.height, _BLIND.width, 3), dtype=np.uint8)
+        nothing = np.full((_BLIND.height, _BLIND.width), np.nan, dtype=np.float32)
+        frame = Frame(body.frame_id, body.stamp, blank, nothing, pose, _BLIND)
+        observations = [self._observation(seen, frame) for seen in body.observations]
+        with self._lock:
+            events = self.service.memory.observe(frame, observations)
+            time = self.service.memory.browse.now
+        self.service.flush()
+        self.service.robot.note(frame, time=time)
+        self.service.tell(events)
+        return reply(
+            {
+                "frame_id": body.frame_id,
+                "time": time,
+                "observations": len(observations),
+                "durable": self.service.memory.path is not None,
+                "events": self.service.facts.events(events),
+            }
+        )
+
+    def shot(self, body: Shot) -> Response:
+        """Take a frame and find what is in it."""
+        self._writable()
+        frame = self._frame(body)
+        store = self.service.memory.store
+        if store.look not in (None, self.perception.encoder.name):
+            raise refusal(
+                409, f"this memory's looks are of {store.look}; send observations with its embeddings instead"
+            )
+        with self._lock:
+            # the first look met names the encoder of all
+            store.look = store.look or self.perception.encoder.name
+            found = None if body.detections is None else [_detection(one) for one in body.detections]
+            self.perception.detector = None if found is None else _Handed(found)
+            perceived = self.perception.perceive(frame)
+            events: tuple[Event, ...] = ()
+            if perceived.refusal is None:
+                events = self.service.take(frame, perceived.observations, durable=True)
+            else:
+                self.service.show(frame)
+            time = self.service.memory.browse.now
+        return reply(
+            {
+                "frame_id": body.frame_id,
+                "time": time,
+                "observations": len(perceived.observations),
+                "durable": self.service.memory.path is not None,
+                "refused": None if perceived.refusal is None else perceived.refusal.value,
+                "events": self.service.facts.events(events),
+            }
+        )
+
+    def _writable(self) -> None:
+        if self.service.memory.read_only:
+            raise refusal(409, "this memory was opened for reading")
+        if self.service.stopping:
+            raise refusal(503, "the server is shutting down")
+
+    def _frame(self, body: Shot) -> Frame:
+        pixels = self.service.settings.server.max_image_pixels
+        rgb = read_color(_bytes("rgb_b64", body.rgb_b64), name="rgb_b64", max_pixels=pixels)
+        raw = read_depth(_bytes("depth_b64", body.depth_b64), name="depth_b64", max_pixels=pixels)
+        camera = Intrinsics(**body.intrinsics.model_dump())
+        depth_camera = None
+        if raw.shape != (camera.height, camera.width):
+            depth_camera = camera.resized(raw.shape[1], raw.shape[0])
+        pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
+        depth = metric_depth(raw, scale=body.depth_scale)
+        return Frame(body.frame_id, body.stamp, rgb, depth, pose, camera, depth_camera)
+
+    def _observation(self, seen: Seen, frame: Frame) -> Observation:
+        limit = self.service.settings.server.max_embedding
+        if seen.embedding is not None and len(seen.embedding) > limit:
+            raise refusal(422, f"embedding: at most {limit} numbers")
+        crop = None
+        if seen.crop_b64 is not None:
+            crop = _bytes("crop_b64", seen.crop_b64)
+            # what is stored is shown in browsers: it must be the picture it says it is
+            read_color(crop, name="crop_b64", max_pixels=self.service.settings.server.max_image_pixels)
+            if not crop.startswith(b"\xff\xd8\xff"):
+                raise refusal(422, "crop_b64: must be a JPEG")
+        position = np.array(seen.xyz_world)
+        direction = seen.view_direction
+        if direction is None:
+            toward = frame.T_world_camera.translation - position
+            direction = toward.tolist() if np.linalg.norm(toward) > 1e-6 else [0.0, 0.0, 1.0]
+        return Observation(
+            position=position,
+            extent=np.array(seen.extent),
+            view_direction=np.array(direction),
+            stamp=frame.stamp,
+            labels=seen.labels,
+            embedding=None if seen.embedding is None else np.array(seen.embedding, dtype=np.float32),
+            quality=seen.quality,
+            crop=crop,
+        )
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes over one service."""
+    router = APIRouter(tags=["ingest"], prefix="/ingest")
+    ingest = Ingest(service)
+
+    @router.post("/observations")
+    def observations(body: Sightings) -> Response:
+        """Take what was seen in one frame; the answer comes when it is on disk."""
+        return ingest.sightings(body)
+
+    @router.post("/frames")
+    def frames(body: Shot) -> Response:
+        """Take one RGB-D frame; the answer comes when it is on disk."""
+        return ingest.shot(body)
+
+    return router
+
+
+def _bytes(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidValue(name, text, "is not base64", remedy="encode the file's bytes") from None
+
+
+def _detection(found: Found) -> Detection:
+    left, top, right, bottom = found.box
+    return Detection((left, top, right, bottom), found.score, found.labels)

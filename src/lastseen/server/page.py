@@ -1,0 +1,73 @@
+"""The page and its login: static files of the viewer, and a token exchanged for a cookie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Request
+from pydantic import Field
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from lastseen.server.answers import refusal, reply
+from lastseen.server.corrections import Strict
+from lastseen.server.security import Access
+
+FOLDER = Path(__file__).parent / "viewer"
+_NOT_BUILT = (
+    "<!doctype html><title>lastseen</title><p>The viewer is not built. "
+    "Run <code>npm ci &amp;&amp; npm run build</code> in web/; the API is described at /openapi.json."
+)
+
+
+class Login(Strict):
+    """The token of the server."""
+
+    token: Annotated[str, Field(max_length=512)]
+
+
+def routes(access: Access) -> APIRouter:
+    """Login, logout, and whether either is needed."""
+    router = APIRouter(tags=["session"], prefix="/session")
+
+    @router.get("")
+    def session(request: Request) -> Response:
+        """Whether a token is wanted, and whether this browser has shown it."""
+        return reply({"required": access.token is not None, "authenticated": access.allows(request.headers)})
+
+    @router.post("", status_code=204)
+    def login(body: Login) -> Response:
+        """Exchange the token for a cookie that scripts cannot read and other sites cannot send."""
+        if not access.token_fits(body.token):
+            raise refusal(401, "this is not the token of this server")
+        answer = Response(status_code=204)
+        answer.set_cookie(access.cookie, access.sessions.begin(), httponly=True, samesite="strict", path="/")
+        return answer
+
+    @router.delete("", status_code=204)
+    def logout(request: Request) -> Response:
+        """End the session."""
+        access.sessions.end(access.secret_of(request.headers))
+        answer = Response(status_code=204)
+        answer.delete_cookie(access.cookie, path="/", httponly=True, samesite="strict")
+        return answer
+
+    return router
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the page at /viewer/ and lead / to it."""
+
+    @app.get("/", include_in_schema=False)
+    def root() -> Response:
+        return RedirectResponse("/viewer/")
+
+    if (FOLDER / "index.html").is_file():
+        # the folder is fixed and StaticFiles keeps within it: a request names a file of the wheel or nothing
+        app.mount("/viewer", StaticFiles(directory=FOLDER, html=True, follow_symlink=False))
+        return
+
+    @app.get("/viewer/", include_in_schema=False)
+    def not_built() -> Response:
+        return HTMLResponse(_NOT_BUILT)

@@ -1,0 +1,72 @@
+"""Where the robot is, where it came from, and how far it can go: what a page draws and an agent steers by."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from lastseen.config.serving import Live
+from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
+
+_STEP = 0.05
+"""Metres between points of the path: standing still adds none."""
+_NEAREST_SHARE = 5.0
+"""Percent of the middle of the image that may be nearer than the clearance told: single flying pixels are."""
+
+
+class RobotTrack:
+    """The pose of the newest frame, its camera, and the path so far; bounded however long the robot walks."""
+
+    def __init__(self, settings: Live) -> None:
+        self.settings = settings
+        self.epoch = 1
+        self.version = 0
+        self.generation = 0
+        self.camera: dict[str, float] | None = None
+        self.pose: dict[str, Any] | None = None
+        self.clearance: dict[str, float] | None = None
+        self._path: list[tuple[float, float, float, float]] = []
+        self._lock = threading.Lock()
+
+    def note(self, frame: Frame, *, time: float) -> None:
+        """Take the newest frame."""
+        camera, xyz = frame.intrinsics, frame.T_world_camera.translation.tolist()
+        with self._lock:
+            self.pose = pose_facts(frame.T_world_camera, time=time, epoch=self.epoch)
+            self.camera = {name: getattr(camera, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
+            self.clearance = _clearance(frame, time)
+            last = self._path[-1] if self._path else None
+            if last is None or np.linalg.norm(np.subtract(xyz, last[1:])) >= _STEP:
+                self._path.append((round(time, 3), *(round(value, 3) for value in xyz)))
+            if len(self._path) > self.settings.path_points:
+                self._path = [*self._path[:-1:2], self._path[-1]]
+                self.generation += 1
+            self.version += 1
+
+    def path(self, *, start: int = 0) -> list[tuple[float, float, float, float]]:
+        """The path from a point on, oldest first."""
+        with self._lock:
+            return self._path[start:]
+
+
+def pose_facts(pose: Pose3D, *, time: float, epoch: int) -> dict[str, Any]:
+    """A camera's pose as the outside reads it; poses of two epochs must not be compared."""
+    return {
+        "xyz": [round(value, 5) for value in pose.translation.tolist()],
+        "quaternion_xyzw": [round(value, 7) for value in pose.quaternion.tolist()],
+        "timestamp": time,
+        "frame_epoch": epoch,
+    }
+
+
+def _clearance(frame: Frame, time: float) -> dict[str, float]:
+    """How far the way ahead is free, by the middle of the depth image; 0 where that cannot be measured."""
+    height, width = frame.depth.shape
+    middle = frame.depth[height // 3 : max(height // 3 + 1, 2 * height // 3), width // 3 : 2 * width // 3 + 1]
+    measured = middle[np.isfinite(middle)]
+    share = measured.size / middle.size
+    free = float(np.percentile(measured, _NEAREST_SHARE)) if share >= 0.5 else 0.0
+    return {"clearance_m": round(free, 3), "valid_frac": round(share, 3), "timestamp": time}

@@ -1,0 +1,154 @@
+"""What all parts of one server share: the memory, what is told to watchers, and how a frame is taken."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lastseen import __version__
+from lastseen.frame import Frame
+from lastseen.memory.facade import Memory
+from lastseen.memory.objects import Event
+from lastseen.observation import Observation
+from lastseen.server.answers import text_of
+from lastseen.server.facts import Facts
+from lastseen.server.hub import Hub
+from lastseen.server.metrics import RequestCounts
+from lastseen.server.point_cloud import PointCloud
+from lastseen.server.robot_track import RobotTrack, pose_facts
+from lastseen.server.whereabouts import Whereabouts
+
+_RATE_WINDOW = 5.0
+"""Seconds over which the frame rate is told."""
+
+
+@dataclass(slots=True)
+class SourceStatus:
+    """How the stream behind the server does: none, running, ended or failed."""
+
+    state: str = "none"
+    error: str | None = None
+
+
+class Service:
+    """One memory and everything that is derived from it while it is served."""
+
+    def __init__(self, memory: Memory, *, mode: str = "file") -> None:
+        self.memory = memory
+        self.settings = memory.settings
+        self.mode = mode
+        self.whereabouts = Whereabouts(memory, reach=memory.settings.live.place_reach)
+        self.facts = Facts(memory, self.whereabouts)
+        self.hub = Hub(self.facts, memory.settings.live)
+        self.points = PointCloud(memory.settings.live)
+        self.robot = RobotTrack(memory.settings.live)
+        self.requests = RequestCounts()
+        self.source = SourceStatus()
+        self.clients = 0
+        self.stopping = False
+        self.frames = 0
+        self.upserts = 0
+        self.stats_version = 0
+        self.stats_text = ""
+        self._started = time.monotonic()
+        self._stamps: list[float] = []
+        self._lock = threading.Lock()
+
+    def take(self, frame: Frame, observations: Sequence[Observation], *, durable: bool = False) -> tuple[Event, ...]:
+        """Take one frame into memory and tell those who watch; ``durable`` returns when it is on disk."""
+        events = self.memory.observe(frame, observations)
+        if durable:
+            self.flush()
+        self.show(frame)
+        self.tell(events)
+        return events
+
+    def show(self, frame: Frame) -> None:
+        """Let watchers see a frame, whether or not it was looked at for objects."""
+        now = self.memory.browse.now
+        self.robot.note(frame, time=now)
+        self.points.add(frame, time=now)
+        with self._lock:
+            self.frames += 1
+            self._stamps = [*self._stamps[-100:], time.monotonic()]
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Tell watchers what happened to objects."""
+        if events:
+            self.hub.tell(events)
+
+    def refresh(self, *, stats: bool) -> None:
+        """Bring what watchers see up to date; ``stats`` renews the figures too."""
+        self.hub.refresh()
+        if stats:
+            self.hub.age()
+            self.stats_text = text_of({"type": "stats", **self.stats()})
+            self.stats_version += 1
+
+    def flush(self) -> None:
+        """Put everything on disk."""
+        rows = self.memory.flush()
+        with self._lock:
+            self.upserts += rows
+
+    def robot_pose(self) -> dict[str, Any] | None:
+        """The pose of the newest frame, also of one that memory took before it was served."""
+        pose = self.memory.pose()
+        if self.robot.pose is None and pose is not None:
+            return pose_facts(pose, time=self.memory.browse.now, epoch=self.robot.epoch)
+        return self.robot.pose
+
+    def stats(self) -> dict[str, Any]:
+        """The figures that people and agents poll."""
+        browse = self.memory.browse
+        counts = browse.counts()
+        return {
+            "objects": counts["confirmed"] + counts["tentative"],
+            "confirmed": counts["confirmed"],
+            "tentative": counts["tentative"],
+            "stale": counts["stale"],
+            "missing": counts["missing"],
+            "removed": counts["removed"],
+            "avg_hits": round(counts["avg_hits"], 3),
+            "upserts_total": self.upserts,
+            "sessions": len(self.memory.sessions()),
+            "now": browse.now,
+            "stale_after": self.settings.lifecycle.stale_after,
+            "robot_pose": self.robot_pose(),
+            "forward_clearance": self.robot.clearance,
+            "server": self.state(),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """How the server itself does."""
+        return {
+            "version": __version__,
+            "mode": self.mode,
+            "source": self.source.state,
+            "source_error": self.source.error,
+            "frames": self.frames,
+            "frame_rate": round(self.frame_rate(), 2),
+            "read_only": self.memory.read_only,
+            "clients": self.clients,
+            "uptime": round(time.monotonic() - self._started, 1),
+            "points": len(self.points),
+        }
+
+    def frame_rate(self) -> float:
+        """Frames a second, lately."""
+        now = time.monotonic()
+        with self._lock:
+            recent = [stamp for stamp in self._stamps if now - stamp <= _RATE_WINDOW]
+        return len(recent) / _RATE_WINDOW
+
+    def health(self) -> list[str]:
+        """What is not as it should be, in words; empty when all is well."""
+        reasons = []
+        if self.source.state == "failed":
+            reasons.append(f"the source failed: {self.source.error}")
+        if self.stopping:
+            reasons.append("shutting down")
+        return reasons

@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, doctor, log, memory, record, run, search, sim
-from lastseen.cli import config, doctor, log, memory, models, run, search, sim
-from lastseen.cli import config, doctor, log, memory, run, search, serve, sim
+from lastseen.cli import config, doctor, log, memory, models, record, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError

@@ -32,7 +32,7 @@ from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import EnvironmentWorld, floor_pose
+from lastseen.runtime.environment_world import EnvironmentWorld
 from lastseen.runtime.loop import SearchLoop
 from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.sim.coverage import coverage_stops, tour
@@ -85,7 +85,7 @@ def visit(home: Home, *, seed: int, level: str, settings: Settings) -> Visit:
     action, collided = None, False
     while True:
         detections = detector.detect(frame)
-        here = floor_pose(frame)
+        here = frame.floor_pose
         if action is not None:
             spatial.step(action, collided=collided, world_pose=here)
         if spatial.needs_scene_analysis:

@@ -37,6 +37,10 @@ def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tm
     listed = lastseen("objects", "--memory", str(file), "--json")
     assert listed.returncode == 0, listed.stderr
     assert len(json.loads(listed.stdout)) == facts["confirmed"] > 0
+    assert facts["anchors"] > 3
+    searched = lastseen("search", "mug", "--memory", str(file))
+    assert searched.returncode == 0, searched.stderr
+    assert searched.stdout.splitlines()[-1].startswith("memory says not_found")
 
 
 def test_the_summary_says_that_things_have_no_names(recording: Path) -> None:

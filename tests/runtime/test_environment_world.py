@@ -255,7 +255,7 @@ def test_a_known_way_is_followed_round_its_corner_without_another_look_around() 
     ready = setup(blind=True)
     way = ((1.0, 0.0), (1.5, math.pi / 2))
     decision = Decision.turn_to(0.0, why="told", source="panorama", way=way)
-    moves: list[str | None] = []
+    moves: list[str] = []
     while not ready.world.look("mug").idle or not moves:
         moves.append(ready.world.follow(decision, None).action)
     # three turns at the corner, and the first of the look around at the end

@@ -57,8 +57,11 @@ def run(
     from lastseen.memory.facade import Memory
     from lastseen.perception.detectors import open_detector
     from lastseen.perception.pipeline import Perception
+    from lastseen.planning.scene import SceneAnalyzer
+    from lastseen.runtime.laying_places import PlaceLayer
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
+    from lastseen.vlm import open_backend
 
     settings = current_settings()
     check_choice(detector, labels, segment=segment)
@@ -87,14 +90,16 @@ def run(
                 text = f"{summary.frames / elapsed:.1f} frames/s, lag {lag:.1f} s"
                 bar.update(task, completed=summary.frames, rate=text)
 
-            summary = follow(opened, kept, perception, progress=show)
+            # rooms are named by rules over what was seen: a run needs no key and asks no server
+            places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
+            summary = follow(opened, kept, perception, progress=show, seen=places.see)
     if as_json:
         typer.echo(json.dumps(_facts(summary), indent=2))
         return
     for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
         typer.echo(line)
     if memory is not None:
-        typer.echo(f"ask it: lastseen objects --memory {memory}")
+        typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
 
 
 def check_choice(detector: str | None, labels: Path | None, *, segment: bool) -> None:
@@ -113,6 +118,7 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
         f"{summary.frames} frames over {summary.seconds:.1f} s: {summary.looked_at} looked at",
         f"{summary.observations} observations",
         f"{summary.confirmed} objects confirmed, {summary.tentative} tentative",
+        f"{summary.places} places with {summary.anchors} anchors on the way",
     ]
     if summary.one_sided and min_view_bins > 1:
         lines.append(f"{summary.one_sided} objects seen from one side only; --min-view-bins 1 confirms them")

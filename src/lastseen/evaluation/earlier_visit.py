@@ -25,7 +25,6 @@ from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import floor_pose
 from lastseen.runtime.known_map import KnownMap
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -85,7 +84,7 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     start = (environment.start.x, environment.start.y)
     for action in tour(environment.agent, coverage_stops(environment.grid, start)):
         result = environment.step(action)
-        spatial.step(action, collided=result.collided, world_pose=floor_pose(result.frame))
+        spatial.step(action, collided=result.collided, world_pose=result.frame.floor_pose)
         _remember(result.frame, detector, objects, spatial, analyzer)
     store = nodes_from_memory(_Remembered(spatial, objects))
     return Visit(store, NodeGraph.from_anchors(store, spatial.graph))
@@ -139,5 +138,5 @@ def _remember(
             None if scene is None else scene.scene_type,
             () if scene is None else scene.objects,
             "" if scene is None else scene.description,
-            world_pose=floor_pose(frame),
+            world_pose=frame.floor_pose,
         )

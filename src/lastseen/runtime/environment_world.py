@@ -107,7 +107,7 @@ class EnvironmentWorld:
         del goal_text
         complete = self._around.complete
         idle = self._following is None
-        here = floor_pose(self.frame)
+        here = self.frame.floor_pose
         return Sight(
             stamp=self.frame.stamp,
             visible=self.check.streak > 0 and not self._rejected,
@@ -204,7 +204,7 @@ class EnvironmentWorld:
         """One action towards the next waypoint; one that is barred is passed by, the last must be reached."""
         while self._waypoints:
             if not self._walking:
-                local = self._waypoints[0].relative_to(floor_pose(self.frame))
+                local = self._waypoints[0].relative_to(self.frame.floor_pose)
                 self.policy.follow(GoalPixel(0, 0, "floor", (local.x, local.y, 0.0)))
                 self._walking = True
             action = self.policy.act()
@@ -301,7 +301,7 @@ class EnvironmentWorld:
     def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
         self.frame, self._fresh = frame, True
-        world_pose = floor_pose(frame)
+        world_pose = frame.floor_pose
         branch = self.settings.places.detect_branches and is_branch(
             frame.depth, frame.camera_of_depth, settings=self.settings.branches
         )
@@ -376,13 +376,6 @@ def _corners(start: Pose2D, way: Sequence[tuple[float, float]]) -> list[Pose2D]:
         y += metres * math.sin(start.yaw + bearing)
         corners.append(Pose2D(x, y, 0.0))
     return corners
-
-
-def floor_pose(frame: Frame) -> Pose2D:
-    """Where the frame says the robot is, on the floor."""
-    forward = frame.T_world_camera.rotation[:, 2]
-    x, y, _ = frame.T_world_camera.translation
-    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
 
 
 def _labels(detections: Sequence[Detection]) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from lastseen.frame import Frame
 from lastseen.memory.facade import Memory
+from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource
 
@@ -23,6 +25,8 @@ class Summary:
     tentative: int = 0
     one_sided: int = 0
     corrected: int = 0
+    places: int = 0
+    anchors: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
@@ -41,10 +45,12 @@ def follow(
     perception: Perception,
     *,
     progress: Callable[[Summary], None] | None = None,
+    seen: Callable[[Frame, Sequence[Observation]], None] | None = None,
 ) -> Summary:
     """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
 
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
+    ``seen`` is told of every frame that was looked at, before memory is; places are laid by it.
     A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
@@ -62,6 +68,8 @@ def follow(
         if perceived.refusal is None:
             summary.looked_at += 1
             summary.observations += len(perceived.observations)
+            if seen is not None:
+                seen(frame, perceived.observations)
             memory.observe(frame, perceived.observations)
         if progress is not None:
             progress(summary)
@@ -76,6 +84,7 @@ def follow(
             and state.hits >= promotion.min_hits
             and state.stability >= promotion.min_stability
         )
+    summary.places, summary.anchors = len(memory.spatial.graph.places), len(memory.spatial.graph.anchors)
     summary.refused = perception.gate.counts()
     summary.dropped = perception.filter.counts()
     summary.skipped = dict(sorted(source.intake.skipped.items()))

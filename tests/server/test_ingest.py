@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,19 @@ from tests.server.conftest import serving
 POSE = {"xyz": [0.0, 0.0, 1.0], "quaternion_xyzw": [0.0, 0.0, 0.0, 1.0]}
 
 
-def sightings(running: Running, *, stamp: float, xyz: tuple[float, ...] = (0.0, 0.0, 1.0), **seen: Any) -> Any:
+def sightings(
+    running: Running,
+    *,
+    stamp: float,
+    xyz: tuple[float, ...] = (0.0, 0.0, 1.0),
+    quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    **seen: Any,
+) -> Any:
     """Send one frame's observations and return the answer."""
     body = {
         "stamp": stamp,
         "frame_id": int(stamp * 10) if stamp >= 0 else 0,
-        "pose": {"xyz": list(xyz), "quaternion_xyzw": [0.0, 0.0, 0.0, 1.0]},
+        "pose": {"xyz": list(xyz), "quaternion_xyzw": list(quaternion)},
         "observations": [seen] if seen else [],
     }
     return requests.post(f"{running.address.base}/ingest/observations", json=body, timeout=10)

@@ -172,10 +172,13 @@ def test_what_is_not_understood_is_answered_and_forgiven(home: Running, text: st
 
 
 def test_who_never_makes_sense_is_sent_away(home: Running) -> None:
-    with watching(home) as client, pytest.raises(ConnectionClosed):
+    def pester(client: ClientConnection) -> None:
         for _ in range(100):
             client.send("?")
             client.recv(timeout=10)
+
+    with watching(home) as client, pytest.raises(ConnectionClosed):
+        pester(client)
 
 
 def test_a_foreign_page_and_a_missing_token_are_shut_out(home: Running) -> None:

@@ -34,6 +34,7 @@ app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
 app.command("serve")(serve.serve)
+app.command("mcp")(serve.mcp)
 
 
 @app.callback()

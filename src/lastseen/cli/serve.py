@@ -76,6 +76,28 @@ def serve(
     typer.echo("stopped; everything is on disk" if file is not None else "stopped")
 
 
+def mcp(
+    file: Annotated[Path, typer.Argument(help="The memory file.")],
+) -> None:
+    """Answer an agent over stdio; the file may be written by another process meanwhile.
+
+    Example: [bold]lastseen mcp home.lastseen[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.errors import MissingExtra
+
+    if find_spec("mcp") is None:
+        raise MissingExtra("lastseen mcp", extra="mcp")
+    from lastseen.server.fresh_file import FreshFile
+    from lastseen.server.mcp_server import create_mcp
+
+    fresh = FreshFile(file, current_settings())
+    try:
+        create_mcp(fresh.service).run("stdio")
+    finally:
+        fresh.close()
+
+
 def _service(
     stack: contextlib.ExitStack,
     settings: Settings,

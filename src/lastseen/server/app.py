@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from lastseen import __version__
 from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
@@ -19,12 +22,14 @@ from lastseen.server.service import Service
 def create_app(service: Service, access: Access) -> FastAPI:
     """An ASGI application; whoever runs it opens and closes the memory."""
     pulse = websocket.Pulse(service)
+    agent_routes, agents = _agents(service)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         beating = asyncio.create_task(pulse.run())
         try:
-            yield
+            async with agents():
+                yield
         finally:
             service.stopping = True
             pulse.wake()
@@ -50,5 +55,24 @@ def create_app(service: Service, access: Access) -> FastAPI:
         app.include_router(part.routes(service))
     app.include_router(page.routes(access))
     app.include_router(websocket.routes(service, pulse))
+    app.router.routes.extend(agent_routes)
     page.mount(app)
     return app
+
+
+def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsyncContextManager[None]]]:
+    """The routes of MCP and what must run beside them; none where the extra is not installed."""
+    if find_spec("mcp") is None:
+        return [], contextlib.nullcontext
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from lastseen.server.mcp_server import create_mcp
+
+    server = create_mcp(lambda: service)
+    # the door has checked Host, Origin and token already; without sessions nothing is kept between questions
+    served = server.streamable_http_app(
+        stateless_http=True,
+        json_response=True,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    return list(served.routes), server.session_manager.run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import secrets
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -90,7 +91,8 @@ class Running:
     def serve(self) -> None:
         """Serve until told to stop; what memory holds is on disk when this returns."""
         try:
-            self._server.run(sockets=[self._socket])
+            with _signals_taken():
+                self._server.run(sockets=[self._socket])
         finally:
             self.service.stopping = True
             self._socket.close()
@@ -126,12 +128,31 @@ def in_background(running: Running, *, wait: Callable[[float], object]) -> Itera
         thread.join()
 
 
+@contextlib.contextmanager
+def _signals_taken() -> Iterator[None]:
+    """Let SIGINT and SIGTERM end the server and nothing more: it raises them again when it is done.
+
+    The default answer to SIGTERM would end the process before memory is flushed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        # from here on who connects waits instead of being refused: the address may be told
+        bound.listen(128)
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:

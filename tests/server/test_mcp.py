@@ -1,0 +1,154 @@
+"""The real MCP client, over both transports."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lastseen.memory.facade import Memory
+from lastseen.server.run import Running
+from tests.memory.homes import ROOM, walk
+from tests.server.conftest import serving
+from tests.server.test_ingest import sightings
+from tests.server.test_security import TOKEN
+
+mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+TOOLS = {
+    "find_object",
+    "get_object",
+    "go_to_hint",
+    "last_seen",
+    "list_objects",
+    "objects_near",
+    "relations",
+    "what_changed",
+    "whats_in",
+}
+
+
+def with_client(target: Any, use: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with mcp.Client(target) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+def ask(target: Any, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The structured answer of one tool."""
+
+    async def use(client: Any) -> Any:
+        return await client.call_tool(tool, arguments)
+
+    result = with_client(target, use)
+    assert not result.is_error, result
+    answer: dict[str, Any] = result.structured_content
+    return answer
+
+
+def address(running: Running) -> str:
+    return f"{running.address.base}/mcp"
+
+
+def test_an_agent_is_told_what_it_may_ask(home: Running) -> None:
+    async def use(client: Any) -> Any:
+        return await client.list_tools()
+
+    tools = with_client(address(home), use).tools
+    assert {tool.name for tool in tools} == TOOLS
+    assert all(tool.description for tool in tools)
+
+
+def test_a_thing_is_found_or_refused(home: Running) -> None:
+    found = ask(address(home), "find_object", query="red mug")
+    assert found["status"] == "found"
+    assert found["results"][0]["xyz_world"] == pytest.approx([0.0, 0.0, 0.8], abs=0.05)
+    assert ask(address(home), "find_object", query="mug")["status"] == "ambiguous"
+    refused = ask(address(home), "find_object", query="helicopter")
+    assert refused["status"] == "not_found"
+    assert refused["reason"]
+    assert refused["results"] == []
+
+
+def test_an_object_comes_with_its_picture(home: Running) -> None:
+    async def use(client: Any) -> Any:
+        return await client.call_tool("get_object", {"object_id": "obj-2"})
+
+    text, picture = with_client(address(home), use).content
+    assert json.loads(text.text)["status"] == "found"
+    assert picture.mime_type == "image/jpeg"
+    assert base64.b64decode(picture.data).startswith(b"\xff\xd8")
+
+
+def test_what_is_not_remembered_is_said_so(home: Running) -> None:
+    assert ask(address(home), "relations", object_id="obj-99")["status"] == "not_found"
+    assert ask(address(home), "whats_in", place="kitchen")["status"] == "not_found"
+    assert ask(address(home), "go_to_hint", query="obj-99")["status"] == "not_found"
+    assert ask(address(home), "what_changed", since="yesterday")["status"] == "error"
+    assert ask(address(home), "list_objects", state="asleep")["status"] == "error"
+
+
+def test_lists_and_neighbours(home: Running) -> None:
+    assert ask(address(home), "list_objects", label="mug")["total"] == 2
+    assert ask(address(home), "list_objects", state="confirmed", limit=2)["total"] == 5
+    near = ask(address(home), "objects_near", x=0, y=0, z=0.8, radius=0.5)
+    assert [one["label_primary"] for one in near["results"]] == ["mug"]
+    assert ask(address(home), "last_seen", query="sofa")["results"][0]["seconds_ago"] >= 0.0
+    assert ask(address(home), "what_changed")["changes"]
+
+
+def test_a_robot_is_told_which_way_to_go(home: Running) -> None:
+    # a camera at the origin that looks along +x: the sofa at (2, 2) is half left
+    sightings(home, stamp=500.0, quaternion=[-0.5, 0.5, -0.5, 0.5])
+    (hint,) = ask(address(home), "go_to_hint", query="sofa")["results"]
+    assert hint["distance_m"] == pytest.approx(8**0.5, abs=0.1)
+    assert hint["turn_degrees"] == pytest.approx(45.0, abs=3.0)
+    assert "left" in hint["direction"]
+
+
+def test_a_token_guards_agents_too() -> None:
+    async def use(client: Any) -> Any:
+        return await client.list_tools()
+
+    with (
+        Memory.open() as memory,
+        serving(memory, token=TOKEN) as running,
+        pytest.raises(BaseExceptionGroup),
+    ):
+        with_client(address(running), use)
+
+
+def test_a_file_is_asked_over_stdio_and_read_again_when_it_changed(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        walk(memory, 6, ROOM[:2], looks="random")
+        memory.flush()
+        server = mcp.StdioServerParameters(
+            command=sys.executable, args=["-m", "lastseen.cli.main", "mcp", str(path)], env=dict(_environment())
+        )
+
+        async def use(client: Any) -> None:
+            first = await client.call_tool("find_object", {"query": "blue mug"})
+            assert first.structured_content["status"] == "found"
+            missing = await client.call_tool("find_object", {"query": "sofa"})
+            assert missing.structured_content["status"] == "not_found"
+            walk(memory, 6, ROOM, looks="random", start=6)
+            memory.flush()
+            found = await client.call_tool("find_object", {"query": "sofa"})
+            assert found.structured_content["status"] == "found"
+
+        with_client(server, use)
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -1,0 +1,119 @@
+"""The command as people start it: a process of its own, ended by signals, killed under load."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+from typer.testing import CliRunner
+
+from lastseen.cli.main import app
+from lastseen.memory.facade import Memory
+
+
+@contextmanager
+def started(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``lastseen serve`` on a free port, and the address of its page."""
+    command = [sys.executable, "-m", "lastseen.cli.main", "serve", *arguments, "--port", "0"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as process:
+        try:
+            assert process.stdout is not None
+            seen = []
+            for line in process.stdout:
+                seen.append(line)
+                found = re.match(r"page: (http://\S+)", line)
+                if found:
+                    break
+            else:
+                raise AssertionError("".join(seen))
+            yield process, found[1]
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def send(base: str, number: int) -> requests.Response:
+    body = {
+        "stamp": number * 0.01,
+        "frame_id": number,
+        "pose": {"xyz": [0, 0, 1], "quaternion_xyzw": [0, 0, 0, 1]},
+        "observations": [{"xyz_world": [number, 0, 1], "labels": {f"thing {number}": 0.9}}],
+    }
+    return requests.post(f"{base}/ingest/observations", json=body, timeout=10)
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_being_killed_under_load(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    acknowledged: list[int] = []
+    with started(str(path)) as (process, page):
+        base = page.removesuffix("/viewer/")
+        over = threading.Event()
+
+        def ask() -> None:
+            while not over.is_set():
+                try:
+                    requests.get(f"{base}/search/semantic", params={"query": "thing"}, timeout=5)
+                except requests.RequestException:
+                    return
+
+        def ingest() -> None:
+            for number in range(10_000):
+                try:
+                    if send(base, number).ok:
+                        acknowledged.append(number)
+                except requests.RequestException:
+                    return
+
+        threads = [threading.Thread(target=ask) for _ in range(3)] + [threading.Thread(target=ingest)]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 60 and threads[-1].is_alive():
+            threads[-1].join(0.02)
+        process.send_signal(signal.SIGKILL)
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert len(acknowledged) >= 60
+    with Memory.open(path) as memory:
+        kept = {state.label for state in memory.objects(include_tentative=True)}
+    assert {f"thing {number}" for number in acknowledged} <= kept
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_and_everything_is_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with started(str(path), LASTSEEN_TOKEN="a-token-of-my-own") as (process, page):
+        assert page.endswith("/viewer/#token=a-token-of-my-own")
+        base = page.partition("/viewer/")[0]
+        assert requests.get(f"{base}/stats", timeout=10).status_code == 401
+        process.send_signal(signal.SIGTERM)
+        rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0, rest
+    assert "everything is on disk" in rest
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["serve", "--demo", "--source", "x"], "does not go with --source"),
+        (["serve", "--read-only"], "needs a file"),
+        (["serve", "--host", "256.1.1.1"], "cannot be bound"),
+        (["mcp", "nowhere.lastseen"], "nowhere.lastseen"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], problem: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code != 0
+    assert problem in str(result.exception)

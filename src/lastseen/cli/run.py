@@ -57,7 +57,7 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
-    with open_source(source, options, changes=change or ()) as opened:
+    with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = Perception(settings, detector=None if segment else opened.detector())
         look = perception.encoder.name
         with Memory.open(memory, settings=settings, look=look) as kept, bar:

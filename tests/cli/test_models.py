@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from lastseen.cli.main import app, main
 from lastseen.models import catalogue, pull
 from lastseen.models.catalogue import Model
+from lastseen.perception.vocabulary import household_list, read_words
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +52,8 @@ def test_what_cannot_be_pulled_is_one_line(name: str, told: str, capsys: pytest.
     said = capsys.readouterr().err
     assert told in said
     assert said.count("\n") == 1
+
+
+def test_the_names_can_be_printed_and_read_back(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(CliRunner().invoke(app, ["models", "names"]).stdout)
+    assert read_words(tmp_path / "mine.yaml") == household_list()

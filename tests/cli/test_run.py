@@ -65,6 +65,7 @@ def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: 
     run = CliRunner().invoke
     done = run(app, ["run", str(recording), "-m", str(file), "--min-view-bins", "1", "--encoder", f"clip:{folder}"])
     assert done.exit_code == 0, done.output
+    assert "things have no names" not in done.output
     asked = ["find", "green mug", "-m", str(file), "--json"]
     seen = run(app, [*asked, "--encoder", f"clip:{folder}"])
     assert json.loads(seen.stdout)["status"] in {"found", "ambiguous"}
@@ -77,6 +78,11 @@ def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: 
 def test_options_that_contradict_each_other_are_refused(detector: str | None, segment: bool) -> None:
     with pytest.raises(InvalidValue, match=r"--labels|--segment"):
         check_choice(detector, Path("labels.txt"), segment=segment)
+
+
+def test_a_list_of_names_needs_an_encoder_that_reads_words() -> None:
+    with pytest.raises(InvalidValue, match="add --encoder clip"):
+        check_choice(None, None, segment=False, vocabulary=Path("mine.yaml"))
 
 
 def test_one_sided_objects_come_with_the_option_that_confirms_them() -> None:

@@ -96,3 +96,14 @@ def fetch(
         if tasks:
             bar.stop()
     typer.echo(f"{name} ({model.licence}) is in {home}")
+
+
+@app.command("names")
+def print_names() -> None:
+    """Print the list of names that things may get by their looks, to edit a copy of.
+
+    Example: [bold]lastseen models names > mine.yaml[/bold]
+    """
+    from lastseen.perception.vocabulary import household_text
+
+    typer.echo(household_text(), nl=False)

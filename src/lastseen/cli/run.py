@@ -43,6 +43,10 @@ def run(
             "--encoder", help="Looks by this encoder: look, clip, siglip2, or clip:FOLDER; see docs/models.md."
         ),
     ] = "look",
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option("--vocabulary", help="Names to choose from by looks (YAML); default: a list for homes."),
+    ] = None,
     frames: Annotated[int | None, typer.Option("--frames", help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -54,10 +58,11 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from lastseen.cli.options import current_settings
-    from lastseen.encoders import open_encoder
+    from lastseen.encoders.registry import open_encoder, reads_both
     from lastseen.memory.facade import Memory
     from lastseen.perception.detectors import open_detector
     from lastseen.perception.pipeline import Perception
+    from lastseen.perception.vocabulary import Namer, household_list, read_words
     from lastseen.planning.scene import SceneAnalyzer
     from lastseen.runtime.laying_places import PlaceLayer
     from lastseen.sources import open_source
@@ -65,7 +70,7 @@ def run(
     from lastseen.vlm import open_backend
 
     settings = current_settings()
-    check_choice(detector, labels, segment=segment)
+    check_choice(detector, labels, segment=segment, encoder=encoder, vocabulary=vocabulary)
     if min_view_bins is not None:
         settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=min_view_bins))
     bar = Progress(
@@ -79,8 +84,13 @@ def run(
     # before the source: a model that cannot be used is told at once
     model = None if detector is None else open_detector(detector, labels=labels, settings=settings)
     eyes = open_encoder(encoder, settings.encoding)
+    namer = None
+    if reads_both(eyes.name):
+        words = household_list() if vocabulary is None else read_words(vocabulary)
+        namer = Namer(eyes, words, settings=settings.vocabulary)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
-        perception = Perception(settings, detector=model or (None if segment else opened.detector()), encoder=eyes)
+        finder = model or (None if segment else opened.detector())
+        perception = Perception(settings, detector=finder, encoder=eyes, namer=namer)
         with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
@@ -107,9 +117,22 @@ def run(
         typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
 
 
-def check_choice(detector: str | None, labels: Path | None, *, segment: bool) -> None:
+def check_choice(
+    detector: str | None,
+    labels: Path | None,
+    *,
+    segment: bool,
+    encoder: str = "look",
+    vocabulary: Path | None = None,
+) -> None:
     """Refuse options that contradict each other."""
+    from lastseen.encoders.registry import reads_both
     from lastseen.errors import InvalidValue
+
+    if vocabulary is not None and not reads_both(encoder.partition(":")[0]):
+        raise InvalidValue(
+            "--vocabulary", str(vocabulary), "needs pictures and words in one space", remedy="add --encoder clip"
+        )
 
     if labels is not None and detector is None:
         raise InvalidValue("--labels", str(labels), "needs --detector", remedy="give the model it names classes of")
@@ -139,7 +162,7 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
     lines += [f"note: {note}" for note in summary.notes]
     if not named:
         lines.append("things have no names: no detections came with the source and no model was given;")
-        lines.append("  --detector model.onnx names them: docs/models.md says how to get one")
+        lines.append("  --detector model.onnx or --encoder clip names them: docs/models.md says how to get one")
     for title, counts in (
         ("frames not looked at", summary.refused),
         ("masks dropped", summary.dropped),

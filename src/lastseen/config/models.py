@@ -42,3 +42,26 @@ class Encoding(Section):
 
     batch: int = setting(8, unit="crops", low=1, why="a frame has about this many things; more at once only waits")
     threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(Section):
+    """When a name chosen from a list by looks deserves to be given."""
+
+    sharpness: float = setting(
+        100.0, low=1.0, why="CLIP's learned scale: it turns cosines into shares of belief among the names"
+    )
+    min_share: float = setting(
+        0.25, low=0.0, high=1.0, why="a name with less than a quarter of the belief is a guess"
+    )
+    min_lead: float = setting(
+        0.1, low=0.0, high=1.0, why="two names this close cannot be told apart, unless people mix them up too"
+    )
+    clip_floor: float = setting(
+        0.2, low=-1.0, high=1.0, why="CLIP's cosine of a picture and words that do not fit lies mostly below"
+    )
+    siglip_floor: float = setting(
+        0.05, low=-1.0, high=1.0, why="SigLIP's cosine of a picture and words that do not fit lies mostly below"
+    )
+    kept: int = setting(3, unit="names", low=1, why="names after the third are noise to memory's vote")
+    template: str = setting("a photo of a {}", why="the sentence CLIP was tried with; {} is the name")

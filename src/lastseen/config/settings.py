@@ -8,7 +8,7 @@ from lastseen.config.doctor import Doctor
 from lastseen.config.evaluation import Evaluation
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
-from lastseen.config.models import Detector, Encoding
+from lastseen.config.models import Detector, Encoding, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
@@ -68,3 +68,4 @@ class Settings(Section):
     encoding: Encoding = field(default_factory=Encoding)
     server: Server = field(default_factory=Server)
     live: Live = field(default_factory=Live)
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import ARMS, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.earlier_visit import known_map, visit_of
+from lastseen.evaluation.engines import spread
 from lastseen.evaluation.episode_run import Record, run_arm
 from lastseen.runtime.json_lines import JsonLines
 from lastseen.runtime.log import RunLog
@@ -73,13 +73,13 @@ Progress = Callable[[Record], None]
 Timing = dict[str, Any]
 
 
-def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: None) -> list[Record]:
+def run(
+    plan: Plan, out: Path, *, jobs: int = 1, engine: str = "processes", progress: Progress = lambda _: None
+) -> list[Record]:
     """Run what is missing of a plan and return every record, sorted; ``progress`` gets each, old ones first.
 
     What the clock and the meter said of each episode goes to timing.jsonl, in the order the episodes ended.
     """
-    if jobs < 1:
-        raise InvalidValue("jobs", jobs, "must be at least 1", remedy="one process per core is best")
     out.mkdir(parents=True, exist_ok=True)
     _same_config(plan, out / CONFIG_FILE)
     file = out / EPISODES_FILE
@@ -90,7 +90,7 @@ def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: 
     names = [arm.name for arm in arms_of(plan.arms)]
     todo = [(seed, name) for seed in plan.seeds for name in names if (seed, name) not in done]
     with file.open("a", encoding="utf-8") as lines, JsonLines(out / TIMING_FILE, append=True) as timings:
-        for record, timing in _results(plan, todo, jobs):
+        for record, timing in spread(partial(_unit, plan), _by_episode(todo), engine=engine, jobs=jobs):
             lines.write(_line(record))
             lines.flush()
             timings.append(timing)
@@ -135,31 +135,16 @@ def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
     return _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
 
 
-def _results(plan: Plan, todo: Sequence[tuple[int, str]], jobs: int) -> Iterator[tuple[Record, Timing]]:
-    if jobs == 1 or len(todo) < 2:
-        for seed, name in todo:
-            yield run_one(plan, seed, name)
-        return
-    # the arms of one episode go to one process: they share its home
-    batches: dict[int, list[str]] = {}
+def _unit(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:
+    return run_one(plan, *unit)
+
+
+def _by_episode(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    """The arms of one episode go to one process: they share its home."""
+    groups: dict[int, list[tuple[int, str]]] = {}
     for seed, name in todo:
-        batches.setdefault(seed, []).append(name)
-    with ProcessPoolExecutor(jobs) as pool:
-        waiting: set[Future[list[tuple[Record, Timing]]]] = {
-            pool.submit(_batch, plan, seed, names) for seed, names in batches.items()
-        }
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield from future.result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def _batch(plan: Plan, seed: int, names: Sequence[str]) -> list[tuple[Record, Timing]]:
-    return [run_one(plan, seed, name) for name in names]
+        groups.setdefault(seed, []).append((seed, name))
+    return list(groups.values())
 
 
 def read_records(file: Path) -> list[Record]:

@@ -10,7 +10,8 @@ import pytest
 from lastseen.config import settings_from_mapping
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.evaluation.engines import spread
-from lastseen.evaluation.runner import EPISODES_FILE, Plan, Record, read_records, run
+from lastseen.evaluation.episode_run import Record
+from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})
 PLAN = Plan(seed=3, episodes=2, arms=("no_context", "oracle"), settings=SHORT)

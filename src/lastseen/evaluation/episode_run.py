@@ -180,7 +180,7 @@ def _record(
         "unique_place_ratio": unique_place_ratio,
         "revisited_m2": round(revisited_area(witness.path, cell=rules.revisit_cell), 4),
         "goal_views": witness.goal_in_view,
-        "path": _drawn(witness.path),
+        "path": drawn(witness.path),
     }
 
 
@@ -197,7 +197,7 @@ def _cause(witness: Witness, settings: Settings, *, stopped: bool, recognised: b
     return "out_of_steps" if recognised else "not_recognised"
 
 
-def _drawn(path: Sequence[Pose2D]) -> list[list[float]]:
+def drawn(path: Sequence[Pose2D]) -> list[list[float]]:
     """The path to the centimetre, without the turns on the spot."""
     points = [[round(pose.x, 2), round(pose.y, 2)] for pose in path]
     return [point for index, point in enumerate(points) if index == 0 or point != points[index - 1]]

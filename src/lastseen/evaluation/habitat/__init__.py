@@ -5,7 +5,14 @@ Nothing here imports habitat-lab but ``open_objectnav``; an environment that is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lastseen._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from lastseen.evaluation.habitat.configuration import objectnav_config, open_objectnav
+    from lastseen.evaluation.habitat.environment import HabitatEnvironment
+    from lastseen.evaluation.habitat.searching import search_episode, search_episodes
 
 __all__ = [
     "HabitatEnvironment",

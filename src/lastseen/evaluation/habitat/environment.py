@@ -106,7 +106,7 @@ class HabitatEnvironment:
         if name not in self.env.task.actions:
             raise InvalidValue("action", name, "is not in task.actions", remedy="use objectnav_config()")
         seen = self.env.step(name)
-        collided = action is Action.FORWARD and bool(self.env.sim.previous_step_collided)
+        collided = action is Action.FORWARD and self._bumped()
         self.steps += 1
         self.collisions += collided
         return StepResult(self._frame(seen), collided)
@@ -120,6 +120,11 @@ class HabitatEnvironment:
         self.path, self.collisions, self.steps = [], 0, 0
         self._started = self._frame(seen)
         return self._started
+
+    def _bumped(self) -> bool:
+        # a method by Habitat's interface, a property in its own simulator
+        told = self.env.sim.previous_step_collided
+        return bool(told() if callable(told) else told)
 
     def _frame(self, seen: Any) -> Frame:
         frame = Frame(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from support.load import ask, fill, send_frames, watch
-from support.objects import say
+from support.progress import say
 
 RATE = 10.0
 CLIENTS, WATCHERS, DEAF = 32, 50, 5
@@ -62,7 +62,7 @@ def measure(path: Path, *, count: int, seconds: float) -> dict[str, Any]:
             spawn(send_frames, port, seconds=seconds, first=number, rate=RATE, count=count, results=results),
             spawn(watch, port, clients=WATCHERS, deaf=DEAF, seconds=seconds, results=results),
         ]
-        sizes = []
+        sizes: list[float] = []
         while any(worker.is_alive() for worker in workers) and len(sizes) < seconds * 4:
             time.sleep(1.0)
             sizes.append(resident_mb(process.pid))

@@ -18,7 +18,8 @@ from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.facade import Memory
 from lastseen.observation import Observation
-from support.objects import LABELS, say
+from support.objects import LABELS
+from support.progress import say
 
 DIM = 64
 COLORS = ("red", "blue", "green", "white", "")

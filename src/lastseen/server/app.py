@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
+import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
@@ -26,6 +27,7 @@ def create_app(service: Service, access: Access) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.server.readers
         beating = asyncio.create_task(pulse.run())
         try:
             async with agents():

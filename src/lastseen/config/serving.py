@@ -31,6 +31,9 @@ class Server(Section):
         high=64,
         why="questions answered at once; more would only wait for each other and for the robot's frames",
     )
+    patience: float = setting(
+        0.25, unit="s", low=0.0, why="how long a question waits for a robot's frame that is being taken"
+    )
     max_connections: int = setting(512, unit="connections", low=8, why="beyond it new ones are told to come back")
 
 

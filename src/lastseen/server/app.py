@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 from lastseen import __version__
 from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
 from lastseen.server.metrics import Counting
+from lastseen.server.priority import RobotFirst
 from lastseen.server.security import Access, Guard
 from lastseen.server.service import Service
 
@@ -50,6 +51,7 @@ def create_app(service: Service, access: Access) -> FastAPI:
         middleware=[
             Middleware(Counting, counts=service.requests),
             Middleware(Guard, access=access, settings=service.settings.server),
+            Middleware(RobotFirst, patience=service.settings.server.patience),
         ],
     )
     answers.install(app)

@@ -1,0 +1,260 @@
+"""The page in a real browser over a real server: what a person sees, asks and scrubs, and what never leaves loopback."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.memory.objects.scenes import Room, frame_at, seen
+from tests.server.conftest import serving
+
+from lastseen.config import Settings
+from lastseen.encoders.look import LookEncoder
+from lastseen.memory.facade import Memory
+from lastseen.perception.lift import lift_all
+from lastseen.perception.look import with_looks
+from lastseen.server.run import Running, in_background
+from lastseen.server.service import Service
+from lastseen.sim.detector import SimulatedDetector
+from lastseen.sim.tiny import tiny_home
+from lastseen.sim.walk import Walk, WalkPlan
+
+CHROMIUM = Path("/usr/bin/chromium")
+if not CHROMIUM.is_file():
+    pytest.skip(f"no browser at {CHROMIUM}", allow_module_level=True)
+
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader "
+    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+).split()
+WINDOW = ViewportSize(width=960, height=640)
+PATIENCE = 20_000
+"""Milliseconds: rendering without a GPU on a busy machine."""
+
+BEFORE, AFTER = (2.0, -0.6, 0.8), (2.0, 0.9, 0.8)
+
+TOKEN = "open-sesame-open-sesame-open-sesame"
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens pages; at the end every request must have stayed on loopback, and the console without errors."""
+    requests: list[str] = []
+    errors: list[str] = []
+    expected: list[str] = []
+    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
+
+    def open_at(address: str, *, expected_errors: str | None = None) -> Page:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        expected.extend([expected_errors] if expected_errors else [])
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("websocket", lambda line: requests.append(line.url))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield open_at
+    context.close()
+    assert requests
+    assert {urlsplit(url).hostname for url in requests} == {"127.0.0.1"}
+    assert [text for text in errors if not any(re.search(pattern, text) for pattern in expected)] == []
+
+
+def ask(page: Page, words: str) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer .verdict")).to_be_visible(timeout=PATIENCE)
+
+
+def scrub_to(page: Page, share: float) -> None:
+    page.locator("#timeline input").evaluate(
+        "(slider, share) => { slider.value = share * 1000; slider.dispatchEvent(new Event('input')) }", share
+    )
+    expect(page.locator("#timeline")).to_have_attribute("aria-busy", "false", timeout=PATIENCE)
+
+
+def wait_until_it_looks_at(page: Page, point: tuple[float, float, float]) -> None:
+    page.wait_for_function(
+        """point => document.querySelector('#canvas').dataset.lookingAt.split(' ')
+               .every((value, axis) => Math.abs(value - point[axis]) < 0.1)""",
+        arg=list(point),
+    )
+
+
+@contextmanager
+def moved_mug() -> Iterator[Running]:
+    """A memory in which a mug stood at one place and was then found at another."""
+    room = Room()
+    room.put("mug", BEFORE)
+    room.put("plant", (2.6, 0.2, 0.6))
+    with Memory.open(settings=Settings()) as memory:
+        for number in range(50):
+            if number == 20:
+                room.put("mug", AFTER)
+            side = 1.2 * ((number % 5) - 2) / 2
+            memory.observe(*room.see(number, eye=(0.0, side, 1.4), target=(2.0, 0.1, 0.8), stamp=0.5 * number))
+        with serving(memory) as running:
+            yield running
+
+
+def test_the_page_shows_what_is_remembered(open_page: OpenPage, home: Running) -> None:
+    page = open_page(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    expect(page.locator("#status")).to_have_text("Live")
+    expect(page.locator(".tag", has_text="sofa")).to_be_visible(timeout=PATIENCE)
+    page.get_by_label("Filter objects by name").fill("mug")
+    expect(page.locator("#objects li")).to_have_count(2)
+
+
+def test_a_search_flies_to_the_answer_and_shows_its_picture(open_page: OpenPage, home: Running) -> None:
+    page = open_page(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    ask(page, "sofa")
+    expect(page.locator("#answer .verdict")).to_have_text("Found")
+    expect(page.locator("#details h2")).to_have_text("sofa")
+    page.wait_for_function("() => document.querySelector('.pictures img')?.naturalWidth > 0")
+    wait_until_it_looks_at(page, (2.0, 2.0, 0.4))
+    page.keyboard.press("Escape")
+    expect(page.locator("#answer")).to_be_hidden()
+
+
+def test_what_is_not_there_is_said_to_be_not_found_and_rivals_are_listed(open_page: OpenPage, home: Running) -> None:
+    page = open_page(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    ask(page, "violin")
+    expect(page.locator("#answer .verdict")).to_have_text("Not found")
+    expect(page.locator("#answer .reason")).to_contain_text("violin")
+    expect(page.locator("#details")).to_be_hidden()
+    page.locator("#search .clear").click()
+    ask(page, "mug")
+    expect(page.locator("#answer .verdict")).to_have_text("More than one fits")
+    expect(page.locator("#answer .hit")).to_have_count(2)
+
+
+def test_the_list_is_walked_with_the_keyboard(open_page: OpenPage, home: Running) -> None:
+    page = open_page(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    page.locator("#objects li").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#details h2")).to_have_text("chair")
+    expect(page.locator("#objects li[aria-selected=true]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator("#details")).to_be_hidden()
+
+
+def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> None:
+    with moved_mug() as running:
+        page = open_page(running.address.page)
+        page.locator("#objects li", has_text="mug").click()
+        position = page.locator("#details dd", has_text=" m").filter(has_text=",").first
+        expect(position).to_contain_text("2.00, 0.90, 0.80", timeout=PATIENCE)
+        scrub_to(page, 0.3)
+        expect(position).to_contain_text("2.00, -0.60, 0.80")
+        expect(page.locator("#timeline")).to_have_class(re.compile("past"))
+        page.get_by_role("button", name="Live").click()
+        expect(position).to_contain_text("2.00, 0.90, 0.80")
+        page.close()
+
+
+def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> None:
+    settings = Settings()
+    settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
+    walk = Walk(tiny_home(), WalkPlan(0.5, seed=3, level="good"), settings=settings)
+    detector = SimulatedDetector(walk.world, level="good", seed=3)
+    looks = LookEncoder()
+    with Memory.open(settings=settings) as memory, serving(memory) as running:
+        page = open_page(running.address.page)
+        expect(page.locator("#empty")).to_contain_text("Nothing is remembered yet", timeout=PATIENCE)
+
+        def walk_around() -> None:
+            for frame in walk.frames():
+                seen_things = with_looks(frame, detector.detect(frame), looks)
+                running.service.take(frame, lift_all(frame, seen_things, with_crops=True))
+
+        walker = threading.Thread(target=walk_around)
+        walker.start()
+        expect(page.locator("#objects li[data-state=confirmed]").nth(2)).to_be_attached(timeout=PATIENCE)
+        walker.join()
+        expect(page.locator("#empty")).to_be_hidden()
+        expect(page.locator("#events li").first).to_be_attached()
+        page.wait_for_function("() => Number(document.querySelector('#canvas').dataset.points) > 1000")
+        page.close()
+
+
+def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) -> None:
+    room = Room()
+    room.put("mug", BEFORE)
+    with Memory.open(settings=Settings()) as memory:
+        for number in range(12):
+            memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=BEFORE))
+        with serving(memory) as first:
+            page = open_page(first.address.page, expected_errors="WebSocket|Failed to load resource")
+            expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+            expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
+        expect(page.locator("#status")).to_have_text("Connection lost", timeout=PATIENCE)
+        expect(page.locator("#banner")).to_contain_text("The server does not answer")
+        expect(page.locator("#objects li")).to_have_count(1)
+        second = Running(Service(memory), host="127.0.0.1", port=first.address.port)
+        with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
+            expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+            expect(page.locator("#banner")).to_be_hidden()
+            expect(page.locator("#objects li")).to_have_count(1)
+            page.close()
+
+
+def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -> None:
+    with Memory.open(settings=Settings()) as memory, serving(memory, token=TOKEN) as running:
+        page = open_page(f"{running.address.base}/viewer/#token={TOKEN}")
+        expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+        assert page.url == f"{running.address.base}/viewer/"
+        page.context.clear_cookies()
+        page.close()
+        page = open_page(f"{running.address.base}/viewer/", expected_errors="401")
+        page.get_by_label("Token").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.locator("#gate .problem")).to_contain_text("not the server's", timeout=PATIENCE)
+        page.get_by_label("Token").fill(TOKEN)
+        page.keyboard.press("Enter")
+        expect(page.locator("#gate")).to_be_hidden(timeout=PATIENCE)
+        expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+        page.close()
+
+
+def test_a_hostile_label_is_only_text(open_page: OpenPage) -> None:
+    hostile = '<img src="https://evil.example/x" onerror="document.title=1">'
+    with Memory.open(settings=Settings()) as memory:
+        for number in range(10):
+            eye = (0.1 * number, -2.0, 1.2)
+            thing = seen((0.0, 0.0, 0.8), eye=eye, stamp=float(number), labels={hostile: 0.9})
+            memory.observe(frame_at(number, eye=eye, target=(0.0, 0.0, 0.8)), [thing])
+        with serving(memory) as running:
+            page = open_page(running.address.page)
+            page.locator("#objects li").first.click()
+            expect(page.locator("#details h2")).to_have_text(hostile, timeout=PATIENCE)
+            expect(page.locator(".tag img, #objects img, #details h2 img")).to_have_count(0)
+            assert page.title() == "lastseen"
+            page.close()

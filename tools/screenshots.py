@@ -1,0 +1,165 @@
+"""Takes the viewer's pictures for the docs: a simulated home, walked and changed, then looked at in a real browser.
+
+    python tools/screenshots.py [--frames 600] [--out docs/pictures] [--all]
+
+``--all`` adds the states that are not in the docs: nothing found, an empty memory, a lost connection, tablets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from lastseen.config import Settings
+from lastseen.encoders.look import LookEncoder
+from lastseen.memory.facade import Memory
+from lastseen.server.demo import Demo, demo_settings
+from lastseen.server.run import Running, in_background
+from lastseen.server.service import Service
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader "
+    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+).split()
+DESK, TABLET, UPRIGHT = (1440, 900), (1024, 768), (820, 1180)
+MOST_BYTES = 400_000
+STALE_AFTER = 150.0
+"""Seconds: a walk of minutes should show what a home of days looks like."""
+CHANGE_EVERY = 40
+PATIENCE = 60_000
+
+Scheme = Literal["dark", "light"]
+
+
+@contextmanager
+def served(frames: int, seed: int) -> Iterator[Running]:
+    """A server over a home that was walked for so many frames; none is an empty memory."""
+    settings = demo_settings(Settings())
+    settings = replace(
+        settings,
+        lifecycle=replace(settings.lifecycle, stale_after=STALE_AFTER),
+        live=replace(settings.live, demo_change_every=CHANGE_EVERY),
+    )
+    with Memory.open(settings=settings, look=LookEncoder.name) as memory:
+        service = Service(memory, mode="demo")
+        for number, _ in enumerate(islice(Demo(service, seed=seed).walk(), frames) if frames else ()):
+            if number % 100 == 0:
+                print(f"frame {number} of {frames}")
+        with in_background(Running(service, host="127.0.0.1", port=0), wait=time.sleep) as running:
+            yield running
+
+
+def open_page(browser: Browser, running: Running, *, scheme: Scheme, size: tuple[int, int] = DESK) -> Page:
+    """The page with the home settled in view; without motion, so that what is drawn is final."""
+    width, height = size
+    page = browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page.set_default_timeout(PATIENCE)
+    page.goto(running.address.page)
+    page.locator("#status", has_text="Live").wait_for()
+    page.wait_for_timeout(6000)
+    return page
+
+
+def ask(page: Page, words: str) -> None:
+    """Ask, and wait until the answer and its pictures are there."""
+    page.locator("#search input").fill(words)
+    page.locator("#search input").press("Enter")
+    page.locator("#answer .verdict").wait_for()
+    page.wait_for_timeout(4000)
+
+
+def scrub_to(page: Page, share: float) -> None:
+    """Move the slider to a share of memory's length."""
+    page.locator("#timeline input").evaluate(
+        "(slider, share) => { slider.value = share * 1000; slider.dispatchEvent(new Event('input')) }", share
+    )
+    page.locator("#timeline[aria-busy=false]").wait_for()
+    page.wait_for_timeout(3000)
+
+
+def save(page: Page, out: Path, name: str) -> None:
+    """Write a picture, with as many colours as fit in its size; then close the page."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    path = out / f"viewer-{name}.png"
+    for colors in (256, 128, 64):
+        picture.quantize(colors, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+        if path.stat().st_size <= MOST_BYTES:
+            break
+    page.close()
+    print(f"{path} {path.stat().st_size // 1000} kB")
+
+
+def moved_thing(running: Running) -> tuple[str, float] | None:
+    """The label of something that moved, and the share of memory's length shortly before."""
+    moves = [change for change in running.service.memory.what_changed() if change.kind == "moved" and change.label]
+    last = running.service.memory.sessions()[-1].last
+    return (str(moves[-1].label), max(0.0, moves[-1].stamp / last - 0.1)) if moves else None
+
+
+def take_all(browser: Browser, running: Running, out: Path, *, every: bool, words: str) -> None:
+    """The pictures of a home."""
+    save(open_page(browser, running, scheme="dark"), out, "dark")
+    page = open_page(browser, running, scheme="light")
+    ask(page, words)
+    save(page, out, "search")
+    moved = moved_thing(running)
+    page = open_page(browser, running, scheme="dark")
+    scrub_to(page, 0.5 if moved is None else moved[1])
+    if moved is not None:
+        page.locator("#objects li", has_text=moved[0]).first.click()
+        page.wait_for_timeout(4000)
+    save(page, out, "past")
+    page = open_page(browser, running, scheme="light", size=UPRIGHT)
+    save(page, out, "tablet")
+    if not every:
+        return
+    save(open_page(browser, running, scheme="light"), out, "light")
+    page = open_page(browser, running, scheme="dark")
+    ask(page, "violin")
+    save(page, out, "not-found")
+    page = open_page(browser, running, scheme="dark", size=TABLET)
+    ask(page, words)
+    save(page, out, "tablet-wide")
+    page = open_page(browser, running, scheme="dark", size=UPRIGHT)
+    ask(page, words)
+    save(page, out, "tablet-answer")
+
+
+def main() -> None:
+    """Walk, look, save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--ask", default="sofa")
+    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
+    parser.add_argument("--all", action="store_true")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        with served(asked.frames, asked.seed) as running:
+            take_all(browser, running, asked.out, every=asked.all, words=asked.ask)
+            left = open_page(browser, running, scheme="dark") if asked.all else None
+        if left is not None:
+            left.wait_for_timeout(3000)
+            save(left, asked.out, "lost")
+            with served(0, asked.seed) as running:
+                save(open_page(browser, running, scheme="dark"), asked.out, "empty")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

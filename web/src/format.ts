@@ -1,0 +1,51 @@
+/** Times, lengths and names in words for people. */
+
+import type { Vec3 } from "./model";
+import type { MemoryClock } from "./memory_clock";
+
+export function ago(seconds: number): string {
+  if (seconds < 1.5) return "now";
+  if (seconds < 90) return `${Math.round(seconds)} s ago`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86400)} days ago`;
+}
+
+/** A moment as a clock shows it, or as seconds of memory time where no date is known. */
+export function clockTime(time: number, clock: MemoryClock): string {
+  const wall = clock.wall(time);
+  if (wall === null) return `t = ${time.toFixed(1)} s`;
+  const date = new Date(wall * 1000);
+  const sameDay = clock.newestWall !== null && new Date(clock.newestWall * 1000).toDateString() === date.toDateString();
+  const hours = date.toLocaleTimeString("en-GB");
+  return sameDay ? hours : `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours}`;
+}
+
+export function metres(point: Vec3): string {
+  return point.map((value) => value.toFixed(2)).join(", ");
+}
+
+export function centimetres(size: Vec3): string {
+  return `${size.map((value) => Math.max(1, Math.round(value * 100))).join(" × ")} cm`;
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en-GB")} ${number === 1 ? one : many}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  created: "first seen",
+  appeared: "first seen",
+  confirmed: "confirmed",
+  moved: "moved",
+  missing: "gone from its place",
+  removed: "forgotten",
+  reappeared: "back again",
+  merged: "merged with another",
+  corrected: "corrected by hand",
+  known: "known here",
+};
+
+export function kindInWords(kind: string): string {
+  return KINDS[kind] ?? kind;
+}

@@ -1,0 +1,173 @@
+/** Keeps the store in step with the server: what lives now always, and what was known then while one looks back. */
+
+import type { Api, Timeline, WirePlaces } from "./net/api";
+import { happening, isAbort, placesOf, thingOf } from "./net/api";
+import { Socket, type ObjectEvent, type ObjectsUpdate, type RobotMessage, type SocketListener, type WireServer } from "./net/socket";
+import type { CloudPart } from "./net/cloud_message";
+import type { Happening, Thing } from "./model";
+import type { MemoryClock } from "./memory_clock";
+import type { Store } from "./store";
+
+const SLOW_SECONDS = 1.2;
+const MOST_HAPPENINGS = 400;
+const TIMELINE_SECONDS = 3;
+
+export interface LiveScene {
+  cloud(part: CloudPart): void;
+  robot(message: RobotMessage): void;
+}
+
+export class LiveMemory implements SocketListener {
+  readonly socket = new Socket(this);
+  marks: Timeline["marks"] = [];
+  onMarks: () => void = () => undefined;
+  onDenied: () => void = () => undefined;
+
+  private things = new Map<string, Thing>();
+  private arriving = new Map<string, Thing>();
+  private journey: AbortController | null = null;
+  private readonly seen = new Set<string>();
+  private timelineDue = 0;
+
+  constructor(
+    private readonly api: Api,
+    private readonly store: Store,
+    private readonly clock: MemoryClock,
+    private readonly scene: LiveScene,
+  ) {}
+
+  start(): void {
+    this.store.set({ connection: "connecting", connectionNote: "" });
+    this.socket.connectNow();
+  }
+
+  /** Look at a memory time; null is now. Only the newest wish is answered. */
+  async travel(time: number | null): Promise<void> {
+    this.journey?.abort();
+    this.journey = null;
+    if (time === null) {
+      this.store.set({ asOf: null, travelling: false, things: new Map(this.things) });
+      return;
+    }
+    const journey = new AbortController();
+    this.journey = journey;
+    this.store.set({ asOf: time, travelling: true });
+    try {
+      const things = await this.api.objectsAt(time, journey.signal);
+      if (this.journey === journey) this.store.set({ things, travelling: false });
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.store.set({ travelling: false });
+      throw error;
+    }
+  }
+
+  opened(): void {
+    this.store.set({ connection: "live", connectionNote: "" });
+    void this.readTimeline();
+    void this.readChanges();
+  }
+
+  lost(code: number, retryIn: number): void {
+    if (code === 4401) {
+      this.store.set({ connection: "denied" });
+      this.onDenied();
+      return;
+    }
+    const why = code === 1012 ? "The server is going down." : code === 1013 ? "The server has too many viewers." : "";
+    this.store.set({ connection: "lost", connectionNote: `${why} Trying again in ${Math.max(1, Math.round(retryIn))} s.`.trim() });
+    // a handshake that was refused looks like any other loss: ask why
+    this.api.session().then(
+      ({ required, authenticated }) => {
+        if (required && !authenticated) this.onDenied();
+      },
+      () => undefined, // no answer at all is what "lost" says already
+    );
+  }
+
+  delay(seconds: number): void {
+    if (seconds >= SLOW_SECONDS) {
+      this.store.set({ connection: "slow", connectionNote: `Answers take ${seconds.toFixed(1)} s.` });
+    } else if (this.store.state.connection === "slow") {
+      this.store.set({ connection: "live", connectionNote: "" });
+    }
+  }
+
+  objects(update: ObjectsUpdate): void {
+    this.moveOn(update.now);
+    // a reset in parts must not show a half-empty home
+    const target = update.reset ? new Map<string, Thing>() : this.arriving.size ? this.arriving : this.things;
+    for (const wire of update.objects) {
+      const thing = thingOf(wire);
+      if (thing) target.set(wire.id, thing);
+      else target.delete(wire.id);
+    }
+    for (const id of update.gone) target.delete(id);
+    if (update.more) {
+      this.arriving = target;
+      return;
+    }
+    this.arriving = new Map();
+    this.things = target;
+    if (this.store.state.asOf === null) this.store.set({ things: new Map(target) });
+    this.store.set({ loaded: true });
+  }
+
+  event(event: ObjectEvent): void {
+    const kind = event.type.slice("object_".length).replace("created", "appeared");
+    this.add([happening(kind, event.id, event.time, event.label_primary, event.xyz_world)]);
+    const now = performance.now();
+    if (now > this.timelineDue) {
+      this.timelineDue = now + TIMELINE_SECONDS * 1000;
+      setTimeout(() => void this.readTimeline(), TIMELINE_SECONDS * 1000);
+    }
+  }
+
+  robot(message: RobotMessage): void {
+    this.scene.robot(message);
+  }
+
+  places(message: WirePlaces): void {
+    this.store.set({ places: placesOf(message) });
+  }
+
+  stats({ now, server }: { readonly now: number; readonly server: WireServer }): void {
+    this.moveOn(now);
+    const { mode, source, source_error, points, frame_rate } = server;
+    this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate } });
+  }
+
+  cloud(part: CloudPart): void {
+    this.scene.cloud(part);
+  }
+
+  private moveOn(now: number): void {
+    this.clock.now = now;
+    const span = this.store.state.span;
+    if (span && now > span.end) this.store.set({ span: { start: span.start, end: now } });
+  }
+
+  private add(fresh: readonly Happening[]): void {
+    const added = fresh.filter(({ key }) => !this.seen.has(key));
+    if (!added.length) return;
+    for (const { key } of added) this.seen.add(key);
+    const all = [...this.store.state.happenings, ...added].sort((a, b) => a.time - b.time);
+    this.store.set({ happenings: all.slice(-MOST_HAPPENINGS) });
+  }
+
+  private async readTimeline(): Promise<void> {
+    const timeline = await this.api.timeline().catch(() => null);
+    if (!timeline) return; // the connection's own state tells that the server is away
+    this.clock.sessions = timeline.sessions;
+    this.moveOn(timeline.now);
+    this.marks = timeline.marks;
+    if (timeline.first !== null) {
+      this.store.set({ span: { start: timeline.first, end: Math.max(timeline.last ?? timeline.now, this.clock.now) } });
+    }
+    this.onMarks();
+  }
+
+  private async readChanges(): Promise<void> {
+    this.add(await this.api.changes().catch(() => []));
+  }
+}

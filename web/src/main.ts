@@ -1,0 +1,125 @@
+/** Puts the parts together: server, store, scene and panels. */
+
+import "./styles/theme.css";
+import "./styles/layout.css";
+import "./styles/parts.css";
+
+import { byId, icon, iconButton } from "./dom";
+import { type Shortcut, listenToKeys } from "./keyboard";
+import { LiveMemory } from "./live_memory";
+import { MemoryClock } from "./memory_clock";
+import type { Thing } from "./model";
+import { Api } from "./net/api";
+import { DetailsPanel } from "./panels/details_panel";
+import { FeedPanel } from "./panels/feed_panel";
+import { Gate } from "./panels/gate";
+import { Help } from "./panels/help";
+import { Layout } from "./panels/layout";
+import { ListPanel } from "./panels/list_panel";
+import { SearchPanel } from "./panels/search_panel";
+import { Status } from "./panels/status";
+import { TimelinePanel } from "./panels/timeline";
+import { ViewTools } from "./panels/view_tools";
+import { HomeScene } from "./scene/home_scene";
+import { shownThings, Store } from "./store";
+import { Theme } from "./theme";
+
+const api = new Api();
+const store = new Store();
+const clock = new MemoryClock();
+const theme = new Theme();
+const scene = new HomeScene(byId<HTMLCanvasElement>("canvas"), byId("overlay"));
+const memory = new LiveMemory(api, store, clock, {
+  cloud: (part) => scene.takeCloud(part),
+  robot: (message) => scene.takeRobot(message),
+});
+const gate = new Gate(api);
+const layout = new Layout(store, (insets) => scene.cover(insets));
+
+function fly(thing: Thing): void {
+  tools.follow(false);
+  scene.flyTo(thing);
+}
+
+function choose(id: string): void {
+  store.set({ selected: id });
+  const thing = store.state.things.get(id);
+  if (thing) fly(thing);
+}
+
+new ListPanel(byId("objects"), store, clock, choose);
+new FeedPanel(byId("events"), store, clock, choose);
+const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, ({ thing }) => {
+  store.set({ selected: thing.id });
+  fly(store.state.things.get(thing.id) ?? thing);
+});
+new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly);
+const timeline = new TimelinePanel(byId("timeline"), store, clock, memory);
+new Status(byId("status"), byId("banner"), byId("empty"), store, clock, () => memory.socket.connectNow());
+
+const tools = new ViewTools(
+  byId("tools"),
+  {
+    home: () => {
+      tools.follow(false);
+      scene.home();
+    },
+    above: () => {
+      tools.follow(false);
+      scene.above();
+    },
+    follow: (on) => (scene.following = on),
+    layer: (name, on) => scene.layer(name, on),
+    cut: (metres) => scene.cut(metres),
+    density: (decimation) => memory.socket.thin(decimation),
+  },
+  scene.cloud.cutHeight,
+);
+
+const shortcuts: readonly Shortcut[] = [
+  { key: "/", does: "ask where something is", run: () => search.input.focus() },
+  { key: "h", does: "show the whole home", run: () => (tools.follow(false), scene.home()) },
+  { key: "t", does: "look from above", run: () => (tools.follow(false), scene.above()) },
+  { key: "f", does: "follow the robot", run: () => tools.follow(!tools.following) },
+  { key: "l", does: "back to live", run: () => timeline.goLive() },
+  { key: "o", does: "objects and events, open or closed", run: () => layout.toggleSide() },
+  { key: "d", does: "dark or light", run: () => theme.toggle() },
+  { key: "?", does: "this help", run: () => help.open() },
+];
+const help = new Help(shortcuts);
+listenToKeys(shortcuts, () => {
+  if (tools.close()) return;
+  if (store.state.answer) search.clear();
+  else if (store.state.selected !== null) store.set({ selected: null });
+  else if (!layout.closeDrawer()) (document.activeElement as HTMLElement | null)?.blur();
+});
+
+const themeButton = iconButton("moon", "Dark or light (D)", () => theme.toggle());
+byId("buttons").append(
+  layout.sideButton,
+  themeButton,
+  iconButton("help", "Help (?)", () => help.open()),
+);
+
+theme.on((palette) => {
+  scene.paint(palette);
+  timeline.repaint();
+  themeButton.replaceChildren(icon(theme.name === "dark" ? "sun" : "moon"));
+});
+
+scene.onPick = (thing) => store.set({ selected: thing?.id ?? null });
+scene.onHover = (thing) => store.set({ hovered: thing?.id ?? null });
+store.on(["things", "shownStates", "labelFilter"], (state) => scene.showThings(shownThings(state)));
+store.on(["things", "shownStates", "labelFilter", "selected", "hovered", "answer"], ({ selected, hovered, answer }) => {
+  scene.highlight(selected, hovered, answer);
+});
+store.on(["places"], ({ places }) => scene.showPlaces(places));
+store.on(["asOf"], ({ asOf }) => scene.travel(asOf));
+
+async function enter(): Promise<void> {
+  await gate.pass();
+  memory.start();
+}
+
+memory.onDenied = () => void enter();
+void enter();

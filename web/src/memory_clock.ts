@@ -1,0 +1,22 @@
+/** Turns memory time into the time on the wall: each session has its own offset, or none. */
+
+export interface Session {
+  readonly id: number;
+  readonly first: number;
+  readonly last: number;
+  readonly firstWall: number | null;
+}
+
+export class MemoryClock {
+  sessions: readonly Session[] = [];
+  now = 0;
+
+  wall(time: number): number | null {
+    const session = this.sessions.findLast(({ first }) => first <= time + 1e-6) ?? this.sessions[0];
+    return session?.firstWall == null ? null : session.firstWall + (time - session.first);
+  }
+
+  get newestWall(): number | null {
+    return this.wall(this.now);
+  }
+}

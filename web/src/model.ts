@@ -1,0 +1,90 @@
+/** What the viewer knows, in its own words: only net/api.ts and net/socket.ts know how the server writes it. */
+
+export type Vec3 = readonly [number, number, number];
+export type Quaternion = readonly [number, number, number, number];
+
+export const STATES = ["confirmed", "tentative", "stale", "missing"] as const;
+export type ThingState = (typeof STATES)[number];
+
+/** One remembered object; times are memory time in seconds. */
+export interface Thing {
+  readonly id: string;
+  readonly label: string;
+  readonly state: ThingState;
+  readonly centre: Vec3;
+  readonly size: Vec3;
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+  readonly hits: number;
+  readonly confidence: number;
+  readonly place: number | null;
+}
+
+export interface Anchor {
+  readonly id: number;
+  readonly at: readonly [number, number];
+  readonly neighbours: readonly number[];
+}
+
+export interface Place {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string;
+  readonly objects: readonly string[];
+  readonly anchors: readonly Anchor[];
+}
+
+export interface CameraPose {
+  readonly stamp: number;
+  readonly at: Vec3;
+  readonly turn: Quaternion;
+}
+
+/** Something that happened to an object. */
+export interface Happening {
+  readonly key: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly label: string;
+  readonly time: number;
+  readonly at: Vec3 | null;
+}
+
+export interface HistoryStep {
+  readonly kind: string;
+  readonly time: number;
+  readonly at: Vec3 | null;
+  readonly state: string | null;
+}
+
+export interface Hit {
+  readonly thing: Thing;
+  readonly score: number;
+}
+
+export interface Answer {
+  readonly query: string;
+  readonly status: "found" | "ambiguous" | "not_found";
+  readonly reason: string;
+  readonly hits: readonly Hit[];
+  readonly asOf: number | null;
+  /** whether tentative and removed objects were asked too */
+  readonly wide: boolean;
+}
+
+/** The stretch of memory time that a slider can show. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What the server says about itself. */
+export interface ServerNote {
+  readonly mode: string;
+  readonly source: string;
+  readonly sourceError: string | null;
+  readonly points: number;
+  readonly frameRate: number;
+}
+
+export type Connection = "connecting" | "live" | "slow" | "lost" | "denied";

@@ -1,0 +1,217 @@
+/** The server's REST answers, turned into the viewer's own words. Each call says what went wrong in one line. */
+
+import type { Answer, Happening, HistoryStep, Place, Thing, ThingState, Vec3 } from "../model";
+import type { Session } from "../memory_clock";
+
+export interface WireObject {
+  readonly id: string;
+  readonly label_primary: string | null;
+  readonly state: string;
+  readonly xyz_world: Vec3;
+  readonly extent: Vec3;
+  readonly hits?: number;
+  readonly stability?: number;
+  readonly color?: string | null;
+  readonly place: number | null;
+  readonly first_seen?: number;
+  readonly last_seen: number;
+}
+
+export interface WireAnchor {
+  readonly id: number;
+  readonly place_id: number;
+  readonly world_pose: Vec3 | null;
+  readonly neighbors: readonly number[];
+}
+
+export interface WirePlaces {
+  readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly objects: readonly string[] }[];
+  readonly anchors: readonly WireAnchor[];
+}
+
+export interface Relation {
+  readonly kind: string;
+  readonly otherId: string;
+  readonly otherLabel: string;
+}
+
+export interface Details {
+  readonly thing: Thing;
+  readonly images: readonly string[];
+  readonly labels: readonly (readonly [string, number])[];
+  readonly colour: string | null;
+  readonly relations: readonly Relation[];
+}
+
+export interface Timeline {
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly now: number;
+  readonly sessions: readonly Session[];
+  readonly marks: readonly { readonly time: number; readonly kind: string }[];
+}
+
+/** What a call can fail by; ``status`` is 0 where no answer came at all. */
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+const PAGE = 1000;
+const MOST_OBJECTS = 20_000;
+
+export class Api {
+  constructor(private readonly root: string = location.origin) {}
+
+  async session(): Promise<{ required: boolean; authenticated: boolean }> {
+    return this.get("/session");
+  }
+
+  async logIn(token: string): Promise<void> {
+    await this.fetch("/session", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
+  }
+
+  /** Every object known at a time; those that left for good are not among them. */
+  async objectsAt(time: number, signal: AbortSignal): Promise<Map<string, Thing>> {
+    const things = new Map<string, Thing>();
+    for (let offset = 0; offset < MOST_OBJECTS; offset += PAGE) {
+      const query = `as_of=${time.toFixed(3)}&include_absent=true&offset=${offset}&limit=${PAGE}`;
+      const page = await this.get<{ total: number; objects: WireObject[] }>(`/objects?${query}`, signal);
+      for (const object of page.objects) {
+        const thing = thingOf(object);
+        if (thing) things.set(thing.id, thing);
+      }
+      if (offset + PAGE >= page.total) break;
+    }
+    return things;
+  }
+
+  async object(id: string, signal?: AbortSignal): Promise<Details> {
+    interface Wire extends WireObject {
+      readonly label_scores?: Record<string, number>;
+      readonly snapshot_urls: readonly string[];
+      readonly relations: readonly { readonly kind: string; readonly other_id: string; readonly other_label: string | null }[];
+    }
+    const wire = await this.get<Wire>(`/objects/${encodeURIComponent(id)}`, signal);
+    return {
+      thing: thingOf(wire) ?? { ...bare(wire), state: "missing" },
+      images: wire.snapshot_urls.filter((url) => url.startsWith("/objects/")),
+      labels: Object.entries(wire.label_scores ?? {}).sort(([, a], [, b]) => b - a),
+      colour: wire.color ?? null,
+      relations: wire.relations.map(({ kind, other_id, other_label }) => ({
+        kind,
+        otherId: other_id,
+        otherLabel: other_label ?? other_id,
+      })),
+    };
+  }
+
+  async history(id: string, signal?: AbortSignal): Promise<HistoryStep[]> {
+    interface Wire {
+      readonly history: readonly { kind: string; time: number; xyz: Vec3 | null; state: string | null }[];
+    }
+    const { history } = await this.get<Wire>(`/objects/${encodeURIComponent(id)}/history`, signal);
+    return history.map(({ kind, time, xyz, state }) => ({ kind, time, at: xyz, state }));
+  }
+
+  /** ``wide`` takes tentative and removed objects into account too. */
+  async search(query: string, asOf: number | null, wide: boolean, signal: AbortSignal): Promise<Answer> {
+    interface Wire {
+      readonly status: Answer["status"];
+      readonly reason: string;
+      readonly results: readonly (WireObject & { readonly score: number })[];
+    }
+    const past = asOf === null ? "" : `&as_of=${asOf.toFixed(3)}`;
+    const all = wide ? "&include_tentative=true&include_removed=true" : "";
+    const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}${all}`, signal);
+    const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? { ...bare(result), state: "missing" as const }, score: result.score }));
+    return { query, status: wire.status, reason: wire.reason, hits, asOf, wide };
+  }
+
+  async timeline(): Promise<Timeline> {
+    interface Wire extends Omit<Timeline, "sessions"> {
+      readonly sessions: readonly { id: number; first: number; last: number; first_wall_utc: number | null }[];
+    }
+    const wire = await this.get<Wire>("/timeline");
+    const sessions = wire.sessions.map(({ id, first, last, first_wall_utc }) => ({ id, first, last, firstWall: first_wall_utc }));
+    return { ...wire, sessions };
+  }
+
+  async changes(): Promise<Happening[]> {
+    interface Wire {
+      readonly changes: readonly { id: string; kind: string; time: number; label: string | null; xyz: Vec3 | null }[];
+    }
+    const { changes } = await this.get<Wire>("/changes?limit=300");
+    return changes.map(({ id, kind, time, label, xyz }) => happening(kind, id, time, label, xyz));
+  }
+
+  private async get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    const answer = await this.fetch(path, signal ? { signal } : {});
+    return (await answer.json()) as T;
+  }
+
+  private async fetch(path: string, options: RequestInit): Promise<Response> {
+    let answer: Response;
+    try {
+      answer = await fetch(this.root + path, { ...options, credentials: "same-origin" });
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") throw error;
+      throw new ApiError(0, "The server does not answer.");
+    }
+    if (answer.ok) return answer;
+    const told = (await answer.json().catch(() => null)) as { message?: unknown } | null;
+    throw new ApiError(answer.status, typeof told?.message === "string" ? told.message : `The server answered ${answer.status}.`);
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+const KNOWN_STATES = new Set<string>(["tentative", "confirmed", "stale", "missing"]);
+
+/** An object of the wire; null for one that left memory for good. */
+export function thingOf(wire: WireObject): Thing | null {
+  return KNOWN_STATES.has(wire.state) ? bare(wire) : null;
+}
+
+function bare(wire: WireObject): Thing {
+  return {
+    id: wire.id,
+    label: wire.label_primary ?? "unnamed",
+    state: wire.state as ThingState,
+    centre: wire.xyz_world,
+    size: wire.extent,
+    firstSeen: wire.first_seen ?? wire.last_seen,
+    lastSeen: wire.last_seen,
+    hits: wire.hits ?? 0,
+    confidence: wire.stability ?? 0,
+    place: wire.place,
+  };
+}
+
+export function placesOf(wire: WirePlaces): Place[] {
+  const anchors = new Map<number, Place["anchors"][number][]>();
+  for (const { id, place_id, world_pose, neighbors } of wire.anchors) {
+    if (!world_pose) continue;
+    const list = anchors.get(place_id) ?? [];
+    list.push({ id, at: [world_pose[0], world_pose[1]], neighbours: neighbors });
+    anchors.set(place_id, list);
+  }
+  return wire.places.map(({ id, type, description, objects }) => ({
+    id,
+    name: type.replaceAll("_", " "),
+    description,
+    objects,
+    anchors: anchors.get(id) ?? [],
+  }));
+}
+
+export function happening(kind: string, id: string, time: number, label: string | null, at: Vec3 | null): Happening {
+  return { key: `${id} ${kind} ${time.toFixed(3)}`, kind, id, label: label ?? "unnamed", time, at };
+}

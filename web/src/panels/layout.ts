@@ -1,0 +1,57 @@
+/** Which panels are open, and how much of the scene they cover; on narrow screens the side becomes a drawer. */
+
+import { byId, iconButton } from "../dom";
+import type { Insets } from "../scene/stage";
+import type { Store } from "../store";
+
+const NARROW = matchMedia("(max-width: 900px)");
+
+export class Layout {
+  readonly sideButton: HTMLButtonElement;
+  private readonly side = byId("side");
+  private readonly answers = byId("answers");
+  private readonly head = byId("head");
+  private readonly foot = byId("foot");
+
+  constructor(store: Store, private readonly cover: (insets: Insets) => void) {
+    this.sideButton = iconButton("list", "Objects and events (O)", () => this.toggleSide());
+    this.openSide(!NARROW.matches);
+    NARROW.addEventListener("change", () => this.openSide(!NARROW.matches));
+    store.on(["answer", "selected", "searching"], ({ answer, selected, searching }) => {
+      this.answers.hidden = !answer && selected === null && !searching;
+      if (NARROW.matches && !this.answers.hidden) this.openSide(false);
+    });
+    const watch = new ResizeObserver(() => this.measure());
+    for (const part of [document.body, this.side, this.answers, this.head, this.foot]) watch.observe(part);
+    this.measure();
+  }
+
+  toggleSide(): void {
+    this.openSide(Boolean(this.side.hidden));
+  }
+
+  /** Close the drawer of a narrow screen; answers whether there was one. */
+  closeDrawer(): boolean {
+    if (!NARROW.matches || this.side.hidden) return false;
+    this.openSide(false);
+    this.sideButton.focus();
+    return true;
+  }
+
+  private openSide(open: boolean): void {
+    this.side.hidden = !open;
+    this.sideButton.setAttribute("aria-expanded", String(open));
+    this.measure();
+  }
+
+  private measure(): void {
+    const narrow = NARROW.matches;
+    const width = (part: HTMLElement): number => (part.hidden ? 0 : part.offsetWidth + 12);
+    this.cover({
+      left: narrow ? 0 : width(this.side),
+      right: narrow ? 0 : width(this.answers),
+      top: this.head.offsetHeight + 8,
+      bottom: this.foot.offsetHeight + 36 + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
+    });
+  }
+}

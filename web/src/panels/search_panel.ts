@@ -1,0 +1,137 @@
+/** The question and its answer: found flies there, ambiguous lists the rivals, not found says why. */
+
+import { el, icon, iconButton, setText } from "../dom";
+import { ago } from "../format";
+import type { MemoryClock } from "../memory_clock";
+import type { Answer, Hit } from "../model";
+import { type Api, ApiError, isAbort } from "../net/api";
+import type { State, Store } from "../store";
+
+const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "Not found" } as const;
+
+export class SearchPanel {
+  readonly input: HTMLInputElement;
+  private asking: AbortController | null = null;
+
+  constructor(
+    form: HTMLFormElement,
+    private readonly host: HTMLElement,
+    private readonly store: Store,
+    private readonly api: Api,
+    private readonly clock: MemoryClock,
+    private readonly choose: (hit: Hit) => void,
+  ) {
+    this.input = el("input", {
+      type: "search",
+      name: "query",
+      placeholder: "Where is the…",
+      "aria-label": "Ask where something is",
+      "aria-keyshortcuts": "/",
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: 200,
+      enterkeyhint: "search",
+    });
+    const clear = iconButton("close", "Clear the search", () => this.clear());
+    clear.classList.add("clear");
+    form.append(icon("search"), this.input, el("kbd", { "aria-hidden": "true" }, "/"), clear);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.ask(this.input.value.trim());
+    });
+    store.on(["answer", "searching", "places"], (state) => this.draw(state));
+    store.on(["asOf"], ({ answer }) => {
+      // an answer about another time would contradict what is shown
+      if (answer && answer.asOf !== store.state.asOf) store.set({ answer: null });
+    });
+  }
+
+  clear(): void {
+    this.asking?.abort();
+    this.input.value = "";
+    this.store.set({ answer: null, searching: false });
+    this.input.focus();
+  }
+
+  private async ask(query: string, wide = false): Promise<void> {
+    this.asking?.abort();
+    if (!query) {
+      this.store.set({ answer: null, searching: false });
+      return;
+    }
+    const asking = new AbortController();
+    this.asking = asking;
+    this.store.set({ searching: true, selected: null });
+    const asOf = this.store.state.asOf;
+    try {
+      const answer = await this.api.search(query, asOf, wide, asking.signal);
+      this.store.set({ answer, searching: false });
+      const best = answer.hits[0];
+      if (answer.status === "found" && best) this.choose(best);
+    } catch (error) {
+      if (isAbort(error)) return;
+      if (!(error instanceof ApiError)) throw error;
+      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true }, searching: false });
+    }
+  }
+
+  private draw(state: Readonly<State>): void {
+    const { answer, searching } = state;
+    this.host.hidden = !answer && !searching;
+    this.host.replaceChildren();
+    if (searching) {
+      this.host.append(el("p", { class: "hint busy", role: "status" }, "Looking in memory…"));
+    } else if (answer) {
+      this.host.dataset["status"] = answer.status;
+      this.host.append(...this.card(answer, new Map(state.places.map((place) => [place.id, place.name]))));
+    }
+  }
+
+  private card(answer: Answer, places: ReadonlyMap<number, string>): HTMLElement[] {
+    const close = iconButton("close", "Close the answer", () => this.clear());
+    const verdict = el("h2", { class: "verdict", role: "status" }, VERDICTS[answer.status]);
+    const asked = el("p", { class: "asked" }, "“", el("b", {}, answer.query), "”");
+    const parts = [el("header", {}, verdict, close), asked, el("p", { class: "reason" }, answer.reason)];
+    if (answer.status === "found") {
+      const [best, ...others] = answer.hits;
+      if (best) parts.push(this.hits([best], places));
+      if (others.length) parts.push(el("h3", {}, "Also possible"), this.hits(others, places));
+    } else if (answer.status === "ambiguous") {
+      parts.push(this.hits(answer.hits.slice(0, 3), places));
+    } else if (answer.hits.length) {
+      parts.push(el("h3", {}, "Nearest, but no match"), this.hits(answer.hits.slice(0, 3), places));
+    }
+    if (answer.status === "not_found" && !answer.wide) {
+      const again = el("button", { type: "button", class: "plain" }, "Ask tentative and removed ones too");
+      again.addEventListener("click", () => void this.ask(answer.query, true));
+      parts.push(again);
+    }
+    return parts;
+  }
+
+  private hits(hits: readonly Hit[], places: ReadonlyMap<number, string>): HTMLElement {
+    return el("ul", { class: "hits" }, ...hits.map((hit) => this.hit(hit, places)));
+  }
+
+  private hit(hit: Hit, places: ReadonlyMap<number, string>): HTMLLIElement {
+    const { thing, score } = hit;
+    const now = this.store.state.asOf ?? this.clock.now;
+    const picture = el("img", { alt: "", loading: "lazy", width: 56, height: 56 });
+    picture.addEventListener("error", () => picture.classList.add("none"));
+    picture.src = `/objects/${encodeURIComponent(thing.id)}/image`;
+    const meter = el("meter", { min: 0, max: 1, value: score, "aria-label": "Score" });
+    const place = thing.place === null ? undefined : places.get(thing.place);
+    const facts = el("span", { class: "where" });
+    setText(facts, [place, `seen ${ago(now - thing.lastSeen)}`].filter(Boolean).join(" · "));
+    const button = el(
+      "button",
+      { type: "button", class: "hit", "data-state": thing.state, "data-id": thing.id },
+      picture,
+      el("span", { class: "name" }, el("i", { class: "glyph" }), el("span", {}, thing.label)),
+      facts,
+      el("span", { class: "score" }, meter, score.toFixed(2)),
+    );
+    button.addEventListener("click", () => this.choose(hit));
+    return el("li", {}, button);
+  }
+}

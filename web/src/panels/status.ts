@@ -1,0 +1,82 @@
+/** How things stand: the pill in the head line, the banner over the scene, and the card in an empty home. */
+
+import { el, setText } from "../dom";
+import { clockTime } from "../format";
+import type { MemoryClock } from "../memory_clock";
+import type { Connection } from "../model";
+import type { State, Store } from "../store";
+
+const WORDS: Readonly<Record<Connection, string>> = {
+  connecting: "Connecting",
+  live: "Live",
+  slow: "Slow connection",
+  lost: "Connection lost",
+  denied: "Token needed",
+};
+
+export class Status {
+  private readonly word = el("span");
+  private readonly text = el("p");
+  private readonly retry = el("button", { type: "button", class: "plain" }, "Try now");
+  private readonly title = el("h2");
+  private readonly advice = el("p");
+
+  constructor(
+    private readonly pill: HTMLElement,
+    private readonly banner: HTMLElement,
+    private readonly empty: HTMLElement,
+    store: Store,
+    private readonly clock: MemoryClock,
+    retry: () => void,
+  ) {
+    pill.append(el("i", { class: "lamp" }), this.word);
+    banner.append(this.text, this.retry);
+    empty.append(this.title, this.advice);
+    this.retry.addEventListener("click", retry);
+    store.on(["connection", "connectionNote", "asOf", "server", "loaded", "things"], (state) => this.draw(state));
+  }
+
+  private draw(state: Readonly<State>): void {
+    const { connection, connectionNote, asOf } = state;
+    this.pill.dataset["connection"] = connection;
+    this.pill.title = connectionNote;
+    setText(this.word, connection === "live" && asOf !== null ? "Connected" : WORDS[connection]);
+    document.documentElement.dataset["connection"] = connection;
+    const message = this.message(state);
+    this.banner.hidden = message === "";
+    this.banner.dataset["kind"] = connection === "slow" ? "slow" : "lost";
+    this.retry.hidden = connection !== "lost";
+    setText(this.text, message);
+    this.drawEmpty(state);
+  }
+
+  private message({ connection, connectionNote, loaded, server }: Readonly<State>): string {
+    if (connection === "lost") {
+      const shown = loaded ? ` You see what was known at ${clockTime(this.clock.now, this.clock)}.` : "";
+      return `The server does not answer.${shown} ${connectionNote}`;
+    }
+    if (connection === "slow") return `The connection is slow. ${connectionNote} What you see may be behind.`;
+    if (server?.source === "failed") return `The source failed: ${server.sourceError ?? "no reason was given"}`;
+    return "";
+  }
+
+  private drawEmpty({ connection, loaded, things, asOf, server }: Readonly<State>): void {
+    this.empty.hidden = things.size > 0;
+    if (things.size > 0) return;
+    if (!loaded) {
+      setText(this.title, connection === "lost" ? "No connection" : "Opening the memory");
+      setText(this.advice, connection === "lost" ? "Is the server running? This page tries again by itself." : "One moment…");
+    } else if (asOf !== null) {
+      setText(this.title, "Nothing was known yet");
+      setText(this.advice, "At this moment the memory was still empty. Move the slider to the right.");
+    } else {
+      setText(this.title, "Nothing is remembered yet");
+      setText(
+        this.advice,
+        server?.source === "running"
+          ? "Frames are coming in. Objects appear here as soon as they are seen."
+          : "Feed it a recording with lastseen serve --source, or send frames to /ingest/frames.",
+      );
+    }
+  }
+}

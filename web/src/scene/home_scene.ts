@@ -1,0 +1,202 @@
+/** The scene of one home: its layers, what is under the pointer, and the view that holds it all. */
+
+import { Box3, Raycaster, Vector2, Vector3 } from "three";
+
+import type { Answer, HistoryStep, Place, Thing } from "../model";
+import type { CloudPart } from "../net/cloud_message";
+import type { RobotMessage } from "../net/socket";
+import type { LayerName } from "../panels/view_tools";
+import type { Palette } from "../theme";
+import { CloudLayer } from "./cloud_layer";
+import { Labels } from "./labels";
+import { ObjectsLayer } from "./objects_layer";
+import { PlacesLayer } from "./places_layer";
+import { RobotLayer } from "./robot_layer";
+import { Stage, type Insets } from "./stage";
+import { TrackLayer } from "./track_layer";
+
+const CLICK_PIXELS = 6;
+const SETTLE_SECONDS = 0.5;
+/** share of the home's size by which it must grow before the view steps back */
+const GROWTH = 0.05;
+
+export class HomeScene {
+  readonly stage: Stage;
+  readonly cloud = new CloudLayer();
+  onPick: (thing: Thing | null) => void = () => undefined;
+  onHover: (thing: Thing | null) => void = () => undefined;
+  following = false;
+
+  private readonly objects = new ObjectsLayer();
+  private readonly robot = new RobotLayer();
+  private readonly places = new PlacesLayer();
+  private readonly track = new TrackLayer();
+  private readonly labels: Labels;
+  private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
+  private framed = new Box3();
+  private settleTimer = 0;
+
+  constructor(canvas: HTMLCanvasElement, overlay: HTMLElement) {
+    this.stage = new Stage(canvas);
+    this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group);
+    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []));
+    this.stage.onFrame(() => {
+      this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
+      return false;
+    });
+    // what is looked at, for those who measure this page from outside
+    this.stage.afterFrame(() => {
+      canvas.dataset["points"] = String(this.cloud.count);
+      canvas.dataset["lookingAt"] = this.stage.controls.target.toArray().map((value) => value.toFixed(2)).join(" ");
+    });
+    this.watchPointer(canvas);
+  }
+
+  paint(palette: Palette): void {
+    for (const layer of [this.cloud, this.objects, this.robot, this.places, this.track]) layer.paint(palette);
+    this.stage.paint(palette);
+  }
+
+  cover(insets: Insets): void {
+    this.insets = insets;
+    this.stage.cover(insets);
+    this.settle();
+  }
+
+  showThings(things: readonly Thing[]): void {
+    this.objects.show(things);
+    this.labels.things = things;
+    this.settle();
+  }
+
+  highlight(selected: string | null, hovered: string | null, answer: Answer | null): void {
+    // what did not fit is listed, but never shown as if it did
+    const hits = answer && answer.status !== "not_found" ? answer.hits : [];
+    const answers = new Set(answer?.status === "found" ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
+    this.objects.highlight(selected, hovered, answers);
+    Object.assign(this.labels, { selected, hovered, answers });
+    this.stage.invalidate();
+  }
+
+  showPlaces(places: readonly Place[]): void {
+    this.places.show(places);
+    this.stage.refresh();
+  }
+
+  showTrack(history: readonly HistoryStep[]): void {
+    this.track.show(history);
+    this.stage.invalidate();
+  }
+
+  travel(asOf: number | null): void {
+    this.robot.travel(asOf);
+    this.stage.invalidate();
+  }
+
+  takeCloud(part: CloudPart): void {
+    this.cloud.take(part);
+    if (!part.more) this.settle();
+    this.stage.refresh();
+  }
+
+  takeRobot(message: RobotMessage): void {
+    const pose = message.robot_pose;
+    this.robot.walked(message.path, message.path_reset);
+    this.robot.stands(pose && { stamp: pose.timestamp, at: pose.xyz, turn: pose.quaternion_xyzw }, message.camera);
+    if (this.following && pose) this.stage.glideTo(pose.xyz);
+    this.stage.refresh();
+  }
+
+  layer(name: LayerName, on: boolean): void {
+    if (name === "points") this.cloud.points.visible = on;
+    else if (name === "boxes") this.objects.group.visible = on;
+    else if (name === "labels") this.labels.shown = on;
+    else if (name === "places") this.places.group.visible = on;
+    else this.robot.group.visible = on;
+    this.stage.invalidate();
+  }
+
+  cut(metres: number): void {
+    this.cloud.cutHeight = metres;
+    this.cloud.cutAbove(this.framed.isEmpty() ? 0 : this.framed.min.z);
+    this.stage.invalidate();
+  }
+
+  home(): void {
+    this.stage.taken = false;
+    this.framed = this.bounds();
+    this.stage.frame(this.outline(this.framed), { fly: true, turn: true });
+  }
+
+  above(): void {
+    this.stage.taken = true;
+    this.stage.frame(this.outline(this.bounds()), { fly: true, turn: false, above: true });
+  }
+
+  flyTo({ centre, size }: Thing): void {
+    this.stage.flyTo(centre, size, (eye, target) => this.cloud.between(eye, target));
+  }
+
+  private bounds(): Box3 {
+    const box = this.cloud.bounds();
+    const point = new Vector3();
+    // what was only glimpsed may be anywhere
+    for (const { centre, state } of this.objects.things) if (state !== "tentative") box.expandByPoint(point.set(...centre));
+    const robot = this.robot.at;
+    if (robot) box.expandByPoint(point.set(robot[0], robot[1], box.isEmpty() ? 0 : box.min.z));
+    // a single mug must not fill the window
+    if (!box.isEmpty()) box.expandByVector(new Vector3(0.25, 0.25, 0.05));
+    return box;
+  }
+
+  /** Points that must be in view: those of the cloud where there is one, for a home is seldom as wide as its box. */
+  private outline(box: Box3): Vector3[] {
+    const points = this.cloud.sample(box);
+    for (const { centre, state } of this.objects.things) if (state !== "tentative") points.push(new Vector3(...centre));
+    if (this.robot.at) points.push(new Vector3(...this.robot.at));
+    return points;
+  }
+
+  /** Keep the growing home in view until a person takes the camera; small growth does not make it restless. */
+  private settle(): void {
+    this.stage.refresh();
+    if (this.settleTimer) return;
+    this.settleTimer = window.setTimeout(() => {
+      this.settleTimer = 0;
+      const box = this.bounds();
+      if (box.isEmpty()) return;
+      for (const layer of [this.stage, this.places, this.robot]) layer.lieAt(box.min.z);
+      this.cloud.cutAbove(box.min.z);
+      const first = this.framed.isEmpty();
+      const size = this.framed.getSize(new Vector3());
+      const grown = !first && box.getSize(new Vector3()).distanceTo(size) > Math.max(GROWTH * size.length(), 0.3);
+      if (!this.stage.taken && !this.following && (first || grown || this.stage.insetsChanged)) {
+        this.framed = box;
+        this.stage.frame(this.outline(box), { fly: !first, turn: first });
+      }
+    }, SETTLE_SECONDS * 1000);
+  }
+
+  private watchPointer(canvas: HTMLCanvasElement): void {
+    const caster = new Raycaster();
+    let down: { x: number; y: number } | null = null;
+    const under = (event: PointerEvent): Thing | null => {
+      if (!this.objects.group.visible) return null;
+      const { x, y } = this.stage.size;
+      caster.setFromCamera(new Vector2((event.offsetX / x) * 2 - 1, 1 - (event.offsetY / y) * 2), this.stage.camera);
+      return this.objects.pick(caster.ray);
+    };
+    canvas.addEventListener("pointerdown", (event) => (down = { x: event.clientX, y: event.clientY }));
+    canvas.addEventListener("pointerup", (event) => {
+      if (down && Math.hypot(event.clientX - down.x, event.clientY - down.y) < CLICK_PIXELS) this.onPick(under(event));
+      down = null;
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons || event.pointerType === "touch") return;
+      const thing = under(event);
+      canvas.classList.toggle("over", thing !== null);
+      this.onHover(thing);
+    });
+    canvas.addEventListener("pointerleave", () => this.onHover(null));
+  }
+}

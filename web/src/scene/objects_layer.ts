@@ -1,0 +1,205 @@
+/** Every object's box in one draw call. A state shows by colour and by form: the fragment shader draws solid edges
+ * and a fill for confirmed, dashed edges for tentative, hatching for stale, corners with a cross for missing. */
+
+import {
+  BoxGeometry,
+  Color,
+  DoubleSide,
+  DynamicDrawUsage,
+  FrontSide,
+  GreaterDepth,
+  Group,
+  InstancedBufferAttribute,
+  InstancedBufferGeometry,
+  LessEqualDepth,
+  Mesh,
+  Ray,
+  ShaderMaterial,
+} from "three";
+import { Box3, Vector3 } from "three";
+
+import type { Thing } from "../model";
+import { STATES } from "../model";
+import type { Palette } from "../theme";
+
+const VERTEX = /* glsl */ `
+attribute vec3 boxCentre;
+attribute vec3 boxSize;
+attribute vec3 look; // state, emphasis, presence
+varying vec2 onFace;
+varying vec2 faceSize;
+varying vec3 how;
+void main() {
+  vec3 n = abs(normal);
+  faceSize = n.x > 0.5 ? boxSize.zy : (n.y > 0.5 ? boxSize.xz : boxSize.xy);
+  onFace = uv * faceSize;
+  how = look;
+  gl_Position = projectionMatrix * viewMatrix * vec4(boxCentre + position * boxSize, 1.0);
+}`;
+
+const FRAGMENT = /* glsl */ `
+uniform vec3 inks[4];
+uniform vec3 chosen;
+uniform float veil;
+varying vec2 onFace;
+varying vec2 faceSize;
+varying vec3 how;
+
+float stripes(float along, float period, float share) {
+  float cell = along / period;
+  float soft = fwidth(cell);
+  float saw = abs(fract(cell) - 0.5) * 2.0;
+  return 1.0 - smoothstep(share - soft, share + soft, saw);
+}
+
+void main() {
+  int state = int(how.x + 0.5);
+  float emphasis = how.y;
+  vec2 texel = max(fwidth(onFace), vec2(1e-6));
+  vec2 inward = min(onFace, faceSize - onFace);
+  vec2 pixels = inward / texel;
+  float edgeAt = min(pixels.x, pixels.y);
+  float width = mix(1.15, 2.4, emphasis);
+  float edge = 1.0 - smoothstep(width - 0.5, width + 0.5, edgeAt);
+  // dashes and hatching keep their size on the screen, in powers of two so that they do not swim
+  float unit = exp2(floor(log2(max(texel.x, texel.y) * 11.0)));
+  float along = pixels.x < pixels.y ? onFace.y : onFace.x;
+  float fill = 0.0;
+  if (state == 0) {
+    fill = 0.09;
+  } else if (state == 1) {
+    edge *= stripes(along, unit, 0.55);
+    fill = 0.02;
+  } else if (state == 2) {
+    fill = 0.05 + 0.26 * stripes(onFace.x + onFace.y, unit, 0.3);
+    edge *= 0.85;
+  } else {
+    vec2 part = inward / faceSize;
+    float alongPart = pixels.x < pixels.y ? part.y : part.x;
+    edge *= 1.0 - smoothstep(0.26, 0.28, alongPart);
+    vec2 unitFace = onFace / faceSize - 0.5;
+    float slope = min(abs(unitFace.x - unitFace.y), abs(unitFace.x + unitFace.y));
+    float cross = 1.0 - smoothstep(0.8, 1.8, slope / max(fwidth(unitFace.x) + fwidth(unitFace.y), 1e-5) * 1.6);
+    fill = 0.03 + 0.5 * cross * step(max(abs(unitFace.x), abs(unitFace.y)), 0.3);
+  }
+  vec3 ink = mix(inks[state], chosen, emphasis * 0.75);
+  fill *= mix(1.0, 1.7, emphasis);
+  float alpha = max(edge * 0.95, fill) * how.z * veil;
+  if (alpha < 0.01) discard;
+  gl_FragColor = vec4(ink, alpha);
+  #include <colorspace_fragment>
+}`;
+
+const SMALLEST = 0.06;
+
+export class ObjectsLayer {
+  readonly group = new Group();
+  things: readonly Thing[] = [];
+
+  private readonly geometry = new InstancedBufferGeometry();
+  private readonly front: ShaderMaterial;
+  private readonly hidden: ShaderMaterial;
+  private readonly inks = STATES.map(() => new Color());
+  private readonly chosen = new Color();
+  private room = 0;
+  private centres = new InstancedBufferAttribute(new Float32Array(0), 3);
+  private sizes = new InstancedBufferAttribute(new Float32Array(0), 3);
+  private looks = new InstancedBufferAttribute(new Float32Array(0), 3);
+
+  constructor() {
+    const box = new BoxGeometry(1, 1, 1);
+    this.geometry.index = box.index;
+    for (const name of ["position", "normal", "uv"] as const) this.geometry.setAttribute(name, box.getAttribute(name));
+    this.geometry.instanceCount = 0;
+    this.front = this.material(1);
+    // what stands behind points is seen as through a veil instead of not at all
+    this.hidden = this.material(0.3);
+    this.hidden.depthFunc = GreaterDepth;
+    this.hidden.side = FrontSide;
+    for (const [order, material] of [this.hidden, this.front].entries()) {
+      const mesh = new Mesh(this.geometry, material);
+      mesh.frustumCulled = false;
+      mesh.renderOrder = 5 + order;
+      this.group.add(mesh);
+    }
+  }
+
+  show(things: readonly Thing[]): void {
+    this.things = things;
+    this.grow(things.length);
+    const centres = this.centres.array as Float32Array;
+    const sizes = this.sizes.array as Float32Array;
+    things.forEach((thing, row) => {
+      centres.set(thing.centre, row * 3);
+      for (let axis = 0; axis < 3; axis++) sizes[row * 3 + axis] = Math.max(thing.size[axis] ?? 0, SMALLEST);
+    });
+    this.centres.needsUpdate = true;
+    this.sizes.needsUpdate = true;
+    this.geometry.instanceCount = things.length;
+  }
+
+  /** Emphasis of one (selected) or some (hovered, answers); where there are answers, the rest steps back. */
+  highlight(selected: string | null, hovered: string | null, answers: ReadonlySet<string>): void {
+    const looks = this.looks.array as Float32Array;
+    this.things.forEach((thing, row) => {
+      const marked = thing.id === selected || answers.has(thing.id);
+      looks[row * 3] = STATES.indexOf(thing.state);
+      looks[row * 3 + 1] = thing.id === selected ? 1 : marked || thing.id === hovered ? 0.6 : 0;
+      looks[row * 3 + 2] = answers.size > 0 && !marked ? 0.45 : 1;
+    });
+    this.looks.needsUpdate = true;
+  }
+
+  paint(palette: Palette): void {
+    STATES.forEach((state, index) => this.inks[index]?.set(palette.states[state]));
+    this.chosen.set(palette.chosen);
+  }
+
+  /** The thing under a ray; a small one wins over a large one that it stands in or on. */
+  pick(ray: Ray): Thing | null {
+    const box = new Box3();
+    const point = new Vector3();
+    let best: Thing | null = null;
+    let bestCost = Infinity;
+    for (const thing of this.things) {
+      const size = thing.size.map((length) => Math.max(length, SMALLEST));
+      box.setFromCenterAndSize(new Vector3(...thing.centre), new Vector3(...size));
+      if (!ray.intersectBox(box, point)) continue;
+      const cost = point.distanceTo(ray.origin) + Math.hypot(...size) * 1.5;
+      if (cost < bestCost) {
+        best = thing;
+        bestCost = cost;
+      }
+    }
+    return best;
+  }
+
+  private grow(count: number): void {
+    if (count <= this.room) return;
+    this.room = Math.max(64, 2 ** Math.ceil(Math.log2(count)));
+    const fresh = (): InstancedBufferAttribute => {
+      const attribute = new InstancedBufferAttribute(new Float32Array(this.room * 3), 3);
+      attribute.setUsage(DynamicDrawUsage);
+      return attribute;
+    };
+    this.centres = fresh();
+    this.sizes = fresh();
+    this.looks = fresh();
+    this.geometry.dispose();
+    this.geometry.setAttribute("boxCentre", this.centres);
+    this.geometry.setAttribute("boxSize", this.sizes);
+    this.geometry.setAttribute("look", this.looks);
+  }
+
+  private material(veil: number): ShaderMaterial {
+    return new ShaderMaterial({
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      uniforms: { inks: { value: this.inks }, chosen: { value: this.chosen }, veil: { value: veil } },
+      transparent: true,
+      depthWrite: false,
+      depthFunc: LessEqualDepth,
+      side: DoubleSide,
+    });
+  }
+}

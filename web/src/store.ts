@@ -1,0 +1,95 @@
+/** The one place where what is shown is kept: parts set a field, and whoever reads it is told once per turn. */
+
+import type { Answer, Connection, Happening, Place, ServerNote, Span, Thing, ThingState } from "./model";
+import { STATES } from "./model";
+
+export interface State {
+  connection: Connection;
+  /** why the connection is as it is, for people */
+  connectionNote: string;
+  /** whether the first answer about objects has come: before it, "nothing" is not known yet */
+  loaded: boolean;
+  things: ReadonlyMap<string, Thing>;
+  places: readonly Place[];
+  happenings: readonly Happening[];
+  span: Span | null;
+  server: ServerNote | null;
+  /** null is live, a number the memory time that is looked at */
+  asOf: number | null;
+  /** whether the past that is asked for is still on its way */
+  travelling: boolean;
+  selected: string | null;
+  hovered: string | null;
+  answer: Answer | null;
+  searching: boolean;
+  shownStates: ReadonlySet<ThingState>;
+  labelFilter: string;
+}
+
+export type Key = keyof State;
+type Listener = (state: Readonly<State>, changed: ReadonlySet<Key>) => void;
+
+export class Store {
+  private readonly listeners: { keys: ReadonlySet<Key>; tell: Listener }[] = [];
+  private changed = new Set<Key>();
+
+  readonly state: State = {
+    connection: "connecting",
+    connectionNote: "",
+    loaded: false,
+    things: new Map(),
+    places: [],
+    happenings: [],
+    span: null,
+    server: null,
+    asOf: null,
+    travelling: false,
+    selected: null,
+    hovered: null,
+    answer: null,
+    searching: false,
+    shownStates: new Set(STATES),
+    labelFilter: "",
+  };
+
+  set(patch: Partial<State>): void {
+    for (const key of Object.keys(patch) as Key[]) {
+      if (patch[key] !== this.state[key]) {
+        if (this.changed.size === 0) queueMicrotask(() => this.flush());
+        this.changed.add(key);
+      }
+    }
+    Object.assign(this.state, patch);
+  }
+
+  /** Call back after any of these fields changed, and once now. */
+  on(keys: readonly Key[], tell: Listener): void {
+    this.listeners.push({ keys: new Set(keys), tell });
+    tell(this.state, new Set(keys));
+  }
+
+  private flush(): void {
+    const changed = this.changed;
+    this.changed = new Set();
+    for (const { keys, tell } of this.listeners) {
+      for (const key of keys) {
+        if (changed.has(key)) {
+          tell(this.state, changed);
+          break;
+        }
+      }
+    }
+  }
+}
+
+/** The objects that pass the filters of the list: the scene and the list show the same ones. */
+export function shownThings(state: Readonly<State>): Thing[] {
+  const wanted = state.labelFilter.trim().toLowerCase();
+  const shown: Thing[] = [];
+  for (const thing of state.things.values()) {
+    if (!state.shownStates.has(thing.state)) continue;
+    if (wanted && !thing.label.toLowerCase().includes(wanted) && thing.id !== wanted) continue;
+    shown.push(thing);
+  }
+  return shown;
+}

@@ -34,8 +34,9 @@ def diagnose(
     from lastseen.sources import open_source
     from lastseen.sources.doctor import Verdict, examine
 
-    with open_source(source, options, changes=change or ()) as opened:
-        report = examine(opened, current_settings())
+    settings = current_settings()
+    with open_source(source, options, changes=change or (), settings=settings) as opened:
+        report = examine(opened, settings)
     if fix is not None:
         report.options.save(fix)
     if as_json:

@@ -30,12 +30,13 @@ def record(
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
+    from lastseen.cli.options import current_settings
     from lastseen.sources import open_source
     from lastseen.sources.ros.writing import record as write
 
     columns = (*Progress.get_default_columns(), TextColumn("{task.completed} frames"))
     with (
-        open_source(source, options, changes=change or ()) as opened,
+        open_source(source, options, changes=change or (), settings=current_settings()) as opened,
         Progress(*columns, console=Console(stderr=True), transient=True) as bar,
     ):
         total = opened.length() if frames is None else min(frames, opened.length() or frames)

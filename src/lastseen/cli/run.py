@@ -78,7 +78,7 @@ def run(
     # before the source: a model that cannot be used is told at once
     model = None if detector is None else open_detector(detector, labels=labels, settings=settings)
     eyes = open_encoder(encoder, settings.encoding)
-    with open_source(source, options, changes=change or ()) as opened:
+    with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = Perception(settings, detector=model or (None if segment else opened.detector()), encoder=eyes)
         with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=opened.length(), rate="")

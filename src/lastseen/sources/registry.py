@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.options import FILE_NAME, SourceOptions
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
+    "sim": "lastseen.sources.simulated:SimSource",
     "tum": "lastseen.sources.tum:TumSource",
 }
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
@@ -29,11 +31,13 @@ def open_source(
     options: SourceOptions | str | Path | None = None,
     *,
     changes: Sequence[str] = (),
+    settings: Settings | None = None,
 ) -> Any:
     """Open a recording or a stream: a path, or an address with a scheme such as ``sim://7``.
 
     ``options`` may be a TOML file; without any, a ``source.toml`` in the recording's folder counts, or
-    ``name.mcap.toml`` beside ``name.mcap``. ``changes`` are single options on top, as ``name=value``.
+    ``name.mcap.toml`` beside ``name.mcap``. ``changes`` are single options on top, as ``name=value``;
+    ``settings`` matter to the simulator only.
     """
     text = str(address)
     scheme, separator, rest = text.partition("://")
@@ -56,7 +60,10 @@ def open_source(
     if changes:
         resolved = (resolved or SourceOptions()).with_words(changes)
     module, _, name = SCHEMES[scheme].partition(":")
-    return getattr(importlib.import_module(module), name)(rest, resolved)
+    kind = getattr(importlib.import_module(module), name)
+    if settings is not None and getattr(kind, "takes_settings", False):
+        return kind(rest, resolved, settings=settings)
+    return kind(rest, resolved)
 
 
 def _scheme_of_path(path: Path) -> str:

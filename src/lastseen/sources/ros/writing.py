@@ -18,7 +18,7 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.sim.mask_code import encode_mask
-from lastseen.sources.base import RecordSource
+from lastseen.sources.base import REMEMBERED, RecordSource
 from lastseen.sources.ros import encode
 from lastseen.sources.ros.topics import DETECTIONS_TEXT
 from lastseen.sources.ros.types import CAMERA_INFO, COMPRESSED, DETECTIONS, TEXT, TF, require_rosbags, ros2_types
@@ -140,6 +140,7 @@ def record(
             for number, pose in sorted(news.poses.items()):
                 recorder.write_pose(stamps[number], pose, now=frame.stamp)
             stamps[frame.id] = frame.stamp
+            stamps.pop(frame.id - REMEMBERED, None)
             recorder.write(frame, None if detector is None else detector.detect(frame))
             if progress is not None:
                 progress(recorder.frames)

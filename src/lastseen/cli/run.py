@@ -43,6 +43,7 @@ def run(
             "--encoder", help="Looks by this encoder: look, clip, siglip2, or clip:FOLDER; see docs/models.md."
         ),
     ] = "look",
+    frames: Annotated[int | None, typer.Option("--frames", help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Replay or follow a source and remember what is seen; without --memory nothing is kept.
@@ -81,18 +82,22 @@ def run(
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = Perception(settings, detector=model or (None if segment else opened.detector()), encoder=eyes)
         with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
-            task = bar.add_task("frames", total=opened.length(), rate="")
+            task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
             def show(summary: Summary) -> None:
                 elapsed = bar.tasks[0].elapsed or 1e-9
                 # lag: how far the run is behind a stream that plays in real time from its first frame
                 lag = max(0.0, elapsed - summary.seconds)
-                text = f"{summary.frames / elapsed:.1f} frames/s, lag {lag:.1f} s"
+                text = f"{summary.frames / elapsed:.1f} frames/s, "
+                # a live stream is as late as what it dropped, not as its clock
+                text += f"{summary.lost} dropped" if opened.live else f"lag {lag:.1f} s"
                 bar.update(task, completed=summary.frames, rate=text)
 
+            if opened.live:
+                opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
             # rooms are named by rules over what was seen: a run needs no key and asks no server
             places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
-            summary = follow(opened, kept, perception, progress=show, seen=places.see)
+            summary = follow(opened, kept, perception, progress=show, seen=places.see, max_frames=frames)
     if as_json:
         typer.echo(json.dumps(_facts(summary), indent=2))
         return
@@ -122,6 +127,16 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
     ]
     if summary.one_sided and min_view_bins > 1:
         lines.append(f"{summary.one_sided} objects seen from one side only; --min-view-bins 1 confirms them")
+    if summary.corrected:
+        lines.append(f"{summary.corrected} earlier poses corrected by the localizer")
+    for count, what in (
+        (summary.lost, "frames dropped: they came faster than they were looked at"),
+        (summary.stalls, "times the stream stalled"),
+        (summary.restarts, "times the stream began anew; each began a session"),
+    ):
+        if count:
+            lines.append(f"{count} {what}")
+    lines += [f"note: {note}" for note in summary.notes]
     if not named:
         lines.append("things have no names: no detections came with the source and no model was given;")
         lines.append("  --detector model.onnx names them: docs/models.md says how to get one")

@@ -127,6 +127,32 @@ class SourceOptions(Section):
     jump_angle: float = setting(
         2.0, unit="deg", low=0.0, why="2 degrees move a thing 3 m away by 10 cm; less is everyday tracking"
     )
+    backpressure: str = setting(
+        "latest",
+        choices=("latest", "lossless"),
+        why="what a live stream does when we are slow: drop the oldest image, or let the sender wait",
+    )
+    queue_frames: int = setting(
+        4, unit="images", low=1, high=1000, why="images that wait at most: more only makes a slow run older"
+    )
+    stall_after: float = setting(
+        2.0, unit="s", low=0.1, why="a live stream silent for so long is said to stall; at 1 Hz two images are lost"
+    )
+    end_after: float = setting(
+        0.0, unit="s", low=0.0, why="a live stream silent for so long has ended; 0 waits for ever"
+    )
+    restart_after: float = setting(
+        1.0,
+        unit="s",
+        low=0.0,
+        why="a live clock that goes back further began anew; less is an image that was overtaken",
+    )
+    max_leap: float = setting(
+        60.0, unit="s", low=0.0, why="a live clock that leaps ahead further is told of: two clocks may be mixed"
+    )
+    max_message_mb: int = setting(
+        64, unit="MiB", low=1, why="a larger message is refused before it is taken in; 4K RGB-D raw has 56 MiB"
+    )
     max_pixels: int = setting(
         33_177_600, unit="px", low=1, why="larger images are refused before decoding; 8K is the largest sensor"
     )

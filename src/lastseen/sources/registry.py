@@ -15,6 +15,7 @@ SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
     "sim": "lastseen.sources.simulated:SimSource",
     "tum": "lastseen.sources.tum:TumSource",
+    "zmq": "lastseen.sources.zmq_stream:ZmqSource",
 }
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
 

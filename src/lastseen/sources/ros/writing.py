@@ -17,8 +17,8 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
-from lastseen.sim.mask_code import encode_mask
 from lastseen.sources.base import REMEMBERED, RecordSource
+from lastseen.sources.detections import tree_of_detection
 from lastseen.sources.ros import encode
 from lastseen.sources.ros.topics import DETECTIONS_TEXT
 from lastseen.sources.ros.types import CAMERA_INFO, COMPRESSED, DETECTIONS, TEXT, TF, require_rosbags, ros2_types
@@ -70,7 +70,7 @@ class McapRecorder:
         self.write_pose(stamp, frame.T_world_camera, now=stamp)
         if detections is not None:
             self._put(BOXES, DETECTIONS, stamp, encode.boxes(detections, stamp=stamp))
-            line = {"stamp": stamp, "detections": [_tree(one) for one in detections]}
+            line = {"stamp": stamp, "detections": [tree_of_detection(one) for one in detections]}
             self._put(DETECTIONS_TEXT, TEXT, stamp, encode.text(json.dumps(line)))
         self.frames += 1
 
@@ -151,17 +151,6 @@ def record(
         reasons = "; ".join(source.intake.lines()) or "the source gave nothing"
         raise InvalidValue("source", source.address, f"has no readable frame ({reasons})", remedy="run the doctor")
     return written
-
-
-def _tree(detection: Detection) -> dict[str, Any]:
-    tree: dict[str, Any] = {
-        "box": [float(value) for value in detection.box],
-        "score": float(detection.score),
-        "labels": {label: float(score) for label, score in detection.labels.items()},
-    }
-    if detection.mask is not None:
-        tree["mask"] = encode_mask(detection.mask)
-    return tree
 
 
 def _suffix(kind: str, *, depth: bool = False) -> str:

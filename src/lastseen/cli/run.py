@@ -103,10 +103,10 @@ def run(
                 text += f"{summary.lost} dropped" if opened.live else f"lag {lag:.1f} s"
                 bar.update(task, completed=summary.frames, rate=text)
 
-            # rooms are named by rules over what was seen: a run needs no key and asks no server
-            places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
             if opened.live:
                 opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
+            # rooms are named by rules over what was seen: a run needs no key and asks no server
+            places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
             summary = follow(opened, kept, perception, progress=show, seen=places.see, max_frames=frames)
     if as_json:
         typer.echo(json.dumps(_facts(summary), indent=2))

@@ -13,6 +13,8 @@ from lastseen.sources.options import FILE_NAME, SourceOptions
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
+    "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
+    "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
     "sim": "lastseen.sources.simulated:SimSource",
     "tum": "lastseen.sources.tum:TumSource",
     "zmq": "lastseen.sources.zmq_stream:ZmqSource",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.perception.detectors import open_detector
+from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.onnx_detector import OnnxDetector
 from lastseen.policy.goal_pixel import choose_goal_pixel
 from lastseen.protocols import Detector
@@ -114,6 +115,14 @@ def test_own_labels_come_from_a_file_and_a_dash_is_not_reported(tmp_path: Path) 
     assert [one.label for one in OnnxDetector(path, labels=tmp_path / "labels.txt").detect(frame())] == ["radiator"]
 
 
+def test_a_thing_is_called_by_the_word_it_was_asked_for(tmp_path: Path) -> None:
+    couch = 57
+    path = final_detector(tmp_path / "m.onnx", labels=[couch], boxes=[MIDDLE], scores=[0.9])
+    detector = OnnxDetector(path)
+    assert [one.label for one in detector.detect(frame(), ["sofa", "mug"])] == ["sofa"]
+    assert [one.label for one in detector.detect(frame(), ["chair"])] == ["couch"]
+
+
 def test_names_come_from_the_config_beside_the_model(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "d_fine", "id2label": {"0": "sofa", "1": "rug"}}))
     path = raw_detector(
@@ -191,6 +200,21 @@ def test_a_missing_file_and_a_foreign_one_name_the_remedy(tmp_path: Path) -> Non
         open_detector(tmp_path / "none.onnx")
     with pytest.raises(InvalidValue, match=r"give an \.onnx file"):
         open_detector(tmp_path / "weights.pt")
+
+
+def test_a_known_name_that_is_not_here_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTSEEN_MODELS", str(tmp_path))
+    with pytest.raises(InvalidValue, match="lastseen models pull dfine-s"):
+        open_detector("dfine-s")
+
+
+@pytest.mark.parametrize("opener", [open_detector, open_sam])
+def test_without_torch_the_error_names_the_extra(
+    opener: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"lastseen\[torch\]"):
+        opener(tmp_path)
 
 
 def test_without_onnxruntime_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

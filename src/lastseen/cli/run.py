@@ -32,7 +32,14 @@ def run(
         bool, typer.Option("--segment", help="Find things by shape, even where the source brings detections.")
     ] = False,
     detector: Annotated[
-        str | None, typer.Option("--detector", help="A model that names things: an .onnx file; see docs/models.md.")
+        str | None,
+        typer.Option("--detector", help="A model that names things: .onnx file, folder or name; see docs/models.md."),
+    ] = None,
+    look_for: Annotated[
+        str, typer.Option("--look-for", help="What to find, for detectors that are asked: 'mug, red chair'.")
+    ] = "",
+    masks: Annotated[
+        str | None, typer.Option("--masks", help="Outlines by SAM: its folder, or sam. Alone it finds things too.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option("--labels", help="Names of the detector's classes, one per line; default COCO's.")
@@ -60,8 +67,9 @@ def run(
     from lastseen.cli.options import current_settings
     from lastseen.encoders.registry import open_encoder, reads_both
     from lastseen.memory.facade import Memory
-    from lastseen.perception.detectors import open_detector
+    from lastseen.perception.detectors import open_detector, open_sam
     from lastseen.perception.pipeline import Perception
+    from lastseen.perception.sam import Outlined
     from lastseen.perception.vocabulary import Namer, household_list, read_words
     from lastseen.planning.scene import SceneAnalyzer
     from lastseen.runtime.laying_places import PlaceLayer
@@ -82,7 +90,9 @@ def run(
         transient=True,
     )
     # before the source: a model that cannot be used is told at once
-    model = None if detector is None else open_detector(detector, labels=labels, settings=settings)
+    targets = tuple(name.strip() for name in look_for.split(",") if name.strip())
+    model = None if detector is None else open_detector(detector, labels=labels, targets=targets, settings=settings)
+    sam = None if masks is None else open_sam(masks, settings=settings)
     eyes = open_encoder(encoder, settings.encoding)
     namer = None
     if reads_both(eyes.name):
@@ -90,7 +100,9 @@ def run(
         namer = Namer(eyes, words, settings=settings.vocabulary)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         finder = model or (None if segment else opened.detector())
-        perception = Perception(settings, detector=finder, encoder=eyes, namer=namer)
+        if finder is not None and sam is not None:
+            finder = Outlined(finder, sam)
+        perception = Perception(settings, detector=finder, segmenter=sam, encoder=eyes, namer=namer, targets=targets)
         with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 

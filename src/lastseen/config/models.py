@@ -65,3 +65,31 @@ class Vocabulary(Section):
     )
     kept: int = setting(3, unit="names", low=1, why="names after the third are noise to memory's vote")
     template: str = setting("a photo of a {}", why="the sentence CLIP was tried with; {} is the name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounding(Section):
+    """A detector that finds what it is asked for (Grounding DINO)."""
+
+    min_score: float = setting(0.3, low=0.0, high=1.0, why="near the 0.25 to 0.35 that its authors use for boxes")
+    names_at_once: int = setting(
+        24, unit="names", low=1, why="its text holds 256 tokens, and more names at once blur into each other"
+    )
+    threads: int = setting(0, unit="threads", low=0, why="0 leaves torch's own choice, one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlines(Section):
+    """Masks by SAM, of boxes or of everything in the picture."""
+
+    points_per_side: int = setting(
+        12, unit="points", low=1, high=64, why="a mug two metres away is a twelfth of the picture's width"
+    )
+    at_once: int = setting(32, unit="prompts", low=1, why="bounds memory: each prompt decodes to three masks")
+    min_quality: float = setting(
+        0.85, low=0.0, high=1.0, why="the overlap SAM predicts for its own mask; its authors keep 0.88 and more"
+    )
+    same_mask: float = setting(
+        0.7, unit="intersection over union", low=0.0, high=1.0, why="points on one thing give one mask many times"
+    )
+    max_area: float = setting(0.5, unit="share of the image", low=0.0, high=1.0, why="more is a wall or the floor")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lastseen.encoders.household import classes
 from lastseen.errors import InvalidValue
 
 COCO = (
@@ -66,6 +69,31 @@ def names_of_config(config: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(
         "" if by_number.get(number, "") in unnamed else by_number[number] for number in range(max(by_number) + 1)
     )
+
+
+def as_asked(names: Mapping[str, float], targets: Sequence[str]) -> dict[str, float]:
+    """The same scores with a target's own word where a name means it: "couch" for whoever asks for a "sofa"."""
+    words = {_meaning(target): target for target in reversed(targets)}
+    asked: dict[str, float] = {}
+    for name, score in names.items():
+        word = name if name in targets else words.get(_meaning(name), name)
+        asked[word] = max(score, asked.get(word, 0.0))
+    return asked
+
+
+def _meaning(name: str) -> str:
+    return _meanings().get(name.strip().lower(), name.strip().lower())
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    """Every household word and the class it stands for; the first class that claims a word has it."""
+    table: dict[str, str] = {}
+    for kind, (words, _) in classes().items():
+        table[kind] = kind
+        for word in words:
+            table.setdefault(word, kind)
+    return table
 
 
 def config_beside(model: Path, name: str = "config.json") -> dict[str, Any]:

@@ -17,7 +17,14 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.perception.image_input import Fit, ImageInput, corners, scaling_of
-from lastseen.perception.label_names import COCO_BY_ID, COCO_NAMES, config_beside, names_of_config, read_labels
+from lastseen.perception.label_names import (
+    COCO_BY_ID,
+    COCO_NAMES,
+    as_asked,
+    config_beside,
+    names_of_config,
+    read_labels,
+)
 from lastseen.perception.onnx_layout import Graph
 from lastseen.perception.same_box import merge_same
 
@@ -49,8 +56,7 @@ class OnnxDetector:
         )
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
-        """What is in the image, best first; its classes are fixed, so ``targets`` do not matter."""
-        del targets
+        """What is in the image, best first; its classes are fixed, ``targets`` only choose among words for one."""
         fitted = self._input.prepare(frame.rgb)
         answer = self._graph.run(fitted.pixels)
         boxes, labels = self._final(answer) if self._graph.layout.kind == "final" else self._raw(answer)
@@ -59,7 +65,7 @@ class OnnxDetector:
                 "detector", str(self._graph.path), "gives boxes that are not finite", remedy="export it in float32"
             )
         found = [
-            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=names)
+            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=as_asked(names, targets))
             for (left, top, right, bottom), names in zip(fitted.to_source(boxes).tolist(), labels, strict=True)
             if right - left >= 1.0 and bottom - top >= 1.0
         ]

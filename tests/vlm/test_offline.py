@@ -44,6 +44,11 @@ def test_a_doubtful_detection_is_not_the_target() -> None:
     assert not plan("mug", [View(60.0, (("mug", 0.1),), 1.0)]).goal_flag
 
 
+def test_what_the_detector_calls_by_another_name_is_not_the_target() -> None:
+    """A stop at it would not be believed, so going there would never end."""
+    assert not plan("chair", [View(60.0, (("office chair", 0.9),), 1.0)]).goal_flag
+
+
 @pytest.mark.parametrize(("target", "angle"), [("mug", 90.0), ("pillow", -90.0), ("cup", 90.0)])
 def test_it_goes_where_such_things_are_kept(target: str, angle: float) -> None:
     assert plan(target, BOTH).angle == angle

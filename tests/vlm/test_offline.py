@@ -97,6 +97,12 @@ def test_what_was_tried_counts_among_unexplored_edges_too(lines: str) -> None:
     assert plan("mug", views, f"{EDGES}\n{lines}").angle == -90.0
 
 
+def test_an_edge_far_away_draws_as_one_close_by_when_there_is_no_other() -> None:
+    views = [View(90.0, (), 1.0), View(-90.0, KITCHEN, 4.0)]
+    for metres in (2.0, 17.0):
+        assert plan("mug", views, f"unexplored +90 deg: {metres} m of way, 1.0 m wide").angle == 90.0
+
+
 def test_the_one_door_of_a_room_may_be_taken_again_though_it_was_tried() -> None:
     views = [View(90.0, (), 3.0), View(-90.0, (), 3.0)]
     tried = 'tried +90 deg: for "kitchen", moved 3.9 m, goal not found\n' * 6

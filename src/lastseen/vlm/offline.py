@@ -132,13 +132,14 @@ class OfflineBackend:
         return total
 
     def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
-        """0 to 1: an edge near a room that may hold the target, and nearer than the others, is the best.
+        """0 to 1: an edge near a room that may hold the target, wide, and nearer than the others, is the best.
 
         However far the nearest one is, it is as good as any: what is left to see is there and nowhere else.
         """
         likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
+        roomy = 0.5 * (1.0 + min(1.0, edge.width / self.weights.opening))
         farther = edge.distance - min(each.distance for each in read.unexplored)
-        return likely / (1.0 + farther / self.weights.unexplored_range)
+        return likely * roomy / (1.0 + farther / self.weights.unexplored_range)
 
     def _affinity(self, read: ReadPrompt, view: SeenView) -> float:
         """What the look of the room is worth: little on little evidence, less where its kind was tried in vain."""

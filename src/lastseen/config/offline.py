@@ -43,7 +43,7 @@ class Offline(Section):
         3.0, unit="m", low=0.1, why="how much farther than the nearest edge one is worth half as much"
     )
     opening: float = setting(
-        1.0, unit="m", low=0.1, why="a doorway: narrower edges are mostly corners behind furniture, worth down to half"
+        1.0, unit="m", low=0.1, why="a doorway: narrower edges are mostly corners behind furniture; worth half"
     )
     looks_share: float = setting(
         0.4,

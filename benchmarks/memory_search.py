@@ -26,6 +26,7 @@ from lastseen.config import Settings, settings_from_mapping
 from lastseen.evaluation.cases import camera_of
 from lastseen.memory.facade import Memory
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore
+from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
@@ -140,7 +141,7 @@ def search(
     loop = SearchLoop(
         episode.goal,
         store=store,
-        embedder=DeterministicEmbedder(),
+        embedder=DeterministicEmbedder() if remembered is None else EncoderEmbedder(remembered.memory.encoder),
         planner=MemoryFirstPlanner(explorer, settings),
         world=world,
         ways=ways,

@@ -9,7 +9,7 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.planning.context_text import Context
-from lastseen.planning.ways import told_way, way_at
+from lastseen.planning.ways import straightened, told_way, way_at
 
 
 def edge(angle: int, distance: float, *way: list[float]) -> dict[str, Any]:
@@ -53,3 +53,14 @@ def test_a_way_is_told_as_far_as_it_is_trusted(longest: float, count: int) -> No
     told = told_way([(3.0, 0.0), (2.0, math.pi / 2), (4.0, math.pi)], longest=longest)
     assert len(told) == count
     assert sum(metres for metres, _ in told) <= longest
+
+
+def test_a_winding_way_becomes_few_stretches_and_keeps_its_corners() -> None:
+    winding = [(0.2 * k, 0.1 * (k % 2)) for k in range(11)] + [(2.0, 0.2 * k) for k in range(1, 6)]
+    stretches = straightened(winding, yaw=math.pi / 2, off=0.3)
+    assert [round(math.degrees(bearing) / 30) * 30 for _, bearing in stretches] == [-90, 0]
+    assert sum(metres for metres, _ in stretches) == pytest.approx(3.0, abs=0.3)
+
+
+def test_a_way_there_and_back_is_not_cut_short() -> None:
+    assert len(straightened([(0.0, 0.0), (3.0, 0.0), (1.0, 0.1)], yaw=0.0, off=0.3)) == 2

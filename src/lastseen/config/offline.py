@@ -40,7 +40,10 @@ class Offline(Section):
         8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
     )
     unexplored_range: float = setting(
-        3.0, unit="m", low=0.1, why="the way to an edge at which it is worth half as much as one close by"
+        3.0, unit="m", low=0.1, why="how much farther than the nearest edge one is worth half as much"
+    )
+    opening: float = setting(
+        1.0, unit="m", low=0.1, why="a doorway: narrower edges are mostly corners behind furniture; worth half"
     )
     looks_share: float = setting(
         0.4,

@@ -90,8 +90,13 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     return Visit(store, NodeGraph.from_anchors(store, spatial.graph))
 
 
-def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> KnownMap:
-    """The old map as the search starts in it: the start pose is told with the error of the level's localization."""
+def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> KnownMap:
+    """The old map as the search starts in it: the start pose is told with the error of the level's localization.
+
+    With ``lost`` the localization took another spot of the map for this one, as it does where rooms look alike.
+    """
+    if lost:
+        return KnownMap(visit.store, visit.ways, _elsewhere(visit, start, seed, settings), settings.context)
     level = Level.of(settings.evaluation.level)
     if level is not Level.PERFECT:
         figures = MOTION[level]
@@ -102,6 +107,16 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> 
             start.yaw + math.radians(figures.rotation) * float(turn),
         )
     return KnownMap(visit.store, visit.ways, start, settings.context)
+
+
+def _elsewhere(visit: Visit, start: Pose2D, seed: int, settings: Settings) -> Pose2D:
+    """A pose on the walked ways, at least so far off and a quarter turn round; the farthest where none is so far."""
+    nodes = [visit.store.nodes[key].pose for key in sorted(visit.store.nodes)] or [start]
+    far = [pose for pose in nodes if pose.distance_to(start) >= settings.evaluation.lost_distance]
+    choice = far or [max(nodes, key=start.distance_to)]
+    rng = np.random.default_rng([seed, _STREAM, 1])
+    spot = choice[int(rng.integers(len(choice)))]
+    return Pose2D(spot.x, spot.y, start.yaw + math.copysign(math.pi / 2, float(rng.standard_normal())))
 
 
 def _before(home: Home, seed: int, settings: Settings) -> Home:

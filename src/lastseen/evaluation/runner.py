@@ -112,7 +112,7 @@ def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> t
     if arm.memory != "none":
         visited = seed if arm.memory == "home" else plan.donor_of(seed)
         visit = visit_of(visited, plan.settings, plan.scene)
-        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings)
+        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings, lost=arm.lost)
     ran = run_arm(
         case, arm, settings=plan.settings, backend=plan.backend, donor=donor, known=known, log=log, timing=meter
     )

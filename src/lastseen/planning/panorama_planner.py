@@ -77,7 +77,8 @@ class PanoramaPlanner:
                 sightings=situation.context.get("sightings", ()),
                 here=_pose(situation.context.get("here")),
                 ways=situation.context.get("ways"),
-                looked_at=situation.context.get("looked_at", ()),
+                # a node that was tried gets no second visit, whoever went there
+                looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
                 settings=self.settings,
             )
             if self.edit is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.planning.context_text import Context
+from lastseen.pose2d import wrap_angle
 
 Way = tuple[tuple[float, float], ...]
 """Straight stretches one after the other: metres, and radians from where the robot faced when it was told."""
@@ -31,6 +32,42 @@ def told_way(stretches: Sequence[tuple[float, float]], *, longest: float) -> lis
         told.append([round(min(metres, left), 1), round(math.degrees(bearing))])
         left -= metres
     return told
+
+
+def straightened(points: Sequence[tuple[float, float]], *, yaw: float, off: float) -> list[tuple[float, float]]:
+    """A way of many points as few stretches: metres, and radians from a heading.
+
+    A stretch may lie this far off the points it stands for. There is at least one, however short.
+
+    >>> straightened([(0, 0), (1, 0.1), (2, 0), (2, 3)], yaw=0.0, off=0.3)
+    [(2.0, 0.0), (3.0, 1.5707963267948966)]
+    """
+    found: list[tuple[float, float]] = []
+    at = 0
+    while at < len(points) - 1 or not found:
+        turn = min(at + 1, len(points) - 1)
+        while turn + 1 < len(points) and _near_line(points[at : turn + 2], off):
+            turn += 1
+        (x, y), (next_x, next_y) = points[at], points[turn]
+        metres = math.dist(points[at], points[turn])
+        found.append((metres, wrap_angle(math.atan2(next_y - y, next_x - x) - yaw) if metres else 0.0))
+        at = turn
+    return found
+
+
+def _near_line(points: Sequence[tuple[float, float]], off: float) -> bool:
+    """Whether every point lies near the line from the first to the last, and none behind its ends."""
+    (x, y), (end_x, end_y) = points[0], points[-1]
+    length = math.dist(points[0], points[-1])
+    if length == 0.0:
+        return all(math.dist(points[0], point) <= off for point in points)
+    ahead_x, ahead_y = (end_x - x) / length, (end_y - y) / length
+    for px, py in points:
+        along = ahead_x * (px - x) + ahead_y * (py - y)
+        aside = abs(ahead_x * (py - y) - ahead_y * (px - x))
+        if aside > off or not -off <= along <= length + off:
+            return False
+    return True
 
 
 def way_at(context: Context, angle: float, settings: Settings) -> Way:

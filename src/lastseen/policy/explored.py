@@ -142,7 +142,7 @@ class ExploredMap:
             i, j = cells[int(np.argmin(lengths))]
             middle = cells[int(np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1)))]
             x, y = self._map.point_of((int(middle[0]), int(middle[1])))
-            way = ways.stretches((int(i), int(j)), longest=self.policy.max_waypoint)
+            way = ways.stretches((int(i), int(j)))
             found.append(Spot(x, y, float(lengths.min()), tuple(way), len(cells) * cell, self._near(x, y)))
         found.sort(key=lambda each: (each.way, each.x, each.y))
         return found[: self.settings.most]
@@ -161,7 +161,7 @@ class ExploredMap:
             cell = ways.nearest_cell(best.x, best.y)
             if len(near) < self.settings.sighting_views or gone or cell is None:
                 continue
-            way = ways.stretches(cell, longest=self.policy.max_waypoint)
+            way = ways.stretches(cell)
             if sum(metres for metres, _ in way) < self.settings.cell:
                 way = [(self.pose.distance_to(there), self.pose.bearing_to(there))]
             found.append(Spot(best.x, best.y, float(ways.lengths[cell]), tuple(way), float(len(near))))

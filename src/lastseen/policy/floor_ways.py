@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from lastseen.planning.ways import straightened
 from lastseen.policy.local_map import LocalMap
-from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.pose2d import Pose2D
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a way counts through cells too close to something, and through something."""
+_OFF = 1.5
+"""Cells that a stretch may lie off the way it stands for: in tight places a way winds from cell to cell."""
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
 Cell = tuple[int, int]
 Stretch = tuple[float, float]
@@ -68,25 +71,23 @@ class FloorWays:
         i, j = reached[int(np.argmin(away))]
         return int(i), int(j)
 
-    def stretches(self, end: Cell, *, longest: float) -> list[Stretch]:
-        """The way to a cell as straight stretches, none of them longer than this; at least one."""
+    def stretches(self, end: Cell) -> list[Stretch]:
+        """The way to a cell as straight stretches; at least one."""
         points = [(self._pose.x, self._pose.y)]
         points += [self._ground.point_of(cell) for cell in self._way(end)[1:]]
-        found: list[Stretch] = []
+        return straightened(self._pulled_tight(points), yaw=self._pose.yaw, off=_OFF * self.cell)
+
+    def _pulled_tight(self, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """The way without the corners that the eight directions of the grid put in it."""
+        kept = points[:1]
         at = 0
-        while at < len(points) - 1 or not found:
-            turn = min(at + 1, len(points) - 1)
-            while (
-                turn + 1 < len(points)
-                and math.dist(points[at], points[turn + 1]) <= longest
-                and self._straight(points[at], points[turn + 1])
-            ):
+        while at < len(points) - 1:
+            turn = at + 1
+            while turn + 1 < len(points) and self._straight(points[at], points[turn + 1]):
                 turn += 1
-            (x, y), (next_x, next_y) = points[at], points[turn]
-            bearing = wrap_angle(math.atan2(next_y - y, next_x - x) - self._pose.yaw)
-            found.append((math.dist(points[at], points[turn]), bearing))
+            kept.append(points[turn])
             at = turn
-        return found
+        return kept
 
     def _way(self, end: Cell) -> list[Cell]:
         node = int(self._numbers[end])

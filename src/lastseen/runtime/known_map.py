@@ -7,15 +7,14 @@ localizes the robot gives that pose; from there the actions carry it along, erro
 from __future__ import annotations
 
 import heapq
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from lastseen.config.seeking import Context
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.planning.directions import Where
 from lastseen.planning.node_graph import NodeGraph
-from lastseen.planning.ways import told_way
-from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.planning.ways import straightened, told_way
+from lastseen.pose2d import Pose2D
 
 _ENTRY = 1.5
 """Metres within which the robot can step onto a way of the old map: the localization radius of section 15."""
@@ -78,33 +77,7 @@ class KnownMap:
         passed = [node_id]
         while came[passed[-1]] != _ENTERED:
             passed.append(came[passed[-1]])
-        points = [here, *(self.ways.nodes[each].pose for each in reversed(passed))]
-        way = told_way(_stretches(points), longest=self.settings.max_way)
+        poses = [here, *(self.ways.nodes[each].pose for each in reversed(passed))]
+        stretches = straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
+        way = told_way(stretches, longest=self.settings.max_way)
         return {"distance": round(metres, 2), "angle": way[0][1], "way": way}
-
-
-def _stretches(points: Sequence[Pose2D]) -> list[tuple[float, float]]:
-    """Points of a way as straight stretches from the first one: metres, and radians from where that one faces."""
-    found: list[tuple[float, float]] = []
-    at = 0
-    while at < len(points) - 1 or not found:
-        turn = min(at + 1, len(points) - 1)
-        while turn + 1 < len(points) and _straight(points[at : turn + 2]):
-            turn += 1
-        start, end = points[at], points[turn]
-        bearing = wrap_angle(math.atan2(end.y - start.y, end.x - start.x) - points[0].yaw)
-        found.append((start.distance_to(end), bearing))
-        at = turn
-    return found
-
-
-def _straight(points: Sequence[Pose2D]) -> bool:
-    """Whether every point lies near the line from the first to the last."""
-    start, end = points[0], points[-1]
-    along = start.distance_to(end)
-    if along == 0.0:
-        return all(start.distance_to(point) <= _OFF for point in points)
-    return all(
-        abs((end.x - start.x) * (point.y - start.y) - (end.y - start.y) * (point.x - start.x)) / along <= _OFF
-        for point in points
-    )

@@ -119,8 +119,11 @@ class SearchLoop:
         apply_memory_retrieval(belief, candidates, threshold)
 
         perceive(belief, sight, step=self.steps, settings=self.settings.search)
-        if sight.idle and sight.ready and sight.node_id is not None and belief["visible_streak"] == 0:
-            self.attempts.looked_from(sight.node_id)
+        if sight.idle and sight.ready and belief["visible_streak"] == 0:
+            # the node that was walked to is done with, even where the robot stopped nearer to another one
+            aimed = None if self._decision is None else self._decision.node_id
+            for node_id in sorted(each for each in {sight.node_id, aimed} if each is not None):
+                self.attempts.looked_from(node_id)
         decision, call, verdict = self._decide(sight, belief_before)
         moved = self._act(decision)
         record = step_record(

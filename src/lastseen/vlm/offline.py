@@ -87,7 +87,7 @@ class OfflineBackend:
                 # the way straight to it was blocked: go round, by what else the context says
                 continue
             for label, score in view.labels:
-                if score >= self.weights.goal_score and same_thing(label, read.target):
+                if score >= self.weights.goal_score and is_named(label, read.target):
                     best = (score, view) if best is None or score > best[0] else best
         return None if best is None else best[1]
 
@@ -132,9 +132,14 @@ class OfflineBackend:
         return total
 
     def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
-        """0 to 1: an edge near a room that may hold the target, and near by, is the best."""
+        """0 to 1: an edge near a room that may hold the target, wide, and nearer than the others, is the best.
+
+        However far the nearest one is, it is as good as any: what is left to see is there and nowhere else.
+        """
         likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
-        return likely / (1.0 + edge.distance / self.weights.unexplored_range)
+        roomy = 0.5 * (1.0 + min(1.0, edge.width / self.weights.opening))
+        farther = edge.distance - min(each.distance for each in read.unexplored)
+        return likely * roomy / (1.0 + farther / self.weights.unexplored_range)
 
     def _affinity(self, read: ReadPrompt, view: SeenView) -> float:
         """What the look of the room is worth: little on little evidence, less where its kind was tried in vain."""
@@ -170,6 +175,18 @@ def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
     """Open ``offline``."""
     del argument
     return OfflineBackend(settings.offline, seed=seed)
+
+
+def is_named(label: str, target: str) -> bool:
+    """Whether a detector that says this label says that it sees the target: a red mug is called a mug.
+
+    A kind of its own is something else to the detector that tells them apart, and no stop at it would be believed.
+
+    >>> is_named("mug", "red mug"), is_named("office chair", "chair"), is_named("mug rack", "mug")
+    (True, False, False)
+    """
+    words, wanted = label.lower().split(), target.lower().split()
+    return bool(words) and wanted[-len(words) :] == words
 
 
 def room_beliefs(labels: Sequence[tuple[str, float]]) -> dict[str, float]:

@@ -13,7 +13,6 @@ from lastseen.action import Action, apply
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.habitat import HabitatEnvironment
 from lastseen.protocols import Environment
-from lastseen.runtime.environment_world import floor_pose
 from tests.evaluation.habitat.our_simulator import open_env
 
 
@@ -44,12 +43,12 @@ def test_the_pose_is_that_of_our_simulator_above_the_floor(world: HabitatEnviron
 
 
 def test_a_turn_left_is_a_turn_left_and_a_forward_goes_ahead(world: HabitatEnvironment) -> None:
-    before = floor_pose(world.reset())
-    turned = floor_pose(world.step(Action.TURN_LEFT).frame)
+    before = world.reset().floor_pose
+    turned = world.step(Action.TURN_LEFT).frame.floor_pose
     assert math.degrees(turned.yaw - before.yaw) % 360.0 == pytest.approx(30.0)
     moved = world.step(Action.FORWARD)
     if not moved.collided:
-        assert floor_pose(moved.frame).distance_to(apply(turned, Action.FORWARD)) == pytest.approx(0.0, abs=1e-6)
+        assert moved.frame.floor_pose.distance_to(apply(turned, Action.FORWARD)) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_picture_and_the_camera_are_those_of_the_sensors(world: HabitatEnvironment) -> None:

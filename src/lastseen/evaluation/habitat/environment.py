@@ -18,7 +18,6 @@ from lastseen.evaluation.habitat.sensors import Camera, DepthRange, camera_pose
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
-from lastseen.runtime.environment_world import floor_pose
 
 ACTION_NAMES = {
     Action.FORWARD: "move_forward",
@@ -137,5 +136,5 @@ class HabitatEnvironment:
             None if self.depth.intrinsics == self.rgb.intrinsics else self.depth.intrinsics,
         )
         self._next_id += 1
-        self.path.append(floor_pose(frame))
+        self.path.append(frame.floor_pose)
         return frame

@@ -99,7 +99,8 @@ class Namer:
         siglip = encoder.name.startswith("siglip2")
         self._floor = self._rules.siglip_floor if siglip else self._rules.clip_floor
         mixed = kin()
-        self._kin = [mixed.get(name, name) for name in self._words.names + self._words.background]
+        groups = [mixed.get(name, name) for name in self._words.names + self._words.background]
+        self._kin = np.unique(groups, return_inverse=True)[1].reshape(-1)
 
     def name(self, looks: Sequence[NDArray[np.float32]]) -> list[dict[str, float]]:
         """Names with their shares of belief for each look, best first; empty where the honest answer is unknown."""
@@ -111,15 +112,15 @@ class Namer:
         return [self._judge(row, shares) for row, shares in zip(cosines, belief, strict=True)]
 
     def _judge(self, cosines: NDArray[np.float64], shares: NDArray[np.float64]) -> dict[str, float]:
-        order = np.argsort(-shares, kind="stable").tolist()
-        best = order[0]
-        rival = next((index for index in order[1:] if self._kin[index] != self._kin[best]), None)
+        best = int(shares.argmax())
+        akin = self._kin == self._kin[best]
         # names that people mix up stand together against the others
-        together = sum(float(shares[i]) for i in range(len(shares)) if self._kin[i] == self._kin[best])
-        lead = together - (float(shares[rival]) if rival is not None else 0.0)
+        together = float(shares[akin].sum())
+        lead = together - float(np.max(shares, where=~akin, initial=0.0))
         if best >= self._count or cosines[best] < self._floor:
             return {}
         if together < self._rules.min_share or lead < self._rules.min_lead:
             return {}
-        kept = [index for index in order[: self._rules.kept] if index < self._count]
+        order = np.argsort(-shares, kind="stable")[: self._rules.kept].tolist()
+        kept = [index for index in order if index < self._count]
         return {self._words.names[index]: min(float(shares[index]), 1.0) for index in kept if shares[index] >= 0.01}

@@ -1,6 +1,6 @@
 """The models that can be had by name: files, addresses, licences, and the sha256 that each file must have.
 
-A hash stands here only where independent projects publish the same one for the same address; where none is known the
+A hash stands here only where another public project publishes it for the same address; where none is known the
 entry says so, and fetching it needs the user's trust. A wrong entry cannot harm: what does not match is not loaded.
 """
 

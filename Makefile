@@ -2,14 +2,15 @@
 PYTHON ?= python3
 DEV := .venv
 DEMO := .venv-demo
-DEV_EXTRAS := dev,gemini,milvus,openai,sim,text
+HABITAT := .venv-habitat
+DEV_EXTRAS := dev,gemini,openai,ray,sim
 DEMO_EXTRAS := sim,text
 # what renders, reads recordings, starts processes or loads torch: left to `make test`
-HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/policy/pixelnav tests/cli
+HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/policy/pixelnav tests/cli tests/server tests/encoders
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak benchmarks clean
+.PHONY: help demo test check soak benchmarks habitat browser clean
 
 help:
 	@echo "make demo   see lastseen work in a minute (installs into $(DEMO))"
@@ -17,11 +18,12 @@ help:
 	@echo "make check  the fast part of it, under a minute"
 	@echo "make soak   the long counts: ten times what make test runs"
 	@echo "make benchmarks   every script in benchmarks/, the quick form"
+	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 750 MB)"
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python examples/demo.py
 
-test: $(DEV)/.ready
+test: $(DEV)/.ready browser
 	$(DEV)/bin/ruff check .
 	$(DEV)/bin/ruff format --check .
 	$(DEV)/bin/mypy
@@ -39,6 +41,20 @@ soak: $(DEV)/.ready
 benchmarks: $(DEV)/.ready
 	@$(DEV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps rtsm pyyaml
 	@for script in benchmarks/*.py; do echo "== $$script --quick"; $(DEV)/bin/python $$script --quick || exit 1; done
+
+# the viewer is tested in Debian's Chromium; where it cannot be installed those tests say so and skip
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium" \
+	&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+	|| echo "no chromium here, and no right to install it: the viewer's page is not tested"
+
+habitat: $(HABITAT)/.ready
+	$(HABITAT)/bin/python -m pytest -q tests/evaluation/habitat
+
+$(HABITAT)/.ready: pyproject.toml
+	@$(PYTHON) -m venv $(HABITAT)
+	@$(HABITAT)/bin/python -m pip install --quiet --editable '.[habitat,sim]' pytest hypothesis pytest-timeout
+	@touch $@
 
 $(DEV)/.ready: pyproject.toml constraints.txt tools/torch_extra.py
 	$(call install,$(DEV),$(DEV_EXTRAS))
@@ -59,4 +75,4 @@ define install
 endef
 
 clean:
-	rm -rf $(DEV) $(DEMO) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(DEV) $(DEMO) $(HABITAT) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

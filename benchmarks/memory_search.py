@@ -2,7 +2,9 @@
 
 Each home is toured once; what the detector saw becomes memory nodes. Then every episode is searched twice by the
 same loop, policy and explorer, from the same start: once with an empty memory, once with the nodes. Steps count
-every action, the turns of each look around included; an episode that is not solved counts its whole budget.
+every action, the turns of each look around included; an episode that is not solved counts its whole budget. The
+camera is that of the ObjectNav evaluation. With ``--out FILE`` every finished episode is kept there, and a run that
+was stopped goes on after the last one.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ import math
 import random
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from lastseen.config import Settings
+from lastseen.config import Settings, settings_from_mapping
+from lastseen.evaluation.cases import camera_of
 from lastseen.memory.facade import Memory
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore
+from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
@@ -32,7 +38,7 @@ from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import EnvironmentWorld, floor_pose
+from lastseen.runtime.environment_world import EnvironmentWorld
 from lastseen.runtime.loop import SearchLoop
 from lastseen.runtime.node_routes import NodeRoutes
 from lastseen.sim.coverage import coverage_stops, tour
@@ -75,7 +81,9 @@ class Outcome:
 
 def visit(home: Home, *, seed: int, level: str, settings: Settings) -> Visit:
     """Tour a home once, all senses on."""
-    world = SimEnvironment(home, seed=seed, senses=Senses.all(level), settings=settings)
+    world = SimEnvironment(
+        home, seed=seed, senses=Senses.all(level), settings=settings, intrinsics=camera_of(settings)
+    )
     detector = SimulatedDetector(world, level=level, seed=seed)
     analyzer = SceneAnalyzer(open_backend("offline", settings.planner), settings)
     memory, spatial = Memory.open(settings=settings), SpatialMemory(settings)
@@ -85,7 +93,7 @@ def visit(home: Home, *, seed: int, level: str, settings: Settings) -> Visit:
     action, collided = None, False
     while True:
         detections = detector.detect(frame)
-        here = floor_pose(frame)
+        here = frame.floor_pose
         if action is not None:
             spatial.step(action, collided=collided, world_pose=here)
         if spatial.needs_scene_analysis:
@@ -108,7 +116,12 @@ def search(
 ) -> Outcome:
     """One episode, with the nodes of the first visit or with none."""
     environment = SimEnvironment(
-        home, start=episode.start, seed=seed + 1, senses=Senses.all(level), settings=settings
+        home,
+        start=episode.start,
+        seed=seed + 1,
+        senses=Senses.all(level),
+        settings=settings,
+        intrinsics=camera_of(settings),
     )
     backend = open_backend("offline", settings.planner, seed=seed)
     explorer = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
@@ -128,20 +141,21 @@ def search(
     loop = SearchLoop(
         episode.goal,
         store=store,
-        embedder=DeterministicEmbedder(),
+        embedder=DeterministicEmbedder() if remembered is None else EncoderEmbedder(remembered.memory.encoder),
         planner=MemoryFirstPlanner(explorer, settings),
         world=world,
         ways=ways,
         settings=settings,
+        find=None if remembered is None else remembered.memory.find,
     )
     budget, metres, last = settings.search.max_steps, 0.0, environment.agent.pose
-    while loop.result is None and world.spatial.step_id < budget:
+    while loop.result is None and loop.steps < budget:
         loop.step()
         metres += last.distance_to(environment.agent.pose)
         last = environment.agent.pose
     claimed = loop.result is not None and loop.result.status == "found"
     success = claimed and _beside(environment.agent.pose, home, episode)
-    return Outcome(world.spatial.step_id if success else budget, metres, claimed, success)
+    return Outcome(loop.steps if success else budget, metres, claimed, success)
 
 
 def _beside(pose: Pose2D, home: Home, episode: Episode) -> bool:
@@ -165,48 +179,112 @@ def bootstrap(differences: list[float], *, seed: int = 0, rounds: int = 2000) ->
     return means[int(0.025 * rounds)], means[int(0.975 * rounds) - 1]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """One episode searched both ways; ``home`` and ``index`` tell which."""
+
+    home: int
+    index: int
+    goal: str
+    geodesic: float
+    without: Outcome
+    remembering: Outcome
+
+
+class Kept:
+    """The finished episodes of a run, in a file if there is one; its first line tells what they belong to."""
+
+    def __init__(self, file: Path | None, about: dict[str, object]) -> None:
+        self.file = file
+        self.pairs: dict[tuple[int, int], Pair] = {}
+        if file is None:
+            return
+        if file.exists():
+            first, *lines = file.read_text(encoding="utf-8").splitlines() or [""]
+            if json.loads(first or "{}") != about:
+                raise SystemExit(f"error: --out = {str(file)!r} holds other episodes; use a new file")
+            for line in lines:
+                values = json.loads(line)
+                outcomes: dict[str, Any] = {each: Outcome(**values.pop(each)) for each in ("without", "remembering")}
+                pair = Pair(**values, **outcomes)
+                self.pairs[pair.home, pair.index] = pair
+        else:
+            file.write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+    def add(self, pair: Pair) -> None:
+        """Keep one more."""
+        self.pairs[pair.home, pair.index] = pair
+        if self.file is not None:
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(asdict(pair)) + "\n")
+
+
+def search_home(
+    seed: int, *, rooms: int, most: int, level: str, settings: Settings, kept: Kept, console: Console
+) -> list[Pair]:
+    """Tour one home and search in it, as far as it is not done; the pairs of this home in order."""
+    home = generate_home(seed, rooms=rooms)
+    started = time.perf_counter()
+    remembered = visit(home, seed=seed, level=level, settings=settings)
+    seen = {tag for node in nodes_from_memory(remembered).all_nodes() for tag in node.tags[1:]}
+    console.print(
+        f"{home.name}: {len(home.things)} things, {remembered.spatial.step_id} steps of tour, "
+        f"{len(remembered.spatial.graph.anchors)} anchors, {len(seen)} labels, "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+    drawn = [each for each in make_episodes(home, DRAWN_PER_HOME, seed=seed) if each.goal in seen]
+    for index, episode in enumerate(drawn[:most]):
+        if (seed, index) in kept.pairs:
+            continue
+        options: Any = {"seed": seed + 100 * index, "level": level, "settings": settings}
+        without = search(episode, home, None, **options)
+        remembering = search(episode, home, remembered, **options)
+        kept.add(Pair(seed, index, episode.goal, episode.geodesic_distance, without, remembering))
+        done = list(kept.pairs.values())
+        console.print(
+            f"{len(done)} {episode.goal}, {episode.geodesic_distance:.1f} m: "
+            f"{_said(without)} without, {_said(remembering)} with memory; so far "
+            f"{statistics.fmean(each.without.steps for each in done):.0f} and "
+            f"{statistics.fmean(each.remembering.steps for each in done):.0f} steps"
+        )
+    return [pair for key, pair in sorted(kept.pairs.items()) if key[0] == seed]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one home of five rooms, six episodes, 250 steps each")
+    parser.add_argument("--quick", action="store_true", help="one home of four rooms, six episodes, 250 steps each")
     parser.add_argument("--episodes", type=int, default=50)
     parser.add_argument("--rooms", type=int, default=6)
     parser.add_argument("--level", default="typical", help="how good the senses are: perfect, good or typical")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="keep finished episodes here, and go on after the last one")
     arguments = parser.parse_args()
-    settings = Settings()
-    count = 6 if arguments.quick else arguments.episodes
-    if arguments.quick:
-        from lastseen.config import settings_from_mapping
-
-        settings = settings_from_mapping({"search": {"max_steps": 250}})
+    count, rooms = (6, 4) if arguments.quick else (arguments.episodes, arguments.rooms)
+    settings = settings_from_mapping({"search": {"max_steps": 250}} if arguments.quick else {})
+    about = {"seed": arguments.seed, "rooms": rooms, "level": arguments.level, "quick": arguments.quick}
+    kept = Kept(arguments.out, about)
     console = Console(stderr=True)
-    pairs: list[tuple[Episode, Outcome, Outcome]] = []
+    pairs: list[Pair] = []
     number = 0
     while len(pairs) < count:
         seed = arguments.seed * 1000 + number
         number += 1
-        home = generate_home(seed, rooms=5 if arguments.quick else arguments.rooms)
-        started = time.perf_counter()
-        remembered = visit(home, seed=seed, level=arguments.level, settings=settings)
-        seen = {tag for node in nodes_from_memory(remembered).all_nodes() for tag in node.tags[1:]}
-        console.print(
-            f"{home.name}: {len(home.things)} things, {remembered.spatial.step_id} steps of tour, "
-            f"{len(remembered.spatial.graph.anchors)} anchors, {len(seen)} labels, "
-            f"{time.perf_counter() - started:.0f} s"
-        )
-        drawn = [each for each in make_episodes(home, DRAWN_PER_HOME, seed=seed) if each.goal in seen]
-        wanted = drawn[: min(EPISODES_PER_HOME, count - len(pairs))]
-        for index, episode in enumerate(wanted):
-            options = {"seed": seed + 100 * index, "level": arguments.level, "settings": settings}
-            without = search(episode, home, None, **options)
-            remembering = search(episode, home, remembered, **options)
-            pairs.append((episode, without, remembering))
-            console.print(
-                f"{len(pairs)}/{count} {episode.goal}, {episode.geodesic_distance:.1f} m: "
-                f"{_said(without)} without, {_said(remembering)} with memory"
+        most = min(EPISODES_PER_HOME, count - len(pairs))
+        done = [pair for key, pair in sorted(kept.pairs.items()) if key[0] == seed]
+        if len(done) < most:
+            done = search_home(
+                seed, rooms=rooms, most=most, level=arguments.level, settings=settings, kept=kept, console=console
             )
+        pairs += done[:most]
+    report(pairs, quick=arguments.quick)
 
-    arms = {"without memory": [pair[1] for pair in pairs], "with memory": [pair[2] for pair in pairs]}
+
+def report(pairs: list[Pair], *, quick: bool) -> None:
+    """Print the table and the RESULT line."""
+    arms = {
+        "without memory": [pair.without for pair in pairs],
+        "with memory": [pair.remembering for pair in pairs],
+    }
     table = Table("arm", "success", "false stops", "steps (mean)", "steps (median)", "metres (mean)")
     for name, outcomes in arms.items():
         table.add_row(
@@ -217,10 +295,10 @@ def main() -> None:
             f"{statistics.median(each.steps for each in outcomes):.0f}",
             f"{statistics.fmean(each.metres for each in outcomes):.1f}",
         )
-    differences = [float(pair[2].steps - pair[1].steps) for pair in pairs]
+    differences = [float(pair.remembering.steps - pair.without.steps) for pair in pairs]
     low, high = bootstrap(differences)
     Console(width=110).print(table)
-    both = [pair for pair in pairs if pair[1].success and pair[2].success]
+    both = [pair for pair in pairs if pair.without.success and pair.remembering.success]
     print(f"with minus without: {statistics.fmean(differences):+.0f} steps, 95 % interval {low:+.0f} to {high:+.0f}")
     result = {
         "episodes": len(pairs),
@@ -231,9 +309,9 @@ def main() -> None:
         "steps_saved_low": -high,
         "steps_saved_high": -low,
         "both_found": len(both),
-        "steps_without_both": statistics.fmean(pair[1].steps for pair in both) if both else None,
-        "steps_with_both": statistics.fmean(pair[2].steps for pair in both) if both else None,
-        "quick": arguments.quick,
+        "steps_without_both": statistics.fmean(pair.without.steps for pair in both) if both else None,
+        "steps_with_both": statistics.fmean(pair.remembering.steps for pair in both) if both else None,
+        "quick": quick,
     }
     print("RESULT " + json.dumps(result))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +20,7 @@ from lastseen.sim.camera import camera_pose, camera_rays
 from lastseen.sim.generate import generate_home
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer
+from support.progress import say
 
 GOAL_MS, GOAL_RATIO = 15.0, 1.6
 Times = NDArray[np.float64]
@@ -72,7 +72,7 @@ def main() -> None:
             measure(renderer, cameras[:3], intrinsics)  # warm caches
             for times, kept in zip(measure(renderer, cameras, intrinsics), (rendered, cast), strict=True):
                 kept.append(times)
-            print(f"  {width}x{height}: house {seed} of {len(seeds)}", end="\r", file=sys.stderr)
+            say(f"{width}x{height}: house {seed} of {len(seeds)}")
         drawn, bare = np.concatenate(rendered), np.concatenate(cast)
         ratio = float(np.median(drawn) / np.median(bare))
         print(

@@ -26,7 +26,8 @@ from lastseen.memory.facade import Memory
 from lastseen.memory.longterm.index import FaissIndex
 from support.durable import flush_rates, opening
 from support.milvus import filled_milvus, running_milvus
-from support.objects import DIM, LABELS, PER_M2, K, filled, records, say, timed, timed_cpu, unit_rows
+from support.objects import DIM, LABELS, PER_M2, K, filled, records, timed, timed_cpu, unit_rows
+from support.progress import say
 
 NAMES = {1_000: "1k", 10_000: "10k", 100_000: "100k", 1_000_000: "1m"}
 AT_MOST = {

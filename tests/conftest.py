@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 NO_RECORDINGS = "no recordings"
+NO_MODELS = "no real weights"
 
 # derandomized: a red run is red for everyone, and stays red until it is mended
 settings.register_profile("test", max_examples=60, deadline=None, derandomize=True)
@@ -42,6 +44,21 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def real_model() -> Callable[[str], Path]:
+    """Gives the checked folder of a model by name; tests that need one skip with the reason where it is not."""
+    from lastseen.models.folder import VARIABLE, checked_folder, is_present
+
+    def folder(name: str) -> Path:
+        if not os.environ.get(VARIABLE):
+            pytest.skip(f"{NO_MODELS}: set {VARIABLE} to a folder of models")
+        if not is_present(name):
+            pytest.skip(f"{NO_MODELS} of {name} in {VARIABLE}: lastseen models pull {name}")
+        return checked_folder(name)
+
+    return folder
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run in which more tests skipped than the committed number: a silent skip is a lost test."""
     budget_file = session.config.getoption("--skip-budget")
@@ -50,8 +67,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     budget = int(Path(str(budget_file)).read_text().split()[0])
     reports = reporter.stats.get("skipped", [])
-    # whoever has no recordings is told so by each test; those skips are expected there and count for nothing
-    skipped = sum(NO_RECORDINGS not in str(report.longrepr) for report in reports)
+    # whoever has no recordings or no weights is told so by each test; those skips are expected and count for nothing
+    expected = (NO_RECORDINGS, NO_MODELS)
+    skipped = sum(not any(reason in str(report.longrepr) for reason in expected) for report in reports)
     if skipped > budget:
         reporter.write_line(f"{skipped} tests skipped, the budget in {budget_file} is {budget}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -24,6 +24,7 @@ ORDER = [
     "lastseen.detection",
     "lastseen.observation",
     "lastseen.protocols",
+    "lastseen.models",
     "lastseen.encoders",
     "lastseen.memory.nodes",
     "lastseen.memory.places",
@@ -52,7 +53,12 @@ ORDER = [
     "lastseen.cli",
 ]
 STANDARD_LIBRARY_ONLY = ["lastseen._lazy", "lastseen.errors", "lastseen.pose2d", "lastseen.config"]
-STANDARD_LIBRARY_ONLY += ["lastseen.action", "lastseen.memory.nodes", "lastseen.runtime.memory_bridge"]
+STANDARD_LIBRARY_ONLY += [
+    "lastseen.action",
+    "lastseen.models",
+    "lastseen.memory.nodes",
+    "lastseen.runtime.memory_bridge",
+]
 
 
 def rank(module: str) -> int | None:
@@ -123,7 +129,10 @@ def test_importing_it_loads_no_numpy(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("heavy", ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh"])
+@pytest.mark.parametrize(
+    "heavy",
+    ["torch", "transformers", "rosbags", "rclpy", "google.genai", "openai", "trimesh", "onnxruntime", "fastembed"],
+)
 def test_the_core_never_imports_heavy_parts(heavy: str) -> None:
     code = f"import sys, lastseen; lastseen.Memory.open(); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

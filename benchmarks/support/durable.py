@@ -19,7 +19,8 @@ from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.working import counters_of, records_of, views_of
 from lastseen.memory.objects import ObjectMemory, Rows
 from lastseen.observation import Observation
-from support.objects import DIM, PER_M2, records, say, timed, timed_cpu, unit_rows
+from support.objects import DIM, PER_M2, records, timed, timed_cpu, unit_rows
+from support.progress import say
 
 
 def working_rows(count: int) -> Rows:

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from lastseen.memory.longterm.index.milvus import MilvusIndex
-from support.objects import DIM, say
+from support.objects import DIM
+from support.progress import say
 
 ROOT = Path(__file__).parents[2]
 

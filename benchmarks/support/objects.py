@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 
@@ -10,15 +9,12 @@ import numpy as np
 
 from lastseen.memory.facade import Memory
 from lastseen.memory.longterm.records import CONFIRMED, ObjectRecord
+from support.progress import say
 
 DIM = 512
 K = 10
 PER_M2 = 5.0
 LABELS = ("mug", "chair", "sofa", "lamp", "book", "plant", "bottle", "bowl", "table", "bed")
-
-
-def say(text: str) -> None:
-    print(f"  {text}".ljust(78), end="\r", file=sys.stderr, flush=True)
 
 
 def unit_rows(rng: np.random.Generator, count: int) -> np.ndarray:

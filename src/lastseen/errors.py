@@ -17,6 +17,7 @@
     ├── IndexUnreachable        a shared index does not answer; upserts wait for it
     ├── HomeRefused             no house meets the constraints within the attempts allowed
     ├── MissingExtra            an optional dependency is not installed
+    ├── DownloadError           a model's files could not be fetched
     └── BackendError            a vision-language model gave no answer
 
 Messages are one line and say what to do next; a command prints them as they are.
@@ -160,6 +161,19 @@ class MissingExtra(LastseenError, ImportError):
         return _rebuild_missing, (self.feature, self.extra)
 
 
+class DownloadError(LastseenError):
+    """A model's files could not be fetched, or are not what they should be; what was received is kept."""
+
+    def __init__(self, model: str, problem: str, *, remedy: str) -> None:
+        super().__init__(f"model {model}: {problem}; {remedy}")
+        self.model = model
+        self.problem = problem
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_download, (self.model, self.problem, self.remedy)
+
+
 class BackendError(LastseenError):
     """A vision-language model gave no answer; whoever asked falls back, so it seldom reaches a user.
 
@@ -195,6 +209,10 @@ def _rebuild(kind: type[InvalidValue], field: str, value: object, problem: str, 
 
 def _rebuild_missing(feature: str, extra: str) -> MissingExtra:
     return MissingExtra(feature, extra=extra)
+
+
+def _rebuild_download(model: str, problem: str, remedy: str) -> DownloadError:
+    return DownloadError(model, problem, remedy=remedy)
 
 
 def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool) -> BackendError:

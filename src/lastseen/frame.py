@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, StampError
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.pose2d import Pose2D
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,13 @@ class Frame:
     def camera_of_depth(self) -> Intrinsics:
         """The intrinsics that belong to the depth image."""
         return self.depth_intrinsics or self.intrinsics
+
+    @property
+    def floor_pose(self) -> Pose2D:
+        """Where the camera is over the floor, facing along its optical axis."""
+        forward = self.T_world_camera.rotation[:, 2]
+        x, y, _ = self.T_world_camera.translation
+        return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
 
     def points(self) -> NDArray[np.float32]:
         """Points (height, width, 3) of the depth image in the camera frame; NaN where depth is missing."""

@@ -6,9 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from lastseen.cli.run import report_lines
+from lastseen.cli.main import app
+from lastseen.cli.run import check_choice, report_lines
+from lastseen.errors import InvalidValue
 from lastseen.sources.follow import Summary
+from tests.encoders.tiny_towers import tiny_clip
+from tests.perception.tiny_onnx import final_detector
 from tests.sources.room import walk, write_recording
 
 
@@ -32,12 +37,52 @@ def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tm
     listed = lastseen("objects", "--memory", str(file), "--json")
     assert listed.returncode == 0, listed.stderr
     assert len(json.loads(listed.stdout)) == facts["confirmed"] > 0
+    assert facts["anchors"] > 3
+    searched = lastseen("search", "mug", "--memory", str(file))
+    assert searched.returncode == 0, searched.stderr
+    assert searched.stdout.splitlines()[-1].startswith("memory says not_found")
 
 
 def test_the_summary_says_that_things_have_no_names(recording: Path) -> None:
     done = lastseen("run", str(recording))
     assert done.returncode == 0, done.stderr
     assert "things have no names" in done.stdout
+    assert "--detector model.onnx" in done.stdout
+
+
+def test_a_detector_from_a_file_names_things(recording: Path, tmp_path: Path) -> None:
+    model = final_detector(tmp_path / "m.onnx", labels=[56], boxes=[[0.3, 0.3, 0.7, 0.7]], scores=[0.99])
+    file = tmp_path / "home.lastseen"
+    done = lastseen("run", str(recording), "-m", str(file), "--min-view-bins", "1", "--detector", str(model))
+    assert done.returncode == 0, done.stderr
+    assert "things have no names" not in done.stdout
+    listed = json.loads(lastseen("objects", "--memory", str(file), "--json").stdout)
+    assert {one["label"] for one in listed} == {"chair"}
+
+
+def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: Path) -> None:
+    folder, file = tiny_clip(tmp_path / "clip"), tmp_path / "home.lastseen"
+    run = CliRunner().invoke
+    done = run(app, ["run", str(recording), "-m", str(file), "--min-view-bins", "1", "--encoder", f"clip:{folder}"])
+    assert done.exit_code == 0, done.output
+    assert "things have no names" not in done.output
+    asked = ["find", "green mug", "-m", str(file), "--json"]
+    seen = run(app, [*asked, "--encoder", f"clip:{folder}"])
+    assert json.loads(seen.stdout)["status"] in {"found", "ambiguous"}
+    blind = run(app, asked, env={"LASTSEEN_MODELS": str(tmp_path)})
+    assert json.loads(blind.stdout)["status"] == "not_found"
+    assert "only names are searched" in blind.stderr
+
+
+@pytest.mark.parametrize(("detector", "segment"), [(None, False), ("x.onnx", True)])
+def test_options_that_contradict_each_other_are_refused(detector: str | None, segment: bool) -> None:
+    with pytest.raises(InvalidValue, match=r"--labels|--segment"):
+        check_choice(detector, Path("labels.txt"), segment=segment)
+
+
+def test_a_list_of_names_needs_an_encoder_that_reads_words() -> None:
+    with pytest.raises(InvalidValue, match="add --encoder clip"):
+        check_choice(None, None, segment=False, vocabulary=Path("mine.yaml"))
 
 
 def test_one_sided_objects_come_with_the_option_that_confirms_them() -> None:

@@ -56,5 +56,5 @@ def test_it_reads_no_images() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(InvalidValue, match="lexicon, look, wordllama"):
+    with pytest.raises(InvalidValue, match="clip, lexicon, look, siglip2, wordllama"):
         open_encoder("nothing")

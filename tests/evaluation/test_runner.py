@@ -9,7 +9,7 @@ import pytest
 
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
+from lastseen.evaluation.runner import EPISODES_FILE, TIMING_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})
 
@@ -36,6 +36,21 @@ def test_every_episode_of_every_arm_has_a_record(finished: Path) -> None:
     assert all(each["steps"] <= 14 for each in records)
 
 
+def test_what_each_episode_took_is_written_apart_from_its_record(finished: Path) -> None:
+    lines = [json.loads(line) for line in (finished / TIMING_FILE).read_text(encoding="utf-8").splitlines()]
+    assert [(line["seed"], line["arm"]) for line in lines] == [
+        (3, "no_context"),
+        (3, "oracle"),
+        (4, "no_context"),
+        (4, "oracle"),
+    ]
+    # a look around and one call fit into 14 steps
+    assert lines[0]["calls"]["planner"] == 1
+    assert {"seconds", "longest_seconds", "prompt_tokens", "output_tokens", "cost_usd"} <= set(lines[0])
+    assert lines[0]["wall_seconds"] > 0.0
+    assert not any("seconds" in key for record in read_records(finished / EPISODES_FILE) for key in record)
+
+
 def test_two_processes_write_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     run(plan(), tmp_path, jobs=2)
     assert (tmp_path / EPISODES_FILE).read_bytes() == (finished / EPISODES_FILE).read_bytes()
@@ -56,6 +71,7 @@ def test_nothing_is_run_twice(finished: Path) -> None:
     records = run(plan(), finished)
     assert len(records) == 4
     assert (finished / EPISODES_FILE).read_bytes() == before
+    assert len((finished / TIMING_FILE).read_text(encoding="utf-8").splitlines()) == 4
 
 
 def test_results_of_other_settings_are_not_mixed(finished: Path) -> None:

@@ -95,6 +95,15 @@ def test_candidates_are_shown_with_their_direction() -> None:
     assert 'candidate node 7: score 0.80, 2.0 m at -90 deg, "kitchen"' in backend.prompts[0]
 
 
+def test_a_node_that_was_tried_is_no_candidate_any_more() -> None:
+    made, backend = planner(said())
+    belief = new_belief("red mug")
+    belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
+    node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
+    made.decide(Situation(step=0, belief=belief, context={"nodes": {7: node}, "tried": [7]}))
+    assert "candidate node" not in backend.prompts[0]
+
+
 def test_without_context_nothing_of_memory_is_shown() -> None:
     made, backend = planner(said(), use_context=False)
     made.decide(situation())

@@ -35,8 +35,21 @@ def test_a_door_is_an_edge_and_the_way_to_it_is_told(looked: ExploredMap) -> Non
     edges, _ = looked.survey("mug")
     beyond = [each for each in edges if each.x > 1.8 and 0.0 < each.y < 3.5]
     assert beyond
-    assert all(0.0 < math.degrees(each.hop[1]) < 60.0 for each in beyond)
+    assert all(0.0 < math.degrees(each.heading) < 60.0 for each in beyond)
     assert [each.way for each in edges] == sorted(each.way for each in edges)
+
+
+def test_the_stretches_of_a_way_lead_to_its_edge() -> None:
+    # a screen in front of the robot: what is behind it is reached past one of its ends
+    room, explored = BoxWorld(boxes=[((1.2, -1.5, 0.0), (1.4, 1.5, 2.0))]), ExploredMap()
+    turn_around(room, explored)
+    edges = explored.survey("mug")[0]
+    assert edges
+    for spot in edges:
+        x = sum(metres * math.cos(bearing) for metres, bearing in spot.stretches)
+        y = sum(metres * math.sin(bearing) for metres, bearing in spot.stretches)
+        assert math.hypot(x - spot.x, y - spot.y) < 1.5
+        assert spot.heading == spot.stretches[0][1]
 
 
 def test_a_closed_room_seen_in_full_has_no_edge_but_its_corners() -> None:
@@ -49,7 +62,7 @@ def test_a_closed_room_seen_in_full_has_no_edge_but_its_corners() -> None:
 def test_an_edge_that_never_comes_nearer_is_given_up(looked: ExploredMap) -> None:
     edge = next(each for each in looked.survey("mug")[0] if each.x > 1.8)
     for _ in range(4):
-        looked.chose(edge.hop[1])
+        looked.chose(edge.heading)
     left = looked.survey("mug")[0]
     assert not [each for each in left if math.hypot(each.x - edge.x, each.y - edge.y) < 0.5]
 

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from lastseen.config.policy import Policy
 from lastseen.detection import Detection
-from lastseen.policy.goal_pixel import choose_goal_pixel, detection_mask, target_detection, view_of_angle
+from lastseen.policy.goal_pixel import (
+    choose_goal_pixel,
+    detection_mask,
+    target_detection,
+    view_of_angle,
+    waypoint_pixel,
+)
 from tests.policy.box_world import BoxWorld
 
 MUG_AHEAD = ((2.0, -0.1, 0.5), (2.2, 0.1, 0.9))
@@ -88,3 +94,17 @@ def test_a_mask_of_another_size_is_brought_to_the_depth_image() -> None:
     assert mask.shape == frame.depth.shape
     assert mask[:30, :40].all()
     assert not mask[30:, 40:].any()
+
+
+def test_a_waypoint_of_the_map_is_the_floor_in_view_nearest_to_it() -> None:
+    pixel = waypoint_pixel(BoxWorld().look(), rest_deg=10.0, metres=2.0)
+    there = (2.0 * math.cos(math.radians(10.0)), 2.0 * math.sin(math.radians(10.0)))
+    assert pixel.point[:2] == pytest.approx(there, abs=0.1)
+
+
+def test_a_waypoint_below_the_picture_is_walked_to_all_the_same() -> None:
+    frame = BoxWorld().look()
+    pixel = waypoint_pixel(frame, rest_deg=0.0, metres=0.5)
+    assert pixel.point == (0.5, 0.0, 0.0)
+    assert pixel.v == frame.depth.shape[0] - 1
+    assert abs(pixel.u - frame.depth.shape[1] / 2) < 2

@@ -187,10 +187,20 @@ def test_a_target_behind_is_found_by_looking_around() -> None:
     assert result.status == "found"
 
 
-def test_a_stop_of_the_policy_costs_a_step() -> None:
-    ready = setup(0.0, blind=True)
+def test_a_stop_after_a_walk_is_no_step_of_its_own() -> None:
+    ready = setup(0.0, 180.0, blind=True)
     stops = sum(ready.loop.step()["action"] == "stop" for _ in range(60))
-    assert stops >= 1
+    assert len(ready.backend.prompts) >= 2
+    assert stops == 0
+    assert ready.loop.steps == len(ready.environment.actions)
+
+
+def test_a_stop_without_a_move_since_the_last_call_costs_one_step() -> None:
+    wall: Box = ((0.3, -4.0, 0.0), (0.5, 4.0, 2.0))
+    # after eleven turns left, straight ahead at the start lies 30 degrees to the left
+    ready = setup(30.0, blind=True, boxes=[wall])
+    stops = sum(ready.loop.step()["action"] == "stop" for _ in range(14))
+    assert stops == 1
     assert ready.loop.steps == len(ready.environment.actions) + stops
 
 
@@ -239,6 +249,42 @@ def test_a_decision_for_a_heading_needs_no_path() -> None:
     ready = setup(blind=True)
     moved = ready.world.follow(Decision.turn_to(math.pi / 2, why="told", source="panorama"), None)
     assert moved.action == "turn_left"
+
+
+def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
+    ready = setup(blind=True)
+    way = ((1.0, 0.0), (1.5, math.pi / 2))
+    decision = Decision.turn_to(0.0, why="told", source="panorama", way=way)
+    moves: list[str] = []
+    while not ready.world.look("mug").idle or not moves:
+        moves.append(ready.world.follow(decision, None).action)
+    # three turns at the corner, and the first of the look around at the end
+    assert moves.count("turn_left") == 4
+    pose = ready.environment.room.pose
+    assert (pose.x, pose.y) == pytest.approx((1.0, 1.5), abs=0.45)
+
+
+def test_without_a_way_the_robot_walks_as_far_as_it_sees() -> None:
+    ready = setup(blind=True)
+    for _ in range(10):
+        ready.world.follow(Decision.turn_to(0.0, why="told", source="panorama"), None)
+        if ready.world.look("mug").idle:
+            break
+    assert ready.environment.room.pose.x > 2.0
+
+
+def test_a_planner_without_context_is_given_no_way() -> None:
+    for use_context in (True, False):
+        ready = setup(blind=True)
+        planner = ready.world.planner
+        planner.use_context = use_context
+        ready.run(11)
+        edges = ready.world.look("mug").context["unexplored"]
+        ready.backend.angles = (round(edges[0]["angle"]),)
+        ready.loop.step()
+        followed = ready.world._following
+        assert followed is not None
+        assert bool(followed.way) is use_context
 
 
 def test_the_runtime_knows_no_simulator() -> None:

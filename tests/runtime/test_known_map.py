@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from lastseen.config.seeking import Context
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
@@ -27,6 +28,14 @@ def test_the_way_to_a_node_begins_along_what_was_walked(known: KnownMap) -> None
     way = known.ways_from(Pose2D(0.0, 0.0, 0.0))[6]
     assert way["angle"] == 0
     assert way["distance"] == pytest.approx(6.0, abs=0.1)
+
+
+def test_the_way_to_a_node_tells_its_corners_up_to_where_it_is_trusted(known: KnownMap) -> None:
+    way = known.ways_from(Pose2D(0.0, 0.0, 0.0))[6]["way"]
+    assert [round(degrees / 30) * 30 for _, degrees in way] == [0, 90]
+    assert sum(metres for metres, _ in way) == pytest.approx(6.0, abs=0.3)
+    short = KnownMap(known.store, known.ways, known.start, Context(max_way=2.0))
+    assert short.ways_from(Pose2D(0.0, 0.0, 0.0))[6]["way"] == [[2.0, 0]]
 
 
 def test_angles_are_from_where_the_robot_faces(known: KnownMap) -> None:

@@ -1,15 +1,27 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.belief import BeliefState, new_belief, validate_belief
+from lastseen.config import Settings
 from lastseen.config.seeking import Search
+from lastseen.memory.places import SpatialMemory
+from lastseen.perception.detectors import open_detector
+from lastseen.planning.panorama_planner import PanoramaPlanner
+from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.geometric import GeometricPixelPolicy
+from lastseen.runtime.environment_world import EnvironmentWorld
+from lastseen.runtime.log import RunLog
 from lastseen.runtime.perceiving import perceive, unconfirmed
 from lastseen.runtime.world import Sight
+from tests.perception.tiny_onnx import logits_of, raw_detector
+from tests.runtime.test_environment_world import MUG, BoxEnvironment, Scripted
 
 SETTINGS = Search()
 
@@ -95,3 +107,31 @@ def test_visible_and_done_always_rest_on_enough_sightings(looks: list[Any]) -> N
         validate_belief(belief)
         if belief["target_status"] in {"visible", "done"}:
             assert any(seen[i : i + 2] == [True, True] for i in range(len(seen)))
+
+
+def test_a_detector_from_a_file_makes_its_target_visible(tmp_path: Path) -> None:
+    """The whole way: model file, detections, the world's sighting, the belief."""
+    model = raw_detector(
+        tmp_path / "m.onnx",
+        logits=logits_of([{41: 0.95}]),
+        boxes=np.array([[0.5, 0.6, 0.3, 0.4]], dtype=np.float32),
+    )
+    environment, settings = BoxEnvironment([MUG]), Settings()
+    backend = Scripted(0.0)
+    planner = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
+    log = RunLog(None)
+    log.header(goal="cup", seed=0, settings=settings, backend="scripted", scene_backend="scripted")
+    world = EnvironmentWorld(
+        environment,
+        open_detector(model),
+        GeometricPixelPolicy(),
+        target="cup",
+        planner=planner,
+        analyzer=SceneAnalyzer(backend, settings),
+        log=log,
+    )
+    belief = new_belief("cup")
+    for step in range(2):
+        perceive(belief, world.look("cup"), step=step, settings=SETTINGS)
+        world.confirm()
+    assert belief["target_status"] == "visible"

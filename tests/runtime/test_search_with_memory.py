@@ -94,7 +94,7 @@ def test_a_walk_to_a_node_ends_there_and_a_look_around_begins() -> None:
     for _ in range(60):
         moved = walking.world.follow(decision, path)
         assert moved.failed is None
-        if moved.action == "stop":
+        if walking.world.look("nightstand").idle:
             break
     sight = walking.world.look("nightstand")
     assert (sight.idle, sight.ready, sight.node_id) == (True, False, 3)

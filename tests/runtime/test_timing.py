@@ -30,6 +30,7 @@ def test_calls_latency_tokens_and_cost_add_up(tmp_path: Path) -> None:
         "kind": "episode",
         "calls": {"planner": 2, "scene": 1},
         "seconds": 1.0,
+        "longest_seconds": 0.5,
         "prompt_tokens": 2000,
         "output_tokens": 100,
         "cost_usd": 0.0022,

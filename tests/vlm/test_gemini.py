@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import datetime
-import json
 import logging
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
@@ -22,6 +18,7 @@ from lastseen.planning.planner import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.gemini import GeminiBackend, endpoint_name
 from lastseen.vlm.usage import Usage, usage_of
+from tests.vlm.loopback import ModelServer
 
 pytest.importorskip("google.genai")
 SECRET = "AIza-very-secret-1234"
@@ -36,68 +33,20 @@ def answer(text: object) -> dict[str, Any]:
     }
 
 
-class GeminiServer:
-    """Speaks just enough of generateContent; ``answers`` are (status, body) in turn, the last one for ever."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, object]] = [(200, answer("hello"))]
-        self.requests: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.headers: list[dict[str, str]] = []
-        self.delay = 0.0
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.requests.append(json.loads(body))
-                outer.paths.append(self.path)
-                outer.headers.append({name.lower(): value for name, value in self.headers.items()})
-                time.sleep(outer.delay)
-                status, reply = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
-                data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-                try:
-                    self.send_response(status)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data)
-                except OSError:
-                    pass  # the client hung up first: what the test of slowness is about
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     for name in (*VARIABLES, "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
-    running = GeminiServer()
-    yield running
-    running.close()
+    with ModelServer(answer("hello")) as running:
+        yield running
 
 
-def with_key(server: GeminiServer, **options: Any) -> GeminiBackend:
+def with_key(server: ModelServer, **options: Any) -> GeminiBackend:
     given: dict[str, Any] = {"mode": "api_key", "timeout": 5.0, "backoff": 0.001} | options
     return GeminiBackend("gemini-2.5-flash-lite", api_key=SECRET, base_url=server.url, **given)
 
 
-def on_vertex(server: GeminiServer, model: str = "gemini-2.5-flash-lite") -> GeminiBackend:
+def on_vertex(server: ModelServer, model: str = "gemini-2.5-flash-lite") -> GeminiBackend:
     from google.oauth2.credentials import Credentials
 
     later = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(hours=1)
@@ -113,7 +62,7 @@ def on_vertex(server: GeminiServer, model: str = "gemini-2.5-flash-lite") -> Gem
     )
 
 
-def test_prompt_picture_and_schema_reach_the_server(server: GeminiServer) -> None:
+def test_prompt_picture_and_schema_reach_the_server(server: ModelServer) -> None:
     image = EncodedImage.from_rgb(np.zeros((2, 3, 3), dtype=np.uint8), media_type="image/png")
     assert with_key(server).complete("where?", [image], PLAN_SCHEMA) == "hello"
     (request,) = server.requests
@@ -128,36 +77,36 @@ def test_prompt_picture_and_schema_reach_the_server(server: GeminiServer) -> Non
     assert (config["temperature"], config["seed"]) == (0.0, 0)
 
 
-def test_section_3_the_planner_model_is_gemini_2_5_flash_lite(server: GeminiServer) -> None:
+def test_section_3_the_planner_model_is_gemini_2_5_flash_lite(server: ModelServer) -> None:
     assert Planner().model == "gemini-2.5-flash-lite"
     with_key(server).complete("where?")
     assert server.paths[0].endswith("/models/gemini-2.5-flash-lite:generateContent")
 
 
-def test_without_a_schema_none_is_asked_for(server: GeminiServer) -> None:
+def test_without_a_schema_none_is_asked_for(server: ModelServer) -> None:
     with_key(server).complete("where?")
     assert "responseJsonSchema" not in server.requests[0].get("generationConfig", {})
 
 
-def test_api_key_mode_sends_the_key_as_a_header(server: GeminiServer) -> None:
+def test_api_key_mode_sends_the_key_as_a_header(server: ModelServer) -> None:
     with_key(server).complete("where?")
     assert server.headers[0]["x-goog-api-key"] == SECRET
 
 
-def test_vertex_mode_sends_the_token_and_names_project_and_region(server: GeminiServer) -> None:
+def test_vertex_mode_sends_the_token_and_names_project_and_region(server: ModelServer) -> None:
     assert on_vertex(server).complete("where?", schema=PLAN_SCHEMA) == "hello"
     assert server.headers[0]["authorization"] == "Bearer vertex-token"
     (path,) = server.paths
     assert "projects/home/locations/europe-west4/publishers/google/models/gemini-2.5-flash-lite" in path
 
 
-def test_express_mode_sends_the_key_to_vertex(server: GeminiServer) -> None:
+def test_express_mode_sends_the_key_to_vertex(server: ModelServer) -> None:
     assert with_key(server, mode="express").complete("where?") == "hello"
     assert server.headers[0]["x-goog-api-key"] == SECRET
     assert "publishers/google/models/gemini-2.5-flash-lite" in server.paths[0]
 
 
-def test_section_3_an_endpoint_is_called_by_its_id(server: GeminiServer) -> None:
+def test_section_3_an_endpoint_is_called_by_its_id(server: ModelServer) -> None:
     name = endpoint_name("4321", project="home", location="europe-west4")
     backend = on_vertex(server, name)
     assert backend.complete("which room?") == "hello"
@@ -165,14 +114,14 @@ def test_section_3_an_endpoint_is_called_by_its_id(server: GeminiServer) -> None
     assert backend.name.endswith("endpoints/4321")
 
 
-def test_tokens_are_counted(server: GeminiServer) -> None:
+def test_tokens_are_counted(server: ModelServer) -> None:
     backend = with_key(server)
     assert usage_of(backend) is None
     backend.complete("where?")
     assert usage_of(backend) == Usage(11, 7)
 
 
-def test_a_busy_server_is_asked_again_with_growing_pauses(server: GeminiServer) -> None:
+def test_a_busy_server_is_asked_again_with_growing_pauses(server: ModelServer) -> None:
     busy = {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}}
     server.answers = [(429, busy), (503, b"down"), (200, answer("at last"))]
     pauses: list[float] = []
@@ -180,7 +129,7 @@ def test_a_busy_server_is_asked_again_with_growing_pauses(server: GeminiServer) 
     assert pauses == [0.5, 1.0]
 
 
-def test_retries_are_bounded(server: GeminiServer) -> None:
+def test_retries_are_bounded(server: ModelServer) -> None:
     server.answers = [(500, {"error": {"code": 500, "message": "boom", "status": "INTERNAL"}})]
     with pytest.raises(BackendError, match="status 500"):
         with_key(server, http_retries=2).complete("where?")
@@ -190,7 +139,7 @@ def test_retries_are_bounded(server: GeminiServer) -> None:
 @pytest.mark.parametrize(
     ("status", "transient"), [(400, False), (403, False), (404, False), (429, True), (503, True)]
 )
-def test_a_refusal_says_its_status_and_never_the_key(server: GeminiServer, status: int, transient: bool) -> None:
+def test_a_refusal_says_its_status_and_never_the_key(server: ModelServer, status: int, transient: bool) -> None:
     message = f"key {SECRET} is bad\nsecond line"
     server.answers = [(status, {"error": {"code": status, "message": message, "status": "X"}})]
     with pytest.raises(BackendError, match=f"status {status}") as caught:
@@ -200,16 +149,16 @@ def test_a_refusal_says_its_status_and_never_the_key(server: GeminiServer, statu
     assert "\n" not in str(caught.value)
 
 
-def test_a_slow_server_is_given_up(server: GeminiServer) -> None:
+def test_a_slow_server_is_given_up(server: ModelServer) -> None:
     server.delay = 0.5
     with pytest.raises(BackendError, match="did not answer in time") as caught:
         with_key(server, timeout=0.1, http_retries=0).complete("where?")
     assert caught.value.transient
 
 
-def test_no_server_is_told_as_such(server: GeminiServer) -> None:
-    gone = GeminiServer()
-    gone.close()
+def test_no_server_is_told_as_such(server: ModelServer) -> None:
+    with ModelServer(answer("hello")) as gone:
+        pass
     with pytest.raises(BackendError, match="cannot be reached"):
         with_key(gone, http_retries=0).complete("where?")
 
@@ -235,20 +184,20 @@ def test_no_server_is_told_as_such(server: GeminiServer) -> None:
     ],
     ids=repr,
 )
-def test_garbage_from_the_server_is_one_clear_error(server: GeminiServer, body: object) -> None:
+def test_garbage_from_the_server_is_one_clear_error(server: ModelServer, body: object) -> None:
     server.answers = [(200, body)]
     with pytest.raises(BackendError, match=r"gemini:gemini-2\.5-flash-lite"):
         with_key(server, http_retries=0).complete("where?")
 
 
-def test_no_secret_reaches_name_repr_or_log(server: GeminiServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_reaches_name_repr_or_log(server: ModelServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     backend = with_key(server)
     backend.complete("where?")
     assert SECRET not in backend.name + repr(backend) + caplog.text
 
 
-def test_http_retries_lie_below_the_planners_own_retry(server: GeminiServer) -> None:
+def test_http_retries_lie_below_the_planners_own_retry(server: ModelServer) -> None:
     server.answers = [(503, b"busy"), (200, answer("not json")), (429, b"busy"), (200, answer(GOOD))]
     planner = VlmPlanner(with_key(server))
     assert not planner.plan("find the mug").fallback
@@ -256,7 +205,7 @@ def test_http_retries_lie_below_the_planners_own_retry(server: GeminiServer) -> 
     assert "REFUSED" in server.requests[-1]["contents"][0]["parts"][0]["text"]
 
 
-def test_settings_choose_the_mode_from_the_environment(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_choose_the_mode_from_the_environment(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Planner(base_url=server.url)
     monkeypatch.setenv("GEMINI_API_KEY", SECRET)
     assert open_backend("gemini", settings).complete("where?") == "hello"
@@ -266,12 +215,12 @@ def test_settings_choose_the_mode_from_the_environment(server: GeminiServer, mon
     assert "publishers/google/models/other-model" in server.paths[1]
 
 
-def test_a_key_that_is_missing_is_named(server: GeminiServer) -> None:
+def test_a_key_that_is_missing_is_named(server: ModelServer) -> None:
     with pytest.raises(InvalidValue, match=r"needs GOOGLE_API_KEY or GEMINI_API_KEY; export the key"):
         open_backend("gemini")
 
 
-def test_an_endpoint_needs_an_id_and_a_project(server: GeminiServer) -> None:
+def test_an_endpoint_needs_an_id_and_a_project(server: ModelServer) -> None:
     with pytest.raises(InvalidValue, match=r"planner\.scene_endpoint"):
         open_backend("endpoint")
     with pytest.raises(InvalidValue, match=r"planner\.cloud_project.*GOOGLE_CLOUD_PROJECT"):

@@ -44,6 +44,11 @@ def test_a_doubtful_detection_is_not_the_target() -> None:
     assert not plan("mug", [View(60.0, (("mug", 0.1),), 1.0)]).goal_flag
 
 
+def test_what_the_detector_calls_by_another_name_is_not_the_target() -> None:
+    """A stop at it would not be believed, so going there would never end."""
+    assert not plan("chair", [View(60.0, (("office chair", 0.9),), 1.0)]).goal_flag
+
+
 @pytest.mark.parametrize(("target", "angle"), [("mug", 90.0), ("pillow", -90.0), ("cup", 90.0)])
 def test_it_goes_where_such_things_are_kept(target: str, angle: float) -> None:
     assert plan(target, BOTH).angle == angle
@@ -71,6 +76,40 @@ def test_the_context_turns_the_choice(line: str) -> None:
     views = [View(90.0, (("oven", 0.3), ("sofa", 0.3)), 3.0), View(-90.0, (("sofa", 0.3), ("oven", 0.2)), 3.0)]
     assert plan("mug", views).angle == 90.0
     assert plan("mug", views, line).angle == -90.0
+
+
+EDGES = "unexplored +90 deg: 3.0 m of way, 1.0 m wide\nunexplored -90 deg: 3.4 m of way, 1.0 m wide"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'tried +90 deg: for "kitchen", moved 3.9 m, goal not found\n' * 2,
+        'avoid: pattern:STUCK\ntried +90 deg: for "kitchen", moved 3.9 m, goal not found',
+        'tried +90 deg: for "kitchen", moved 0.1 m, blocked',
+        'avoid: pattern:ABABA\nplace 1: "kitchen", 2.0 m at +90 deg; objects "stove"',
+    ],
+    ids=["tried", "stuck", "blocked", "swinging"],
+)
+def test_what_was_tried_counts_among_unexplored_edges_too(lines: str) -> None:
+    views = [View(90.0, (), 3.0), View(-90.0, (), 3.0)]
+    assert plan("mug", views, EDGES).angle == 90.0
+    assert plan("mug", views, f"{EDGES}\n{lines}").angle == -90.0
+
+
+def test_an_edge_far_away_draws_as_one_close_by_when_there_is_no_other() -> None:
+    views = [View(90.0, (), 1.0), View(-90.0, KITCHEN, 4.0)]
+    for metres in (2.0, 17.0):
+        assert plan("mug", views, f"unexplored +90 deg: {metres} m of way, 1.0 m wide").angle == 90.0
+
+
+def test_the_one_door_of_a_room_may_be_taken_again_though_it_was_tried() -> None:
+    views = [View(90.0, (), 3.0), View(-90.0, (), 3.0)]
+    tried = 'tried +90 deg: for "kitchen", moved 3.9 m, goal not found\n' * 6
+    decided = plan("mug", views, f"{tried}unexplored +90 deg: 3.0 m of way, 1.0 m wide")
+    assert decided.angle == 90.0
+    assert "new" not in decided.discovered_context.why
+    assert "tried" in decided.discovered_context.why
 
 
 def test_a_kind_of_room_that_was_tried_in_vain_loses_its_appeal() -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 import logging
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
@@ -20,6 +16,7 @@ from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.openai_compatible import OpenAICompatibleBackend, portable_schema
+from tests.vlm.loopback import ModelServer
 
 pytest.importorskip("openai")
 SECRET = "sk-very-secret-1234"
@@ -41,64 +38,17 @@ def completion(content: object, **message: object) -> dict[str, Any]:
     }
 
 
-class ChatServer:
-    """Speaks just enough of the chat API; ``answers`` are (status, body) in turn, the last one for ever."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, object]] = [(200, completion("hello"))]
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-        self.delay = 0.0
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.requests.append(json.loads(body))
-                outer.keys.append(self.headers["Authorization"])
-                time.sleep(outer.delay)
-                status, answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
-                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                try:
-                    self.send_response(status)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(data)))
-                    self.send_header("retry-after-ms", "1")
-                    self.end_headers()
-                    self.wfile.write(data)
-                except OSError:
-                    pass  # the client hung up first: what the test of slowness is about
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
 @pytest.fixture
-def server() -> Iterator[ChatServer]:
-    running = ChatServer()
-    yield running
-    running.close()
+def server() -> Iterator[ModelServer]:
+    with ModelServer(completion("hello"), path="/v1") as running:
+        yield running
 
 
-def backend(server: ChatServer, **options: Any) -> OpenAICompatibleBackend:
+def backend(server: ModelServer, **options: Any) -> OpenAICompatibleBackend:
     return OpenAICompatibleBackend("tiny", base_url=server.url, api_key=SECRET, **({"timeout": 5.0} | options))
 
 
-def test_prompt_picture_and_schema_reach_the_server(server: ChatServer) -> None:
+def test_prompt_picture_and_schema_reach_the_server(server: ModelServer) -> None:
     image = EncodedImage.from_rgb(np.zeros((2, 3, 3), dtype=np.uint8), media_type="image/png")
     assert backend(server).complete("where?", [image], schemas.schema("hypothesis")) == "hello"
     (request,) = server.requests
@@ -111,12 +61,12 @@ def test_prompt_picture_and_schema_reach_the_server(server: ChatServer) -> None:
     assert (request["model"], request["temperature"], request["seed"]) == ("tiny", 0.0, 0)
 
 
-def test_without_a_schema_none_is_asked_for(server: ChatServer) -> None:
+def test_without_a_schema_none_is_asked_for(server: ModelServer) -> None:
     backend(server).complete("where?")
     assert "response_format" not in server.requests[0]
 
 
-def test_a_busy_server_is_asked_again(server: ChatServer) -> None:
+def test_a_busy_server_is_asked_again(server: ModelServer) -> None:
     server.answers = [(429, {"error": {"message": "busy"}}), (503, b"down"), (200, completion("at last"))]
     assert backend(server).complete("where?") == "at last"
     assert len(server.requests) == 3
@@ -125,7 +75,7 @@ def test_a_busy_server_is_asked_again(server: ChatServer) -> None:
 @pytest.mark.parametrize(
     ("status", "transient"), [(400, False), (401, False), (404, False), (429, True), (500, True)]
 )
-def test_a_refusal_says_its_status_and_whether_it_may_pass(server: ChatServer, status: int, transient: bool) -> None:
+def test_a_refusal_says_its_status_and_whether_it_may_pass(server: ModelServer, status: int, transient: bool) -> None:
     server.answers = [(status, {"error": {"message": f"bad key {SECRET}\nsecond line"}})]
     with pytest.raises(BackendError, match=f"status {status}") as caught:
         backend(server, http_retries=0).complete("where?")
@@ -134,7 +84,7 @@ def test_a_refusal_says_its_status_and_whether_it_may_pass(server: ChatServer, s
     assert "\n" not in str(caught.value)
 
 
-def test_a_slow_server_is_given_up(server: ChatServer) -> None:
+def test_a_slow_server_is_given_up(server: ModelServer) -> None:
     server.delay = 0.5
     with pytest.raises(BackendError, match="did not answer in time") as caught:
         backend(server, timeout=0.1, http_retries=0).complete("where?")
@@ -142,9 +92,8 @@ def test_a_slow_server_is_given_up(server: ChatServer) -> None:
 
 
 def test_no_server_is_told_as_such() -> None:
-    server = ChatServer()
-    address = server.url
-    server.close()
+    with ModelServer(completion("hello")) as server:
+        address = server.url
     with pytest.raises(BackendError, match="cannot be reached"):
         OpenAICompatibleBackend("tiny", base_url=address, timeout=1.0, http_retries=0).complete("where?")
 
@@ -173,29 +122,29 @@ def test_no_server_is_told_as_such() -> None:
     ],
     ids=repr,
 )
-def test_garbage_from_the_server_is_one_clear_error(server: ChatServer, body: object) -> None:
+def test_garbage_from_the_server_is_one_clear_error(server: ModelServer, body: object) -> None:
     server.answers = [(200, body)]
     with pytest.raises(BackendError, match="openai:tiny"):
         backend(server, http_retries=0).complete("where?")
 
 
-def test_no_secret_reaches_name_repr_or_log(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_reaches_name_repr_or_log(server: ModelServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     asked = backend(server)
     asked.complete("where?")
-    assert server.keys == [f"Bearer {SECRET}"]
+    assert [each["authorization"] for each in server.headers] == [f"Bearer {SECRET}"]
     assert SECRET not in asked.name + repr(asked) + caplog.text
 
 
-def test_settings_name_server_model_and_key(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_name_server_model_and_key(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", SECRET)
     settings = Planner(base_url=server.url, model="from-settings", api_key_variable="MY_KEY")
     assert open_backend("openai", settings).complete("where?") == "hello"
     assert open_backend("openai:other", settings, seed=4).name == "openai:other"
-    assert (server.requests[0]["model"], server.keys[0]) == ("from-settings", f"Bearer {SECRET}")
+    assert (server.requests[0]["model"], server.headers[0]["authorization"]) == ("from-settings", f"Bearer {SECRET}")
 
 
-def test_a_local_server_needs_no_key(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_server_needs_no_key(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert open_backend("openai", Planner(base_url=server.url)).complete("where?") == "hello"
 

@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
+from lastseen.cli.options import SourceChanges
+
 
 def diagnose(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")],
     options: Annotated[
         Path | None, typer.Option("--options", help="Source options (TOML) that hold already.")
     ] = None,
+    change: SourceChanges = None,
     fix: Annotated[
         Path | None, typer.Option("--fix", help="Write the options that correct what was found to this file.")
     ] = None,
@@ -31,8 +34,9 @@ def diagnose(
     from lastseen.sources import open_source
     from lastseen.sources.doctor import Verdict, examine
 
-    with open_source(source, options) as opened:
-        report = examine(opened, current_settings())
+    settings = current_settings()
+    with open_source(source, options, changes=change or (), settings=settings) as opened:
+        report = examine(opened, settings)
     if fix is not None:
         report.options.save(fix)
     if as_json:

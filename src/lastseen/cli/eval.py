@@ -29,6 +29,9 @@ def objectnav(
         str, typer.Option(help="Arms separated by commas, or all.")
     ] = "frontier,random,no_context,context,oracle",
     jobs: Annotated[int, typer.Option(help="Processes; the results are the same for any number.")] = 1,
+    engine: Annotated[
+        str, typer.Option(help="processes, or ray: on the cluster of RAY_ADDRESS, or --jobs of this machine.")
+    ] = "processes",
     backend: Annotated[str, typer.Option(help="The planner's model: offline, gemini, openai.")] = "offline",
     scene: Annotated[str, typer.Option(help="generated, or npz:FILE or graph:FILE for one home.")] = "generated",
     report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
@@ -40,20 +43,20 @@ def objectnav(
     from rich.console import Console
 
     from lastseen.evaluation.arms import ARMS
-    from lastseen.evaluation.runner import Plan, run
+    from lastseen.evaluation.runner import TIMING_FILE, Plan, run
     from lastseen.evaluation.summary import summarize, write_summary
 
     names = tuple(ARMS) if arms == "all" else tuple(name.strip() for name in arms.split(",") if name.strip())
     plan = Plan(seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene)
     console = Console(stderr=True)
     with _Bar(console, total=episodes * len(set(names))) as bar:
-        records = run(plan, out, jobs=jobs, progress=bar.add)
+        records = run(plan, out, jobs=jobs, engine=engine, progress=bar.add)
     summary = summarize(records, plan.config())
     write_summary(out, summary)
     for line in summary["verdict"]:
         typer.echo(line)
     Console().print(_table(summary))
-    typer.echo(f"wrote {out / 'summary.json'}")
+    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
     if report:
         from lastseen.evaluation.report import write_report
 

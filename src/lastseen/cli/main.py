@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, doctor, log, memory, run, search, serve, sim
+from lastseen.cli import config, doctor, log, memory, models, record, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -26,8 +26,10 @@ app.command("config")(config.show)
 memory.register(app)
 app.command("doctor")(doctor.diagnose)
 app.command("run")(run.run)
+app.command("record")(record.record)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
+app.add_typer(models.app, name="models")
 app.add_typer(evaluate.app, name="eval")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)

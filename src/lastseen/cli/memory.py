@@ -43,6 +43,9 @@ def find(
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
     removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
     k: Annotated[int | None, typer.Option("-k", help="At most this many hits.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option("--encoder", help="The encoder of this memory's looks, as clip:FOLDER.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find a thing, or be told why not.
@@ -51,6 +54,7 @@ def find(
     """
     place = None if near is None else _point(near)
     with _open(memory) as opened:
+        _give_eyes(opened, encoder)
         answer = opened.find(
             text,
             near=place,
@@ -206,7 +210,8 @@ def reindex(
     from lastseen.encoders import open_encoder
     from lastseen.memory.longterm.reindex import reindex as run
 
-    done = run(memory, open_encoder(look), settings=current_settings())
+    settings = current_settings()
+    done = run(memory, open_encoder(look, settings.encoding), settings=settings)
     if as_json:
         _print_json({name: getattr(done, name) for name in done.__slots__})
         return
@@ -257,6 +262,21 @@ def _open(path: Path, *, read_only: bool = True) -> Memory:
     # a command about a memory never makes one
     inspect(path)
     return Memory.open(path, settings=current_settings(), read_only=read_only)
+
+
+def _give_eyes(memory: Memory, encoder: str | None) -> None:
+    """Open the encoder of the memory's looks where it reads words too; without its weights, names must do."""
+    from lastseen.encoders.registry import open_encoder, reads_both
+    from lastseen.errors import IndexMismatch, InvalidValue, MissingExtra
+
+    look, rules = memory.store.look, memory.settings.encoding
+    if encoder is not None:
+        memory.see_with(open_encoder(encoder, rules))
+    elif look is not None and reads_both(look) and memory.encoder.name != look:
+        try:
+            memory.see_with(open_encoder(look.partition("-")[0], rules))
+        except (InvalidValue, MissingExtra, IndexMismatch) as error:
+            typer.echo(f"note: only names are searched, not looks ({error})", err=True)
 
 
 def _object_facts(state: Any) -> dict[str, Any]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
+
+SourceChanges = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="One source option, as name=value: color_topic=/cam/image, world_up=y. May repeat."),
+]
+"""The option of every command that opens a source."""
 
 
 @dataclass(frozen=True, slots=True)

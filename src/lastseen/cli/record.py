@@ -1,4 +1,4 @@
-"""``lastseen sim record``: a walk through a simulated home as an RGB-D folder."""
+"""``lastseen record``: any source into an MCAP file."""
 
 from __future__ import annotations
 
@@ -7,52 +7,54 @@ from typing import Annotated
 
 import typer
 
+from lastseen.cli.options import SourceChanges
+
 
 def record(
-    out: Annotated[Path, typer.Argument(help="The folder to write; an unfinished recording there is finished.")],
-    seed: Annotated[int, typer.Option("--seed", help="House, way, noise and changes all follow from it.")] = 7,
-    minutes: Annotated[float, typer.Option("--minutes", help="Frame time to record.")] = 2.0,
-    level: Annotated[str, typer.Option("--level", help="perfect, good, typical or bad senses.")] = "typical",
-    changes: Annotated[int, typer.Option("--changes", help="How many things change on the way.")] = 0,
-    rooms: Annotated[int | None, typer.Option("--rooms", help="4 to 12; left out, the seed decides.")] = None,
-    npz: Annotated[Path | None, typer.Option("--npz", help="Walk this house of triangles instead.")] = None,
-    graph: Annotated[Path | None, typer.Option("--graph", help="Walk this VirtualHome scene instead.")] = None,
+    source: Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")],
+    out: Annotated[Path, typer.Argument(help="The .mcap file to write; it must not exist.")],
+    options: Annotated[
+        Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
+    ] = None,
+    change: SourceChanges = None,
+    color: Annotated[str, typer.Option("--color", help="raw, png (exact, smaller) or jpeg (small).")] = "raw",
+    depth: Annotated[
+        str, typer.Option("--depth", help="32FC1 (exact), 16UC1 (millimetres) or png (millimetres, smaller).")
+    ] = "32FC1",
+    frames: Annotated[int | None, typer.Option("--frames", help="Stop after so many frames.")] = None,
 ) -> None:
-    """Walk through a home and write colour, depth, poses, detections and the truth.
+    """Write a source as MCAP: colour, depth, camera infos, tf and detections, for ROS 2 tools and for lastseen.
 
-    Ctrl-C stops it; the same command goes on where it was. Example: [bold]lastseen sim record --seed 7 out[/bold]
+    Ctrl-C ends it and keeps what was seen. Example: [bold]lastseen record my_recording walk.mcap[/bold]
     """
     from rich.console import Console
-    from rich.progress import Progress, TimeRemainingColumn
+    from rich.progress import Progress, TextColumn
 
     from lastseen.cli.options import current_settings
-    from lastseen.errors import InvalidValue
-    from lastseen.sim.generate import generate_home
-    from lastseen.sim.home import Home
-    from lastseen.sim.recording import record as write
-    from lastseen.sim.walk import WalkPlan
+    from lastseen.sources import open_source
+    from lastseen.sources.ros.writing import record as write
 
-    settings = current_settings()
-    plan = WalkPlan(minutes, seed=seed, level=level, changes=changes)
-    if sum(given is not None for given in (npz, graph, rooms)) > 1:
-        raise InvalidValue(
-            "--npz, --graph, --rooms", (npz, graph, rooms), "do not go together", remedy="give one of them"
-        )
-    if npz is not None:
-        home = Home.from_npz(npz)
-    elif graph is not None:
-        home = Home.from_graph(graph)
-    else:
-        home = generate_home(seed, rooms=rooms, settings=settings.homes)
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(home.name, total=None)
-        write(
-            home,
-            plan,
-            out,
-            settings=settings,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    typer.echo(f"{out}: {home.name}, {minutes:g} min at level {level}")
+    columns = (*Progress.get_default_columns(), TextColumn("{task.completed} frames"))
+    with (
+        open_source(source, options, changes=change or (), settings=current_settings()) as opened,
+        Progress(*columns, console=Console(stderr=True), transient=True) as bar,
+    ):
+        total = opened.length() if frames is None else min(frames, opened.length() or frames)
+        task = bar.add_task("record", total=total)
+        try:
+            written = write(
+                opened,
+                out,
+                color=color,
+                depth=depth,
+                max_frames=frames,
+                progress=lambda done: bar.update(task, completed=done),
+            )
+        except KeyboardInterrupt:
+            if not out.exists():
+                raise
+            written = opened.intake.frames
+        lost = opened.intake.lines()
+    typer.echo(f"{out}: {written} frames, {out.stat().st_size / 2**20:.1f} MiB")
+    for line in lost:
+        typer.echo(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,9 @@ import typer
 def search(
     goal: Annotated[str, typer.Argument(help="What to look for, in words.")],
     *,
-    memory: Annotated[Path | None, typer.Option("--memory", help="A nodes file; default: a demo flat.")] = None,
+    memory: Annotated[
+        Path | None, typer.Option("--memory", help="A memory file or a nodes file; default: a demo flat.")
+    ] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Chooses the start and the mock's answers.")] = 0,
     backend: Annotated[
@@ -26,13 +29,14 @@ def search(
 ) -> None:
     """Rehearse a search over remembered places: where would the robot go, and why.
 
-    The world of a rehearsal is exactly what memory says. Exit code 0 also when the goal is not found.
+    The world of a rehearsal is exactly what memory says. Exit code 0 also when the goal is not found. Over a memory
+    file that `lastseen run` made, the last line is the memory's own answer: found, ambiguous or not found.
 
-    Examples: [bold]lastseen search "red mug"[/bold],
+    Examples: [bold]lastseen search "red mug" --memory home.lastseen[/bold],
     [bold]lastseen search book --constraint "avoid: corridor"[/bold]
     """
     from lastseen.cli.options import current_settings
-    from lastseen.runtime.loop import rehearse
+    from lastseen.runtime.loop import rehearse, said
 
     result = rehearse(
         goal,
@@ -52,10 +56,11 @@ def search(
             "question": result.question,
             "steps": result.steps,
             "belief": result.belief,
+            "memory": None if result.answer is None else asdict(result.answer),
         }
         typer.echo(json.dumps(outcome, indent=2, sort_keys=True))
     else:
-        typer.echo(f"{result.status} after {result.steps} steps: {result.question or result.reason}")
+        typer.echo("\n".join(said(result)))
 
 
 def self_check() -> None:

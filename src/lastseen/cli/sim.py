@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli import record, sim_search
+from lastseen.cli import sim_record, sim_search
 
 app = typer.Typer(name="sim", no_args_is_help=True, help="Simulated homes: draw them, walk them, record them.")
-app.command("record")(record.record)
+app.command("record")(sim_record.record)
 app.command("search")(sim_search.search)
 
 

@@ -33,6 +33,9 @@ class Evaluation(Section):
     )
     stuck_distance: float = setting(0.5, unit="m", low=0.0, why="two forward steps: less is not getting anywhere")
     revisit_cell: float = setting(0.5, unit="m", low=0.1, why="the robot with a step around it")
+    lost_distance: float = setting(
+        3.0, unit="m", low=0.0, why="how wrong a wrong start pose is at least: another room, not a bad fix"
+    )
     changes: int = setting(
         6, unit="things", low=0, why="moved between the earlier visit and the search: a busy week of a household"
     )

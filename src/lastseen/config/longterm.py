@@ -50,6 +50,12 @@ class Find(Section):
     shared_accept: float = setting(
         0.24, low=-1.0, high=1.0, why="text against picture in CLIP-like spaces, where true pairs lie near 0.3"
     )
+    siglip_accept: float = setting(
+        0.1, low=-1.0, high=1.0, why="SigLIP's own sigmoid calls a text and a picture a pair from about there on"
+    )
+    shared_margin: float = setting(
+        0.02, low=0.0, high=1.0, why="text against picture lies within a tenth altogether: a fiftieth is as good as"
+    )
     margin: float = setting(
         0.08, low=0.0, high=1.0, why="a runner-up this close in score fits as well: the answer is ambiguous"
     )

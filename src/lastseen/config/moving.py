@@ -30,6 +30,12 @@ class Places(Section):
     )
     reenter: bool = setting(True, why="a place left and found again is one place; without it ABABA never fires")
     reenter_window: int = setting(8, unit="places", low=1, why="how many recent places can be re-entered")
+    max_jump: float = setting(
+        2.0,
+        unit="m",
+        low=0.1,
+        why="between two frames of a recording: farther is a lost pose or a cut, and no way that was walked",
+    )
     max_description: int = setting(
         240, unit="characters", low=20, why="section 7.1: one or two short sentences per place"
     )

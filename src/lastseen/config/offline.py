@@ -40,7 +40,10 @@ class Offline(Section):
         8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
     )
     unexplored_range: float = setting(
-        3.0, unit="m", low=0.1, why="the way to an edge at which it is worth half as much as one close by"
+        3.0, unit="m", low=0.1, why="how much farther than the nearest edge one is worth half as much"
+    )
+    opening: float = setting(
+        1.0, unit="m", low=0.1, why="a doorway: narrower edges are mostly corners behind furniture; worth half"
     )
     looks_share: float = setting(
         0.4,
@@ -52,7 +55,10 @@ class Offline(Section):
         1.5, low=0.0, why="a direction without an unexplored edge, where memory knows of some elsewhere"
     )
     blocked_penalty: float = setting(3.0, low=0.0, why="a way that was blocked is seldom open the second time")
-    tried_penalty: float = setting(1.0, low=0.0, why="a way that was walked without finding the goal")
+    tried_penalty: float = setting(1.0, low=0.0, why="each time a way was walked from here without finding the goal")
+    tried_most: float = setting(
+        3.0, low=0.0, why="as much as a blocked way: the one door of a room may be gone through again"
+    )
     visited_penalty: float = setting(0.2, unit="per anchor", low=0.0, why="five anchors cost as much as open floor")
     visited_most: float = setting(1.5, low=0.0, why="so that a way back through a known room stays possible")
     swing_penalty: float = setting(2.0, low=0.0, why="ABABA: neither of the last two places once more")

@@ -38,6 +38,9 @@ class Policy(Section):
     )
     max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
     waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
+    waypoint_slack: float = setting(
+        0.3, unit="m", low=0.0, why="how far off the floor in view may be from a waypoint of the map: drift and cells"
+    )
     max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")
     max_collisions: int = setting(4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here")
     roi_half_angle: float = setting(

@@ -55,6 +55,12 @@ class Context(Section):
     visited_radius: float = setting(
         5.0, unit="m", low=0.0, why="about one room and its neighbours: where going again finds nothing new"
     )
+    max_way: float = setting(
+        8.0, unit="m", low=0.0, why="two rooms along a way told by memory, then look around: drift adds up on the way"
+    )
+    same_angle: float = setting(
+        5.0, unit="deg", low=0.0, high=15.0, why="a plan this near to where a way begins means that way"
+    )
     max_labels: int = setting(12, unit="labels", low=1, why="a view or place is told by its first dozen things")
     max_text: int = setting(80, unit="characters", low=10, why="a label or type longer than this is no label")
 

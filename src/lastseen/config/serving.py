@@ -24,6 +24,16 @@ class Server(Section):
     )
     max_sessions: int = setting(64, unit="pages", low=1, why="people logged in at once; the oldest goes first")
     max_clients: int = setting(128, unit="WebSocket clients", low=1, why="each costs a task and a socket buffer")
+    readers: int = setting(
+        4,
+        unit="threads",
+        low=1,
+        high=64,
+        why="questions answered at once; more would only wait for each other and for the robot's frames",
+    )
+    patience: float = setting(
+        0.25, unit="s", low=0.0, why="how long a question waits for a robot's frame that is being taken"
+    )
     max_connections: int = setting(512, unit="connections", low=8, why="beyond it new ones are told to come back")
 
 

@@ -8,6 +8,7 @@ from lastseen.config.doctor import Doctor
 from lastseen.config.evaluation import Evaluation
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
+from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
@@ -63,5 +64,10 @@ class Settings(Section):
     gate: Gate = field(default_factory=Gate)
     segment: Segment = field(default_factory=Segment)
     mask_filter: MaskFilter = field(default_factory=MaskFilter)
+    detector: Detector = field(default_factory=Detector)
+    encoding: Encoding = field(default_factory=Encoding)
     server: Server = field(default_factory=Server)
     live: Live = field(default_factory=Live)
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    grounding: Grounding = field(default_factory=Grounding)
+    outlines: Outlines = field(default_factory=Outlines)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
+from lastseen.config.models import Encoding
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 
@@ -12,23 +14,37 @@ _ENCODERS = {
     "look": ("lastseen.encoders.look", "LookEncoder"),
     "wordllama": ("lastseen.encoders.wordllama", "WordLlamaEncoder"),
 }
+_IMAGE_TEXT = {
+    "clip": ("lastseen.encoders.image_text", "ClipEncoder"),
+    "siglip2": ("lastseen.encoders.image_text", "Siglip2Encoder"),
+}
 
 
 def known_encoders() -> list[str]:
     """The names that ``open_encoder`` takes, sorted."""
-    return sorted(_ENCODERS)
+    return sorted([*_ENCODERS, *_IMAGE_TEXT])
 
 
-def open_encoder(name: str) -> Encoder:
-    """Open an encoder by name.
+def reads_both(name: str) -> bool:
+    """Whether an encoder, by the name that a memory keeps of it, has words and pictures in one space."""
+    return name.partition("-")[0] in _IMAGE_TEXT
+
+
+def open_encoder(name: str, settings: Encoding | None = None) -> Encoder:
+    """Open an encoder by name; ``clip:FOLDER`` opens the model in that folder of yours.
 
     >>> open_encoder("lexicon").dim
     512
     """
-    if name not in _ENCODERS:
-        raise InvalidValue(
-            "encoder", name, "is not an encoder", remedy=f"choose one of {', '.join(known_encoders())}"
-        )
-    module, kind = _ENCODERS[name]
-    encoder: Encoder = getattr(importlib.import_module(module), kind)()
-    return encoder
+    kind, _, folder = name.partition(":")
+    if kind in _ENCODERS and not folder:
+        encoder: Encoder = _load(*_ENCODERS[kind])()
+        return encoder
+    if kind in _IMAGE_TEXT:
+        model: Encoder = _load(*_IMAGE_TEXT[kind])(folder or None, settings=settings)
+        return model
+    raise InvalidValue("encoder", name, "is not an encoder", remedy=f"choose one of {', '.join(known_encoders())}")
+
+
+def _load(module: str, kind: str) -> Any:
+    return getattr(importlib.import_module(module), kind)

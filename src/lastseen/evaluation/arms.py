@@ -35,7 +35,8 @@ class Arm:
     """What one arm may read.
 
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
-    ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one.
+    ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
+    starts in its map at a pose that is wrong by metres.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Arm:
     parts: frozenset[str] = frozenset()
     shuffled: bool = False
     memory: Literal["none", "home", "other_home"] = "none"
+    lost: bool = False
     chooser: Literal["backend", "random", "frontier", "oracle"] = "backend"
 
     @property
@@ -75,6 +77,13 @@ ARMS: dict[str, Arm] = {
             about="with context, and memory of another home",
             parts=ALL_PARTS,
             memory="other_home",
+        ),
+        Arm(
+            name="lifelong_lost",
+            about="as lifelong, but told a start pose that is wrong by metres and a quarter turn",
+            parts=ALL_PARTS,
+            memory="home",
+            lost=True,
         ),
         Arm(name="oracle", about="walks the shortest path, knowing the map and the goal", chooser="oracle"),
     )

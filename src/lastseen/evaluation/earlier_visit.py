@@ -25,7 +25,6 @@ from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import floor_pose
 from lastseen.runtime.known_map import KnownMap
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -85,14 +84,19 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     start = (environment.start.x, environment.start.y)
     for action in tour(environment.agent, coverage_stops(environment.grid, start)):
         result = environment.step(action)
-        spatial.step(action, collided=result.collided, world_pose=floor_pose(result.frame))
+        spatial.step(action, collided=result.collided, world_pose=result.frame.floor_pose)
         _remember(result.frame, detector, objects, spatial, analyzer)
     store = nodes_from_memory(_Remembered(spatial, objects))
     return Visit(store, NodeGraph.from_anchors(store, spatial.graph))
 
 
-def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> KnownMap:
-    """The old map as the search starts in it: the start pose is told with the error of the level's localization."""
+def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> KnownMap:
+    """The old map as the search starts in it: the start pose is told with the error of the level's localization.
+
+    With ``lost`` the localization took another spot of the map for this one, as it does where rooms look alike.
+    """
+    if lost:
+        return KnownMap(visit.store, visit.ways, _elsewhere(visit, start, seed, settings), settings.context)
     level = Level.of(settings.evaluation.level)
     if level is not Level.PERFECT:
         figures = MOTION[level]
@@ -102,7 +106,17 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings) -> 
             start.y + figures.position * float(dy),
             start.yaw + math.radians(figures.rotation) * float(turn),
         )
-    return KnownMap(visit.store, visit.ways, start)
+    return KnownMap(visit.store, visit.ways, start, settings.context)
+
+
+def _elsewhere(visit: Visit, start: Pose2D, seed: int, settings: Settings) -> Pose2D:
+    """A pose on the walked ways, at least so far off and a quarter turn round; the farthest where none is so far."""
+    nodes = [visit.store.nodes[key].pose for key in sorted(visit.store.nodes)] or [start]
+    far = [pose for pose in nodes if pose.distance_to(start) >= settings.evaluation.lost_distance]
+    choice = far or [max(nodes, key=start.distance_to)]
+    rng = np.random.default_rng([seed, _STREAM, 1])
+    spot = choice[int(rng.integers(len(choice)))]
+    return Pose2D(spot.x, spot.y, start.yaw + math.copysign(math.pi / 2, float(rng.standard_normal())))
 
 
 def _before(home: Home, seed: int, settings: Settings) -> Home:
@@ -139,5 +153,5 @@ def _remember(
             None if scene is None else scene.scene_type,
             () if scene is None else scene.objects,
             "" if scene is None else scene.description,
-            world_pose=floor_pose(frame),
+            world_pose=frame.floor_pose,
         )

@@ -13,19 +13,11 @@ from lastseen.evaluation.cases import Case, camera_of
 from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
 from lastseen.evaluation.witness import Witness, revisited_area
-from lastseen.memory.nodes.embedding import DeterministicEmbedder
-from lastseen.memory.nodes.store import SemanticMemoryStore
-from lastseen.memory.places import SpatialMemory
-from lastseen.planning.node_graph import NodeGraph
-from lastseen.planning.panorama_planner import PanoramaPlanner
-from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import EnvironmentWorld
 from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
-from lastseen.runtime.loop import SearchLoop
-from lastseen.runtime.timing import MeteredBackend, TimingLog
+from lastseen.runtime.timing import TimingLog
+from lastseen.runtime.walk_search import WalkSearch
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.follower import next_action
@@ -63,7 +55,6 @@ def run_arm(
     witness = Witness(environment_of(case, settings), case.episode.goal_ids)
     if arm.chooser == "oracle":
         return Ran(_record(case, arm, witness, settings, stopped=_walk_shortest(case, witness, settings)))
-    model = _model(arm, settings, backend, case.seed)
     contexts: list[Context] = []
     edit = editor(arm, donor)
 
@@ -71,41 +62,23 @@ def run_arm(
         contexts.append(context)
         return edit(context)
 
-    spatial = SpatialMemory(settings)
-    timing = timing or TimingLog(settings=settings.planner)
-    planning = MeteredBackend(model, timing, kind="planner", step_id=lambda: spatial.step_id)
-    naming = MeteredBackend(model, timing, kind="scene", step_id=lambda: spatial.step_id)
-    planner = PanoramaPlanner(planning, spatial, settings=settings, use_context=arm.reads_context, edit=edited)
-    log = log or RunLog()
-    log.header(
-        goal=case.episode.goal, seed=case.seed, settings=settings, backend=model.name, scene_backend=model.name
-    )
-    world = EnvironmentWorld(
+    search = WalkSearch(
+        case.episode.goal,
         witness,
         SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
-        GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning),
-        target=case.episode.goal,
-        planner=planner,
-        analyzer=SceneAnalyzer(naming, settings),
+        _model(arm, settings, backend, case.seed),
         settings=settings,
-        log=log,
+        seed=case.seed,
+        use_context=arm.reads_context,
+        edit=edited,
         known=known,
+        log=log,
+        timing=timing,
         with_images=backend != "offline" and arm.chooser == "backend",
     )
-    store = SemanticMemoryStore() if known is None else known.store
-    loop = SearchLoop(
-        case.episode.goal,
-        store=store,
-        embedder=DeterministicEmbedder(settings.retrieval.embedder_dim),
-        planner=planner,
-        world=world,
-        ways=NodeGraph(store.nodes, ()) if known is None else known.ways,
-        settings=settings,
-    )
-    result = loop.run()
-    world.finish()
-    progress = spatial.progress.onsets
-    places = [step["current_place_id"] for step in log.records if step["type"] == "step"]
+    result = search.run()
+    progress = search.spatial.progress.onsets
+    places = [step["current_place_id"] for step in search.log.records if step["type"] == "step"]
     record = _record(
         case,
         arm,
@@ -113,8 +86,8 @@ def run_arm(
         settings,
         stopped=result.status == "found",
         steps=result.steps,
-        recognised=world.confirmed,
-        planner_calls=loop.calls,
+        recognised=search.world.confirmed,
+        planner_calls=search.loop.calls,
         ababa=progress["ababa"],
         stuck=progress["stuck"],
         no_progress=progress["no_progress"],
@@ -207,7 +180,7 @@ def _record(
         "unique_place_ratio": unique_place_ratio,
         "revisited_m2": round(revisited_area(witness.path, cell=rules.revisit_cell), 4),
         "goal_views": witness.goal_in_view,
-        "path": _drawn(witness.path),
+        "path": drawn(witness.path),
     }
 
 
@@ -224,7 +197,7 @@ def _cause(witness: Witness, settings: Settings, *, stopped: bool, recognised: b
     return "out_of_steps" if recognised else "not_recognised"
 
 
-def _drawn(path: Sequence[Pose2D]) -> list[list[float]]:
+def drawn(path: Sequence[Pose2D]) -> list[list[float]]:
     """The path to the centimetre, without the turns on the spot."""
     points = [[round(pose.x, 2), round(pose.y, 2)] for pose in path]
     return [point for index, point in enumerate(points) if index == 0 or point != points[index - 1]]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import ARMS, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.earlier_visit import known_map, visit_of
+from lastseen.evaluation.engines import spread
 from lastseen.evaluation.episode_run import Record, run_arm
+from lastseen.runtime.json_lines import JsonLines
 from lastseen.runtime.log import RunLog
+from lastseen.runtime.timing import TimingLog
 
-EPISODES_FILE, CONFIG_FILE = "episodes.jsonl", "config.json"
+EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +70,16 @@ class Plan:
 
 
 Progress = Callable[[Record], None]
+Timing = dict[str, Any]
 
 
-def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: None) -> list[Record]:
-    """Run what is missing of a plan and return every record, sorted; ``progress`` gets each, old ones first."""
-    if jobs < 1:
-        raise InvalidValue("jobs", jobs, "must be at least 1", remedy="one process per core is best")
+def run(
+    plan: Plan, out: Path, *, jobs: int = 1, engine: str = "processes", progress: Progress = lambda _: None
+) -> list[Record]:
+    """Run what is missing of a plan and return every record, sorted; ``progress`` gets each, old ones first.
+
+    What the clock and the meter said of each episode goes to timing.jsonl, in the order the episodes ended.
+    """
     out.mkdir(parents=True, exist_ok=True)
     _same_config(plan, out / CONFIG_FILE)
     file = out / EPISODES_FILE
@@ -82,10 +89,11 @@ def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: 
         progress(record)
     names = [arm.name for arm in arms_of(plan.arms)]
     todo = [(seed, name) for seed in plan.seeds for name in names if (seed, name) not in done]
-    with file.open("a", encoding="utf-8") as lines:
-        for record in _results(plan, todo, jobs):
+    with file.open("a", encoding="utf-8") as lines, JsonLines(out / TIMING_FILE, append=True) as timings:
+        for record, timing in spread(partial(_unit, plan), _by_episode(todo), engine=engine, jobs=jobs):
             lines.write(_line(record))
             lines.flush()
+            timings.append(timing)
             done[record["seed"], record["arm"]] = record
             progress(record)
     records = _sorted(done.values())
@@ -93,19 +101,28 @@ def run(plan: Plan, out: Path, *, jobs: int = 1, progress: Progress = lambda _: 
     return records
 
 
-def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> Record:
-    """One arm in one episode."""
+def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> tuple[Record, Timing]:
+    """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
+    began, busy = time.monotonic(), time.process_time()
     arm = arm_of(name)
+    meter = TimingLog(settings=plan.settings.planner)
     case = case_of(seed, plan.settings, plan.scene)
     donor: Sequence[Context] = _contexts(plan, plan.donor_of(seed)) if arm.shuffled else ()
     known = None
     if arm.memory != "none":
         visited = seed if arm.memory == "home" else plan.donor_of(seed)
         visit = visit_of(visited, plan.settings, plan.scene)
-        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings)
-    ran = run_arm(case, arm, settings=plan.settings, backend=plan.backend, donor=donor, known=known, log=log)
+        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings, lost=arm.lost)
+    ran = run_arm(
+        case, arm, settings=plan.settings, backend=plan.backend, donor=donor, known=known, log=log, timing=meter
+    )
     seen = visit_of(seed, plan.settings, plan.scene).saw(case.episode.goal) if arm.memory == "home" else None
-    return {**ran.record, "goal_seen_before": seen}
+    clock = {
+        "wall_seconds": round(time.monotonic() - began, 3),
+        "cpu_seconds": round(time.process_time() - busy, 3),
+    }
+    timing = {"seed": seed, "arm": name, "steps": ran.record["steps"], **meter.episode(), **clock}
+    return {**ran.record, "goal_seen_before": seen}, timing
 
 
 @lru_cache(maxsize=2)
@@ -118,31 +135,16 @@ def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
     return _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
 
 
-def _results(plan: Plan, todo: Sequence[tuple[int, str]], jobs: int) -> Iterator[Record]:
-    if jobs == 1 or len(todo) < 2:
-        for seed, name in todo:
-            yield run_one(plan, seed, name)
-        return
-    # the arms of one episode go to one process: they share its home
-    batches: dict[int, list[str]] = {}
+def _unit(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:
+    return run_one(plan, *unit)
+
+
+def _by_episode(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    """The arms of one episode go to one process: they share its home."""
+    groups: dict[int, list[tuple[int, str]]] = {}
     for seed, name in todo:
-        batches.setdefault(seed, []).append(name)
-    with ProcessPoolExecutor(jobs) as pool:
-        waiting: set[Future[list[Record]]] = {
-            pool.submit(_batch, plan, seed, names) for seed, names in batches.items()
-        }
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield from future.result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def _batch(plan: Plan, seed: int, names: Sequence[str]) -> list[Record]:
-    return [run_one(plan, seed, name) for name in names]
+        groups.setdefault(seed, []).append((seed, name))
+    return list(groups.values())
 
 
 def read_records(file: Path) -> list[Record]:

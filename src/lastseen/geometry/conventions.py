@@ -65,6 +65,8 @@ _T_ZUP_WORLD = {
 
 def camera_to_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
     """The pose of the same camera with OpenCV axes."""
+    if axes is CameraAxes.OPENCV:
+        return T_world_camera
     return T_world_camera @ _T_AXES_OPENCV[axes]
 
 
@@ -75,6 +77,8 @@ def camera_from_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
 
 def world_to_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
     """The same pose in a world whose z points up."""
+    if up is WorldUp.Z:
+        return T_world_camera
     return _T_ZUP_WORLD[up] @ T_world_camera
 
 

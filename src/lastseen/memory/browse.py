@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import best_label
 from lastseen.memory.answer import id_order
 from lastseen.memory.find.wording import main_color
 from lastseen.memory.history import past_states
 from lastseen.memory.longterm.clock import Clock, Moment
-from lastseen.memory.longterm.records import CropRecord
+from lastseen.memory.longterm.records import MISSING, PROTO, REMOVED, CropRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
+from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.state import read_state
 from lastseen.memory.objects.store import id_text
 
@@ -103,21 +105,24 @@ class Browse:
         label: str | None = None,
         include_tentative: bool = False,
         include_absent: bool = False,
-    ) -> list[ObjectState]:
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Page:
         """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
         self.flush()
         time = self.clock.time(as_of, name="as_of")
-        with self.lock:
-            size_of = {state.id: state for state in self.working.states(include_tentative=True, include_absent=True)}
-        states = past_states(self.store, time, size_of, stale_after=self.store.settings.lifecycle.stale_after)
+        left_out = {*(() if include_tentative else (PROTO,)), *(() if include_absent else (MISSING, REMOVED))}
+        called = None if label is None else normal(label)
         kept = [
-            state
-            for state in states
-            if (label is None or state.label == label.strip().lower())
-            and (include_tentative or state.confirmed)
-            and (include_absent or state.state not in ("missing", "removed"))
+            version
+            for version in self.store.journal.as_of(time)
+            if version.status not in left_out and (called is None or best_label(version.label_scores) == called)
         ]
-        return sorted(kept, key=lambda state: id_order(state.id))
+        kept.sort(key=lambda version: id_order(version.object_id))
+        some = kept[offset : offset + limit]
+        today = {state.id: state for state in self.states([version.object_id for version in some])}
+        stale_after = self.store.settings.lifecycle.stale_after
+        return Page(len(kept), past_states(some, time, today, stale_after=stale_after))
 
     def states(self, ids: list[str]) -> list[ObjectState]:
         """The objects of these ids that are still remembered, in their order."""
@@ -142,18 +147,33 @@ class Browse:
                 store.seq[rows],
             )
 
-    def labels(self) -> list[tuple[str, list[tuple[str, float]]]]:
-        """Every object that is there, tentative ones included, with its labels and their scores."""
+    def labelled(self, weight: Callable[[str], float]) -> list[tuple[float, str, str]]:
+        """Weighted score, id and label of what is there, tentative ones included, by the label that weighs most.
+
+        ``weight`` says how well a label fits what was asked, 0 for not at all; best first, then by id.
+        """
+        with self.lock:
+            store = self.working.store
+            names = store.labels.names
+            weights = np.array([weight(name) if name else 0.0 for name in names], dtype=np.float32)
+            rows = store.live()
+            rows = rows[store.state[rows] <= State.CONFIRMED]
+            scores = weights[store.label_ids[rows]] * store.label_scores[rows]
+            best = scores.argmax(axis=1)
+            top = scores[np.arange(len(rows)), best]
+            order = np.lexsort((store.seq[rows], -top))
+            return [
+                (float(top[at]), id_text(int(store.seq[rows[at]])), names[int(store.label_ids[rows[at], best[at]])])
+                for at in order[: int((top > 0.0).sum())].tolist()
+            ]
+
+    def positions(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Ids of the confirmed objects, and where they are."""
         with self.lock:
             store = self.working.store
             rows = store.live()
-            rows = rows[store.state[rows] <= State.CONFIRMED]
-            numbers, scores = store.label_ids[rows].tolist(), store.label_scores[rows].tolist()
-            names = store.labels.names
-            return [
-                (id_text(seq), [(names[n], score) for n, score in zip(held, given, strict=True) if n and score > 0.0])
-                for seq, held, given in zip(store.seq[rows].tolist(), numbers, scores, strict=True)
-            ]
+            rows = rows[store.state[rows] == State.CONFIRMED]
+            return [id_text(number) for number in store.seq[rows].tolist()], store.xyz[rows]
 
     def counts(self) -> dict[str, float]:
         """How many objects are in each state, how many of the confirmed are stale, and the mean of their hits."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
-from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
+from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
@@ -58,7 +58,7 @@ class Memory:
         path: str | Path | None = None,
         read_only: bool = False,
         encoder: Encoder | str | None = None,
-        look: str | None = None,
+        look: Encoder | str | None = None,
         index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> None:
@@ -68,6 +68,8 @@ class Memory:
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
         self._wording = Wording(self.encoder, self.settings.find)
+        self._seeing = None if isinstance(look, str) else look
+        look_name = look if isinstance(look, str) or look is None else look.name
         self._wall_clock = wall_clock
         # one frame at a time, and no question in the middle of one; commits and searches do not hold it
         self._working = threading.RLock()
@@ -77,7 +79,7 @@ class Memory:
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
         self._store, rows = LongTermStore.open(
-            path, self.settings, read_only=read_only, look=look, room=partial(room, self._objects.store)
+            path, self.settings, read_only=read_only, look=look_name, room=partial(room, self._objects.store)
         )
         try:
             self._clock = Clock(self._store.journal.sessions())
@@ -99,16 +101,17 @@ class Memory:
         settings: Settings | None = None,
         read_only: bool = False,
         encoder: Encoder | str | None = None,
-        look: str | None = None,
+        look: Encoder | str | None = None,
         index: str | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> Self:
         """Open a memory; with a path it is durable, without one it ends with the process.
 
-        ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` names the encoder of
-        the observations' embeddings, so that vectors of two encoders are never mixed. ``index`` may name a collection
-        that robots share (milvus://host:port/collection); it is told of every commit, and is never waited for.
-        ``wall_clock`` dates each session for people; None leaves it undated.
+        ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` is the encoder of the
+        observations' embeddings, or its name: vectors of two encoders are never mixed, and one that reads words too
+        (CLIP) answers what no name answers. ``index`` may name a collection that robots share
+        (milvus://host:port/collection); it is told of every commit and never waited for. ``wall_clock`` dates each
+        session for people; None leaves it undated.
         """
         return cls(
             settings,
@@ -179,7 +182,13 @@ class Memory:
             include_removed=include_removed,
         )
         question = Question.of(
-            self._wording, self.settings.find, look=self._store.look, text=text, image=image, embedding=embedding
+            self._wording,
+            self.settings.find,
+            look=self._store.look,
+            text=text,
+            image=image,
+            embedding=embedding,
+            seeing=self._seeing,
         )
         note = ""
         if robots is not None:
@@ -196,6 +205,17 @@ class Memory:
             local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
             answer = question.put_to(local, region, k=k, look=self._store.look)
         return replace(answer, reason=answer.reason + note) if note else answer
+
+    def see_with(self, encoder: Encoder) -> None:
+        """Give a memory that was opened without it the encoder of its looks, so that words can be put to them."""
+        if self._store.look is not None and encoder.name != self._store.look:
+            raise IndexMismatch(
+                "look",
+                encoder.name,
+                f"is not the encoder of this memory ({self._store.look})",
+                remedy="open that one, or run `lastseen reindex`",
+            )
+        self._seeing = encoder
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
@@ -307,6 +327,13 @@ class Memory:
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
         return self._corrected(lambda: self._objects.correct_poses(poses))
+
+    def new_session(self) -> None:
+        """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
+        self.flush()
+        with self._working:
+            self._order = StampOrder()
+            self._clock.current = None
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""

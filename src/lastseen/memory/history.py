@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lastseen.memory.longterm.clock import Clock
-from lastseen.memory.longterm.records import PROTO, STATUSES
+from lastseen.memory.longterm.records import PROTO, STATUSES, VersionRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import ObjectState
@@ -68,11 +68,11 @@ def past_table(store: LongTermStore, time: float) -> ObjectTable:
 
 
 def past_states(
-    store: LongTermStore, time: float, now: Mapping[str, ObjectState], *, stale_after: float
+    versions: Iterable[VersionRecord], time: float, now: Mapping[str, ObjectState], *, stale_after: float
 ) -> list[ObjectState]:
     """What was known at a memory time, as states; versions keep no size and stability, so today's stand in."""
     found = []
-    for version in store.journal.as_of(time):
+    for version in versions:
         today = now.get(version.object_id)
         last_seen = min(version.last_seen, time)
         found.append(

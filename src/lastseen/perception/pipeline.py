@@ -1,4 +1,4 @@
-"""The whole way from a frame to observations: gate, find, filter, describe, lift; each stage counted and timed.
+"""The whole way from a frame to observations: gate, find, filter, describe, name, lift; each stage counted and timed.
 
 What finds things is a detector, where there is one, or the geometric segmenter; the rest is the same for both.
 """
@@ -23,6 +23,7 @@ from lastseen.perception.filter import DetectionFilter
 from lastseen.perception.gate import IngestGate, Refusal
 from lastseen.perception.lift import lift_all
 from lastseen.perception.segment import GeometricSegmenter
+from lastseen.perception.vocabulary import Namer
 from lastseen.protocols import Detector, Encoder, Segmenter
 
 
@@ -44,6 +45,7 @@ class Perception:
         detector: Detector | None = None,
         segmenter: Segmenter | None = None,
         encoder: Encoder | None = None,
+        namer: Namer | None = None,
         targets: Sequence[str] = (),
         with_crops: bool = True,
     ) -> None:
@@ -51,6 +53,7 @@ class Perception:
         self.detector = detector
         self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
         self.encoder: Encoder = encoder or LookEncoder()
+        self.namer = namer
         self.gate = IngestGate(self.settings.gate)
         self.filter = DetectionFilter(self.settings.mask_filter)
         self.targets = tuple(targets)
@@ -59,8 +62,8 @@ class Perception:
 
     @property
     def names_things(self) -> bool:
-        """Whether observations carry labels: without a detector things have a look and a place, but no name."""
-        return self.detector is not None
+        """Whether observations carry labels: without a model that names them things have a look and a place only."""
+        return self.detector is not None or self.namer is not None
 
     def perceive(self, frame: Frame) -> Perceived:
         """Observations of one frame in the order of their priority."""
@@ -76,6 +79,9 @@ class Perception:
             found = self.filter.keep(frame, found)
         with _Stage(self, "encode"):
             found = self._described(frame, found)
+        if self.namer is not None:
+            with _Stage(self, "name"):
+                found = self._named(self.namer, found)
         with _Stage(self, "lift"):
             observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops)
         return Perceived(tuple(observations))
@@ -88,6 +94,18 @@ class Perception:
         vectors = iter(self.encoder.encode_image([crop(frame, detection) for detection in bare]))
         return [
             detection if detection.embedding is not None else replace(detection, embedding=next(vectors))
+            for detection in found
+        ]
+
+    @staticmethod
+    def _named(namer: Namer, found: list[Detection]) -> list[Detection]:
+        """Every detection with names by its look; one that came with its own keeps them."""
+        bare = [detection for detection in found if not detection.labels and detection.embedding is not None]
+        names = iter(namer.name([detection.embedding for detection in bare if detection.embedding is not None]))
+        return [
+            replace(detection, labels=next(names))
+            if not detection.labels and detection.embedding is not None
+            else detection
             for detection in found
         ]
 

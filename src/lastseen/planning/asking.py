@@ -9,10 +9,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from lastseen.config import Settings
 from lastseen.errors import LastseenError, PlanError
 from lastseen.planning.quoting import clean
 from lastseen.vlm.protocol import Backend, EncodedImage
@@ -86,6 +88,46 @@ def ask(
             failures.append(Failure(error.reason, message))
             asked = f"{prompt}\n\n{refusal(message)}"
     return Asked(None, tuple(failures), tuple(attempts))
+
+
+class Asker(Generic[Answer]):
+    """One kind of question to one backend, by the discipline of section 11.3, with count of what went wrong.
+
+    ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings | None = None,
+        *,
+        parse: Callable[[str], Answer],
+        schema: Mapping[str, Any],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.backend, self.settings = backend, settings or Settings()
+        self.calls = 0
+        self.failures: Counter[str] = Counter()
+        self.given_up: Counter[str] = Counter()
+        self._parse, self._schema, self._clock = parse, schema, clock
+
+    def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Asked[Answer]:
+        """Ask once more, at most the configured retries, within the time limit."""
+        self.calls += 1
+        asked = ask(
+            self.backend,
+            prompt,
+            parse=self._parse,
+            images=images,
+            schema=self._schema,
+            retries=self.settings.planner.retries,
+            time_limit=self.settings.planner.time_limit,
+            clock=self._clock,
+        )
+        self.failures.update(failure.reason for failure in asked.failures)
+        if asked.answer is None:
+            self.given_up[asked.failures[-1].reason] += 1
+        return asked
 
 
 def refusal(message: str) -> str:

@@ -12,12 +12,14 @@ from typing import Any, Protocol
 
 from lastseen.belief import BeliefState
 from lastseen.config import Settings
+from lastseen.config.seeking import Context as ContextSettings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
 from lastseen.planning.context_text import Context, render, within_budget
 from lastseen.planning.directions import Where, where, whole_degrees
 from lastseen.planning.discovered_context import DiscoveredContextQueue
 from lastseen.planning.quoting import clean
+from lastseen.planning.ways import told_way
 from lastseen.pose2d import Pose2D
 
 _SECTOR = 30
@@ -57,7 +59,8 @@ def build_context(
     frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
     way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
     seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
-    the target itself was seen in this search, with the number of ``views``.
+    the target itself was seen in this search, with the number of ``views``. Both may bring the ``stretches`` of the
+    way, in metres and radians.
     """
     settings = settings or spatial.settings
     limit = settings.context.max_text
@@ -78,10 +81,15 @@ def build_context(
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
         "sightings": [
-            {"angle": round(each["angle"]), "distance": round(each["distance"], 1), "views": int(each["views"])}
+            {
+                "angle": round(each["angle"]),
+                "distance": round(each["distance"], 1),
+                "views": int(each["views"]),
+                "way": told_way(each.get("stretches", ()), longest=settings.context.max_way),
+            }
             for each in sightings
         ],
-        "unexplored": [_edge(each, limit) for each in unexplored],
+        "unexplored": [_edge(each, settings.context) for each in unexplored],
         "places": _places(spatial, settings),
         "visited": _visited(spatial, settings.context.visited_radius),
         "nearby": [
@@ -112,11 +120,13 @@ def _pose(pose: Pose2D) -> dict[str, float]:
     return {"x": round(pose.x, 2) + 0.0, "y": round(pose.y, 2) + 0.0, "yaw": whole_degrees(pose.yaw)}
 
 
-def _edge(edge: Mapping[str, Any], limit: int) -> dict[str, Any]:
+def _edge(edge: Mapping[str, Any], settings: ContextSettings) -> dict[str, Any]:
+    limit = settings.max_text
     return {
         "angle": round(edge["angle"]),
         "distance": round(edge["distance"], 1),
         "width": round(edge["width"], 1),
+        "way": told_way(edge.get("stretches", ()), longest=settings.max_way),
         "labels": [[clean(str(label), limit=limit), round(float(score), 2)] for label, score in edge["labels"]],
     }
 

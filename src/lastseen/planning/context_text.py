@@ -10,7 +10,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from lastseen.planning.directions import say_angle, say_where
+from lastseen.planning.directions import say_angle, say_way, say_where
 from lastseen.planning.quoting import quote
 
 Context = dict[str, Any]
@@ -60,6 +60,7 @@ def render(context: Context) -> str:
     lines += [_tried(entry) for entry in context["tried"]]
     lines += [
         f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, in {entry['views']} views"
+        f"{say_way(entry['way'])}"
         for entry in context["sightings"]
     ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
@@ -101,7 +102,7 @@ def _here(localization: dict[str, Any]) -> str:
 
 def _candidate(entry: dict[str, Any]) -> str:
     known = f", {say_where(entry)}, {_words(entry['tags'])}" if "distance" in entry else ", place unknown"
-    return f"candidate node {entry['node_id']}: score {entry['score']:.2f}{known}"
+    return f"candidate node {entry['node_id']}: score {entry['score']:.2f}{known}{say_way(entry.get('way', ()))}"
 
 
 def _discovered(entry: dict[str, Any]) -> str:
@@ -125,7 +126,7 @@ def _unexplored(entry: dict[str, Any]) -> str:
     near = ", ".join(f"{_quoted(label)} {score:.2f}" for label, score in entry["labels"])
     return (
         f"unexplored {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, {entry['width']:.1f} m wide"
-        f"{f'; near {near}' if near else ''}"
+        f"{say_way(entry['way'])}{f'; near {near}' if near else ''}"
     )
 
 

@@ -24,7 +24,8 @@ class Decision:
     """What to do until the next decision: one of heading, node or stop.
 
     ``heading`` is in radians relative to where the robot faces, positive to the left; with ``turn_only`` the robot
-    turns and looks, and does not walk.
+    turns and looks, and does not walk. ``way`` are the stretches of a known way that begins there, metres and
+    radians from where the robot faces; without one the robot walks as far as it sees.
     """
 
     goal_flag: bool
@@ -34,6 +35,7 @@ class Decision:
     node_id: int | None = None
     stop: bool = False
     turn_only: bool = False
+    way: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if (self.heading is not None) + (self.node_id is not None) + self.stop != 1:
@@ -50,10 +52,17 @@ class Decision:
 
     @classmethod
     def turn_to(
-        cls, heading: float, *, why: str, source: DecisionSource, goal_flag: bool = False, turn_only: bool = False
+        cls,
+        heading: float,
+        *,
+        why: str,
+        source: DecisionSource,
+        goal_flag: bool = False,
+        turn_only: bool = False,
+        way: tuple[tuple[float, float], ...] = (),
     ) -> Decision:
         """Head this way, radians, positive to the left."""
-        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only)
+        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only, way=way)
 
     @classmethod
     def go_to(cls, node_id: int, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from lastseen.pose2d import Pose2D, wrap_angle
 
-Where = dict[str, float]
-"""``distance`` in metres (two decimals) and ``angle`` in whole degrees, positive left."""
+Where = dict[str, Any]
+"""``distance`` in metres (two decimals) and ``angle`` in whole degrees, positive left; where the way there is known,
+``way`` holds its straight stretches as pairs of metres and degrees."""
 
 
 def whole_degrees(radians: float) -> int:
@@ -33,3 +36,13 @@ def say_angle(degrees: float) -> str:
 def say_where(there: Where) -> str:
     """Distance and angle as prompts write them, for example ``3.2 m at +45 deg``."""
     return f"{there['distance']:.1f} m at {say_angle(there['angle'])}"
+
+
+def say_way(way: Sequence[Sequence[float]]) -> str:
+    """The stretches of a way as prompts write them.
+
+    >>> say_way([[2.1, -175], [1.6, 40]])
+    '; way 2.1 m at -175 deg, then 1.6 m at +40 deg'
+    """
+    told = ", then ".join(f"{metres:.1f} m at {say_angle(degrees)}" for metres, degrees in way)
+    return f"; way {told}" if told else ""

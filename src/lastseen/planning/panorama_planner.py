@@ -17,9 +17,10 @@ from lastseen.planning.context_text import Context
 from lastseen.planning.decision import Decision, PlannerCall, Situation
 from lastseen.planning.discovered_context import DiscoveredContextQueue
 from lastseen.planning.panorama import stitch, view_angles
-from lastseen.planning.planner import Planned, VlmPlanner
+from lastseen.planning.planner import Plan, Planned, VlmPlanner
 from lastseen.planning.prompt import View, planner_prompt
 from lastseen.planning.tried import TriedDirections
+from lastseen.planning.ways import Way, way_at
 from lastseen.pose2d import Pose2D
 from lastseen.vlm.protocol import Backend
 
@@ -64,6 +65,7 @@ class PanoramaPlanner:
         hint = self.spatial.avoid_hint()
         self.tried.end(self.spatial.pose)
         text = NO_CONTEXT
+        self.last_context = None
         if self.use_context:
             self.last_context = build_context(
                 self.spatial,
@@ -75,7 +77,8 @@ class PanoramaPlanner:
                 sightings=situation.context.get("sightings", ()),
                 here=_pose(situation.context.get("here")),
                 ways=situation.context.get("ways"),
-                looked_at=situation.context.get("looked_at", ()),
+                # a node that was tried gets no second visit, whoever went there
+                looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
                 settings=self.settings,
             )
             if self.edit is not None:
@@ -100,6 +103,7 @@ class PanoramaPlanner:
             why=discovered.why,
             source="fallback" if planned.fallback else "panorama",
             goal_flag=plan.goal_flag,
+            way=self._way(plan),
         )
         call = PlannerCall(
             backend=self.vlm.backend.name,
@@ -109,6 +113,12 @@ class PanoramaPlanner:
             fallback=planned.fallback,
         )
         return decision, call
+
+    def _way(self, plan: Plan) -> Way:
+        """The way the plan takes, from the very context that the model read; a goal in view is walked to by sight."""
+        if plan.goal_flag or self.last_context is None:
+            return ()
+        return way_at(self.last_context, plan.angle, self.settings)
 
     def events(self, step_id: int) -> list[dict[str, Any]]:
         """The last call as the event log writes it: that it was made, and why it fell back if it did."""

@@ -6,7 +6,6 @@ becomes of the plan is decided in ``panorama_planner``.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 from lastseen.config import Settings
 from lastseen.errors import PlanError
-from lastseen.planning.asking import Attempt, Failure, ask
+from lastseen.planning.asking import Asker, Attempt, Failure
 from lastseen.planning.plan import FALLBACK_PLAN, PLAN_SCHEMA, DiscoveredContext, Plan, parse_plan
 from lastseen.vlm.protocol import Backend, EncodedImage
 
@@ -40,12 +39,8 @@ class Planned:
     attempts: tuple[Attempt, ...]
 
 
-class VlmPlanner:
-    """Asks a backend for plans and keeps count of what went wrong.
-
-    ``failures`` counts every unfit answer by reason, ``fallbacks`` the last reason of each decision that fell back,
-    ``ignored_keys`` the keys nobody asked for.
-    """
+class VlmPlanner(Asker[Plan]):
+    """Asks a backend for plans; ``ignored_keys`` counts the keys nobody asked for."""
 
     def __init__(
         self,
@@ -54,30 +49,21 @@ class VlmPlanner:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.backend = backend
-        self.settings = settings or Settings()
-        self.calls = 0
-        self.failures: Counter[str] = Counter()
-        self.fallbacks: Counter[str] = Counter()
+        super().__init__(backend, settings, parse=self._read, schema=PLAN_SCHEMA, clock=clock)
         self.ignored_keys: Counter[str] = Counter()
-        self._clock = clock
+
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """How often the fallback was taken, by reason."""
+        return self.given_up
+
+    def _read(self, text: str) -> Plan:
+        return parse_plan(text, max_why=self.settings.discovered_context.max_why)
 
     def plan(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Planned:
         """One decision: at most one retry by default, within the time limit, else the fallback."""
-        self.calls += 1
-        asked = ask(
-            self.backend,
-            prompt,
-            parse=functools.partial(parse_plan, max_why=self.settings.discovered_context.max_why),
-            images=images,
-            schema=PLAN_SCHEMA,
-            retries=self.settings.planner.retries,
-            time_limit=self.settings.planner.time_limit,
-            clock=self._clock,
-        )
-        self.failures.update(failure.reason for failure in asked.failures)
+        asked = self.ask(prompt, images)
         if asked.answer is None:
-            self.fallbacks[asked.failures[-1].reason] += 1
             return Planned(FALLBACK_PLAN, True, asked.failures, asked.attempts)
         self.ignored_keys.update(asked.answer.ignored_keys)
         return Planned(asked.answer, False, asked.failures, asked.attempts)

@@ -22,7 +22,8 @@ Answer with one JSON object and no other text:
 {"goal_flag": true or false, "angle": number, "discovered_context": {"goal_scene_type": "text", "why": "text"}}
 - goal_flag: true only if the target object itself is visible in a view now.
 - angle: degrees from straight ahead, positive to the left, negative to the right, from -180 to 180. If goal_flag \
-is true, the direction of the target.
+is true, the direction of the target. To take a way that the memory tells, its angle: the robot then follows it \
+round its corners.
 - goal_scene_type: the kind of space you head for. why: one short sentence.
 
 Prohibited:

@@ -15,7 +15,7 @@ from lastseen.config import Settings
 from lastseen.errors import PlanError
 from lastseen.memory.places import normalize_scene_type
 from lastseen.planning import strict_json
-from lastseen.planning.asking import Attempt, Failure, ask
+from lastseen.planning.asking import Asker, Attempt, Failure
 from lastseen.planning.prompt import View, scene_prompt
 from lastseen.planning.quoting import clean
 from lastseen.vlm.protocol import Backend, EncodedImage
@@ -63,7 +63,7 @@ class Analyzed:
     attempts: tuple[Attempt, ...]
 
 
-class SceneAnalyzer:
+class SceneAnalyzer(Asker[Scene]):
     """Asks a backend what kind of space this is; the runtime hands the answer to the spatial memory."""
 
     def __init__(
@@ -73,29 +73,16 @@ class SceneAnalyzer:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.backend = backend
-        self.settings = settings or Settings()
-        self.calls = 0
-        self.failures: Counter[str] = Counter()
-        self.unknown: Counter[str] = Counter()
-        self._clock = clock
+        super().__init__(backend, settings, parse=parse_scene, schema=SCENE_SCHEMA, clock=clock)
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """How often no scene could be told, by reason."""
+        return self.given_up
 
     def analyze(self, views: Sequence[View], images: Sequence[EncodedImage] = ()) -> Analyzed:
         """One analysis of what is in front of the robot now."""
-        self.calls += 1
-        asked = ask(
-            self.backend,
-            scene_prompt(views, settings=self.settings.context),
-            parse=parse_scene,
-            images=images,
-            schema=SCENE_SCHEMA,
-            retries=self.settings.planner.retries,
-            time_limit=self.settings.planner.time_limit,
-            clock=self._clock,
-        )
-        self.failures.update(failure.reason for failure in asked.failures)
-        if asked.answer is None:
-            self.unknown[asked.failures[-1].reason] += 1
+        asked = self.ask(scene_prompt(views, settings=self.settings.context), images)
         return Analyzed(asked.answer, asked.failures, asked.attempts)
 
 

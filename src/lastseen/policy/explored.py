@@ -16,7 +16,7 @@ from scipy import ndimage
 from lastseen.action import Action, apply
 from lastseen.config.moving import DeadReckoning
 from lastseen.config.policy import Explored, Policy
-from lastseen.policy.floor_ways import FloorWays
+from lastseen.policy.floor_ways import FloorWays, Stretch
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import ORIGIN, Pose2D
 
@@ -27,17 +27,22 @@ _EIGHT = np.ones((3, 3), dtype=np.bool_)
 class Spot:
     """Somewhere to go: where it is, how far by the way there, and where that way begins.
 
-    ``hop`` is the first straight stretch of the way, metres and radians from where the robot faces. For an edge of
-    the known floor ``size`` is its width in metres and ``labels`` are things seen near it; for a sighting it is the
-    number of views.
+    ``stretches`` are the straight parts of the way, the first from where the robot stands. For an edge of the known
+    floor ``size`` is its width in metres and ``labels`` are things seen near it; for a sighting it is the number of
+    views.
     """
 
     x: float
     y: float
     way: float
-    hop: tuple[float, float]
+    stretches: tuple[Stretch, ...]
     size: float
     labels: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def heading(self) -> float:
+        """Where the way begins, radians from where the robot faces."""
+        return self.stretches[0][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ class ExploredMap:
 
     def chose(self, heading: float) -> None:
         """A direction was taken, radians from where the robot faces; counts against the edge it leads to."""
-        aimed = [each for each in self._offered if abs(math.remainder(each.hop[1] - heading, math.tau)) < 0.3]
+        aimed = [each for each in self._offered if abs(math.remainder(each.heading - heading, math.tau)) < 0.3]
         if not aimed:
             return
         goal = min(aimed, key=lambda each: (each.way, each.x, each.y))
@@ -137,8 +142,8 @@ class ExploredMap:
             i, j = cells[int(np.argmin(lengths))]
             middle = cells[int(np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1)))]
             x, y = self._map.point_of((int(middle[0]), int(middle[1])))
-            hop = ways.hop((int(i), int(j)), longest=self.policy.max_waypoint)
-            found.append(Spot(x, y, float(lengths.min()), hop, len(cells) * cell, self._near(x, y)))
+            way = ways.stretches((int(i), int(j)))
+            found.append(Spot(x, y, float(lengths.min()), tuple(way), len(cells) * cell, self._near(x, y)))
         found.sort(key=lambda each: (each.way, each.x, each.y))
         return found[: self.settings.most]
 
@@ -156,10 +161,10 @@ class ExploredMap:
             cell = ways.nearest_cell(best.x, best.y)
             if len(near) < self.settings.sighting_views or gone or cell is None:
                 continue
-            hop = ways.hop(cell, longest=self.policy.max_waypoint)
-            if hop[0] < self.settings.cell:
-                hop = self.pose.distance_to(there), self.pose.bearing_to(there)
-            found.append(Spot(best.x, best.y, float(ways.lengths[cell]), hop, float(len(near))))
+            way = ways.stretches(cell)
+            if sum(metres for metres, _ in way) < self.settings.cell:
+                way = [(self.pose.distance_to(there), self.pose.bearing_to(there))]
+            found.append(Spot(best.x, best.y, float(ways.lengths[cell]), tuple(way), float(len(near))))
         return sorted(found, key=lambda each: (-each.size, each.way, each.x, each.y))[: self.settings.most_sightings]
 
     def _leave_out(self, edge: NDArray[np.bool_], *, looked_radius: float) -> None:

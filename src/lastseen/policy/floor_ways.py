@@ -9,13 +9,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from lastseen.planning.ways import straightened
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import Pose2D
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a way counts through cells too close to something, and through something."""
+_OFF = 1.5
+"""Cells that a stretch may lie off the way it stands for: in tight places a way winds from cell to cell."""
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
 Cell = tuple[int, int]
+Stretch = tuple[float, float]
+"""A straight part of a way: metres, and radians from where the robot faces now, positive left."""
 
 
 class FloorWays:
@@ -66,16 +71,23 @@ class FloorWays:
         i, j = reached[int(np.argmin(away))]
         return int(i), int(j)
 
-    def hop(self, end: Cell, *, longest: float) -> tuple[float, float]:
-        """Metres and radians, from where the robot faces, of the way's first straight stretch."""
-        points = [self._ground.point_of(cell) for cell in self._way(end)]
-        target = points[min(1, len(points) - 1)]
-        for point in points[1:]:
-            if math.dist(point, (self._pose.x, self._pose.y)) > longest or not self._straight(point):
-                break
-            target = point
-        there = Pose2D(*target, 0.0)
-        return self._pose.distance_to(there), self._pose.bearing_to(there)
+    def stretches(self, end: Cell) -> list[Stretch]:
+        """The way to a cell as straight stretches; at least one."""
+        points = [(self._pose.x, self._pose.y)]
+        points += [self._ground.point_of(cell) for cell in self._way(end)[1:]]
+        return straightened(self._pulled_tight(points), yaw=self._pose.yaw, off=_OFF * self.cell)
+
+    def _pulled_tight(self, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """The way without the corners that the eight directions of the grid put in it."""
+        kept = points[:1]
+        at = 0
+        while at < len(points) - 1:
+            turn = at + 1
+            while turn + 1 < len(points) and self._straight(points[at], points[turn + 1]):
+                turn += 1
+            kept.append(points[turn])
+            at = turn
+        return kept
 
     def _way(self, end: Cell) -> list[Cell]:
         node = int(self._numbers[end])
@@ -85,12 +97,13 @@ class FloorWays:
             node = int(self._before[node])
         return way[::-1]
 
-    def _straight(self, point: tuple[float, float]) -> bool:
-        x, y = self._pose.x, self._pose.y
-        steps = max(1, math.ceil(math.dist(point, (x, y)) / (self.cell / 2.0)))
+    def _straight(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
+        steps = max(1, math.ceil(math.dist(start, end) / (self.cell / 2.0)))
         for step in range(1, steps + 1):
             share = step / steps
-            cell = self._ground.cell_of(x + share * (point[0] - x), y + share * (point[1] - y))
+            cell = self._ground.cell_of(
+                start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
+            )
             if cell is None or not self.passable[cell]:
                 return False
         return True

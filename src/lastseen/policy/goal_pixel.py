@@ -17,7 +17,7 @@ from lastseen.config.policy import Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.policy.body import body_points
-from lastseen.policy.clearance import floor_height, open_until
+from lastseen.policy.clearance import column_bearings, floor_height, open_until
 
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
@@ -79,6 +79,22 @@ def choose_goal_pixel(
     return _on_floor(points, rest_deg, settings) or _ahead(points, rest_deg, settings)
 
 
+def waypoint_pixel(frame: Frame, *, rest_deg: float, metres: float, settings: Policy = _DEFAULTS) -> GoalPixel:
+    """The open floor nearest to a waypoint that a map named; the waypoint itself where none is in view near it."""
+    points = body_points(frame)
+    angle = math.radians(rest_deg)
+    wanted = (metres * math.cos(angle), metres * math.sin(angle), 0.0)
+    off = np.hypot(points[..., 0] - wanted[0], points[..., 1] - wanted[1])
+    off = np.where(_open_floor(points, rest_deg, settings), off, np.inf)
+    row, column = np.unravel_index(int(np.argmin(off)), off.shape)
+    if off[row, column] <= settings.waypoint_slack:
+        return _pixel(points, int(row), int(column), "floor")
+    # floor close to the robot is below the picture: the lowest pixel that way stands for it
+    height, width = off.shape
+    across = int(np.argmin(np.abs(column_bearings(points) - angle)))
+    return GoalPixel(min(across, width - 1), height - 1, "floor", wanted)
+
+
 def detection_mask(detection: Detection, frame: Frame) -> NDArray[np.bool_]:
     """The detection's pixels in the depth image: its mask where there is one, else its box."""
     height, width = frame.depth.shape
@@ -112,15 +128,23 @@ def _on_target(points: NDArray[np.float32], detection: Detection, frame: Frame) 
     return _pixel(points, int(rows[middle]), int(columns[middle]), "target")
 
 
-def _on_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> GoalPixel | None:
+def _open_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> NDArray[np.bool_]:
+    """Pixels of floor in the region of interest that the robot could walk to in a straight line."""
     reach = np.hypot(points[..., 0], points[..., 1])
     off = np.arctan2(points[..., 1], points[..., 0]) - math.radians(rest_deg)
-    floor = (
+    floor: NDArray[np.bool_] = (
         (np.abs(points[..., 2]) < floor_height(reach, settings))
         & (reach < open_until(points, settings)[np.newaxis, :])
         & (reach <= settings.max_waypoint)
         & (np.abs(off) <= math.radians(settings.roi_half_angle))
     )
+    return floor
+
+
+def _on_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> GoalPixel | None:
+    reach = np.hypot(points[..., 0], points[..., 1])
+    off = np.arctan2(points[..., 1], points[..., 0]) - math.radians(rest_deg)
+    floor = _open_floor(points, rest_deg, settings)
     if not floor.any():
         return None
     worth = np.where(floor, reach - _METRES_PER_RADIAN * np.abs(off), -np.inf)

@@ -7,11 +7,11 @@ loop is told what the detector saw and how far away depth says it is.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from lastseen.action import Action
 from lastseen.config import Settings
@@ -25,14 +25,12 @@ from lastseen.planning.decision import Decision
 from lastseen.planning.node_graph import Path
 from lastseen.planning.panorama_planner import PanoramaPlanner, view_to_dict
 from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.body import body_points
-from lastseen.policy.explored import ExploredMap, Spot
 from lastseen.policy.goal_pixel import (
     GoalPixel,
     choose_goal_pixel,
-    detection_mask,
     target_detection,
     view_of_angle,
+    waypoint_pixel,
 )
 from lastseen.policy.protocol import PixelPolicy
 from lastseen.policy.stop_check import StopCheck
@@ -42,11 +40,9 @@ from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.look_around import LookAround, view_of
 from lastseen.runtime.node_routes import NodeRoutes
+from lastseen.runtime.surveying import Survey
 from lastseen.runtime.world import Moved, Sight
 from lastseen.vlm.protocol import EncodedImage
-
-_LOOKED = 1.5
-"""Metres around a look around within which a remembered thing would have been seen again."""
 
 
 class EnvironmentWorld:
@@ -77,26 +73,23 @@ class EnvironmentWorld:
         self.planner, self.analyzer = planner, analyzer
         self.settings = settings or planner.settings
         self.log = log or RunLog()
-        self.known, self.routes = known, routes
+        self.routes = routes
         self.with_images = with_images
         self._waypoints: list[Pose2D] = []
         self.check = StopCheck(target, self.settings.stop)
         self.rule = CallRule(self.settings.planner)
         self.rule.due(stopped=False, goal_flag=False)
-        self.explored = ExploredMap(
-            self.settings.explored, policy=self.settings.policy, motion=self.settings.dead_reckoning
-        )
+        self.survey = Survey(target, self.settings, known=known)
         self._around = LookAround(self.settings)
         self._following: Decision | None = None
         self._turns = 0
         self._rest = 0.0
-        self._walking = False
+        self._way: list[Pose2D] = []
+        self._walking = self._walked = False
         self._rejected = False
         self._confirming = 0
         self._pending: dict[str, Any] | None = None
         self._logged_calls = 0
-        self._told_at: int | None = None
-        self._survey: dict[str, Any] = {}
         self._see(environment.reset(), action=None, collided=False)
 
     @property
@@ -114,7 +107,7 @@ class EnvironmentWorld:
         del goal_text
         complete = self._around.complete
         idle = self._following is None
-        here = floor_pose(self.frame)
+        here = self.frame.floor_pose
         return Sight(
             stamp=self.frame.stamp,
             visible=self.check.streak > 0 and not self._rejected,
@@ -144,35 +137,21 @@ class EnvironmentWorld:
         self._flush()
 
     def _told(self, here: Pose2D) -> dict[str, Any]:
-        """What the planner may read of the look around and of the way so far.
-
-        ``here`` is in the frame of the nodes, which is not the dead-reckoned one.
-        """
-        if self._told_at != self.spatial.step_id:
-            self._told_at = self.spatial.step_id
-            self.explored.looked_around()
-            edges, sightings = self.explored.survey(self.target)
-            self._survey = {
-                "unexplored": [_edge(each) for each in edges],
-                "sightings": [_sighting(each) for each in sightings],
-            }
-        told = {"views": [view_to_dict(view) for view in self._around.views()], **self._survey}
-        if self.known is not None:
-            told |= self._remembered(self.known)
-        elif self.routes is not None:
+        """What the planner may read; ``here`` is in the frame of the nodes, which is not the dead-reckoned one."""
+        told = {
+            "views": [view_to_dict(view) for view in self._around.views()],
+            **self.survey.told(self.spatial.step_id),
+        }
+        if self.survey.known is None and self.routes is not None:
             told["here"] = here
         return told
 
-    def _remembered(self, known: KnownMap) -> dict[str, Any]:
-        here = known.here(self.explored.pose)
-        known.looked_around(here)
-        return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
-
     def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
-        self.explored.chose(decision.heading or 0.0)
-        self._walking = False
+        self.survey.explored.chose(decision.heading or 0.0)
+        self._walking = self._walked = False
         self._waypoints = []
+        self._way = _corners(self.survey.explored.pose, decision.way)
         if decision.node_id is not None:
             self._turns = 0
             if self.routes is not None:
@@ -182,10 +161,24 @@ class EnvironmentWorld:
         if here is not None:
             self._turns, self._rest = 0, 0.0
             return
-        step = 360.0 / self.settings.panorama.views
-        index, self._rest = view_of_angle(math.degrees(decision.heading or 0.0), views=self.settings.panorama.views)
-        turns = index if index <= self.settings.panorama.views // 2 else index - self.settings.panorama.views
-        self._turns = turns * round(step / self.settings.dead_reckoning.turn_angle)
+        self._turn_by(decision.heading or 0.0)
+
+    def _turn_by(self, heading: float) -> None:
+        """Turn to the view of a heading, and leave the rest of the angle to the goal pixel."""
+        views = self.settings.panorama.views
+        index, self._rest = view_of_angle(math.degrees(heading), views=views)
+        turns = index if index <= views // 2 else index - views
+        self._turns = turns * round(360.0 / views / self.settings.dead_reckoning.turn_angle)
+
+    def _next_stretch(self) -> bool:
+        """Turn to the next stretch of the way that is followed; False when it is at its end."""
+        pose, near = self.survey.explored.pose, self.settings.policy.waypoint_reached
+        self._way = list(itertools.dropwhile(lambda corner: pose.distance_to(corner) <= near, self._way[1:]))
+        if not self._way:
+            return False
+        self._turn_by(pose.bearing_to(self._way[0]))
+        self._walking = False
+        return True
 
     def _go_on(self) -> Moved:
         if self._following is None:
@@ -202,6 +195,8 @@ class EnvironmentWorld:
             return self._do(action)
         if (turn := self._look_again()) is not None:
             return self._do(turn)
+        if self.policy.stop_reason == "reached" and self._next_stretch():
+            return self._go_on()
         self._rejected = self._following.goal_flag and not self._at_target()
         return self._stopped()
 
@@ -209,7 +204,7 @@ class EnvironmentWorld:
         """One action towards the next waypoint; one that is barred is passed by, the last must be reached."""
         while self._waypoints:
             if not self._walking:
-                local = self._waypoints[0].relative_to(floor_pose(self.frame))
+                local = self._waypoints[0].relative_to(self.frame.floor_pose)
                 self.policy.follow(GoalPixel(0, 0, "floor", (local.x, local.y, 0.0)))
                 self._walking = True
             action = self.policy.act()
@@ -221,11 +216,17 @@ class EnvironmentWorld:
         return self._stopped(f"node {node_id}: the way there is barred" if barred else None)
 
     def _stopped(self, failed: str | None = None) -> Moved:
-        # the waypoint is done with: a step without a move, then a look around that begins with this view;
-        # a goal that was reached ends the search instead, one that was not is no goal any more (section 6)
+        """End what was followed; the look around that comes next begins with this view (section 6).
+
+        The stop is no action of the robot and costs no step, unless nothing was walked since the last call: then it
+        costs one, so that no cycle of plan and stop is free. A goal that was reached ends the search instead.
+        """
         self.rule.due(stopped=True, goal_flag=False)
-        self._fresh = False
+        free = self._walked and not self._at_target()
         self._look_around()
+        if free:
+            return replace(self._do(Action.TURN_LEFT, panorama=True), failed=failed)
+        self._fresh = False
         return Moved(action=Action.STOP.value, failed=failed)
 
     def _look_around(self) -> None:
@@ -270,7 +271,18 @@ class EnvironmentWorld:
         seen = decision.goal_flag and target_detection(self.detections, self.target) is not None
         if self._walking and not seen:
             return
-        pixel = choose_goal_pixel(
+        pixel = self._goal_pixel(decision)
+        if self._walking:
+            self.policy.refine(pixel)
+        else:
+            self.policy.follow(pixel)
+        self._walking = True
+
+    def _goal_pixel(self, decision: Decision) -> GoalPixel:
+        if self._way:
+            metres = self.survey.explored.pose.distance_to(self._way[0])
+            return waypoint_pixel(self.frame, rest_deg=self._rest, metres=metres, settings=self.settings.policy)
+        return choose_goal_pixel(
             self.frame,
             self.detections,
             target=self.target,
@@ -278,22 +290,18 @@ class EnvironmentWorld:
             rest_deg=self._rest,
             settings=self.settings.policy,
         )
-        if self._walking:
-            self.policy.refine(pixel)
-        else:
-            self.policy.follow(pixel)
-        self._walking = True
 
     def _do(self, action: Action, *, panorama: bool = False) -> Moved:
         self._flush()
         result = self.environment.step(action)
+        self._walked |= action is Action.FORWARD
         self._see(result.frame, action=action, collided=result.collided, panorama=panorama)
         return Moved(action=action.value)
 
     def _see(self, frame: Frame, *, action: Action | None, collided: bool, panorama: bool = False) -> None:
         """Everything that happens on a new view, in the order of the data: moving first, then seeing."""
         self.frame, self._fresh = frame, True
-        world_pose = floor_pose(frame)
+        world_pose = frame.floor_pose
         branch = self.settings.places.detect_branches and is_branch(
             frame.depth, frame.camera_of_depth, settings=self.settings.branches
         )
@@ -304,7 +312,7 @@ class EnvironmentWorld:
             )
             self.log.events(events)
             self.policy.moved(action, collided=collided)
-            self.explored.moved(action, collided=collided)
+            self.survey.explored.moved(action, collided=collided)
         self.detections = self.detector.detect(frame, (self.target,))
         self.check.see(frame, self.detections)
         seen = _labels(self.detections)
@@ -312,7 +320,7 @@ class EnvironmentWorld:
         if self._following is None:
             self._around.add(frame, self.detections)
         self.policy.see(frame)
-        self._explore()
+        self.survey.see(frame, self.detections)
         self._recall(events)
         scene = self._analyze(world_pose)
         self._pending = {
@@ -324,19 +332,6 @@ class EnvironmentWorld:
             "seen": seen,
             **scene,
         }
-
-    def _explore(self) -> None:
-        """Put the view on the map of the walk: what is floor, and about where which thing stands."""
-        points = body_points(self.frame)
-        self.explored.see(points)
-        for detection in self.detections:
-            if detection.label is None:
-                continue
-            spots = points[detection_mask(detection, self.frame)][:, :2]
-            spots = spots[np.isfinite(spots[:, 0])]
-            if len(spots):
-                x, y = (float(value) for value in np.median(spots, axis=0))
-                self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
     def _analyze(self, world_pose: Pose2D) -> dict[str, Any]:
         if not self.spatial.needs_scene_analysis:
@@ -372,20 +367,15 @@ class EnvironmentWorld:
         self._pending = None
 
 
-def _edge(spot: Spot) -> dict[str, Any]:
-    labels = [list(label) for label in spot.labels]
-    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "width": spot.size, "labels": labels}
-
-
-def _sighting(spot: Spot) -> dict[str, Any]:
-    return {"angle": math.degrees(spot.hop[1]), "distance": spot.way, "views": round(spot.size)}
-
-
-def floor_pose(frame: Frame) -> Pose2D:
-    """Where the frame says the robot is, on the floor."""
-    forward = frame.T_world_camera.rotation[:, 2]
-    x, y, _ = frame.T_world_camera.translation
-    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
+def _corners(start: Pose2D, way: Sequence[tuple[float, float]]) -> list[Pose2D]:
+    """The ends of a way's stretches in the frame of the start; their headings mean nothing."""
+    corners: list[Pose2D] = []
+    x, y = start.x, start.y
+    for metres, bearing in way:
+        x += metres * math.cos(start.yaw + bearing)
+        y += metres * math.sin(start.yaw + bearing)
+        corners.append(Pose2D(x, y, 0.0))
+    return corners
 
 
 def _labels(detections: Sequence[Detection]) -> list[str]:

@@ -13,13 +13,16 @@ from lastseen.errors import InvalidValue
 
 
 class JsonLines:
-    """Writes records to a file as they come; without a path it writes nothing."""
+    """Writes records to a file as they come; without a path it writes nothing.
 
-    def __init__(self, path: str | PathLike[str] | None = None) -> None:
+    ``append`` goes on after what the file holds; a new file is begun otherwise.
+    """
+
+    def __init__(self, path: str | PathLike[str] | None = None, *, append: bool = False) -> None:
         self._file: TextIO | None = None
         if path is not None:
             try:
-                self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed by close()
+                self._file = Path(path).open("a" if append else "w", encoding="utf-8")  # noqa: SIM115 - closed by close()
             except OSError as error:
                 raise InvalidValue(
                     "log file", str(path), f"cannot be written ({error.strerror})", remedy="check the path"

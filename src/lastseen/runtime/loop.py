@@ -8,6 +8,8 @@ or done, nothing moves to a node without a checked way, and candidates are tried
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -18,41 +20,49 @@ from typing import Any, Literal
 from lastseen.belief import BeliefState, Candidate, NextAction, new_belief, validate_belief
 from lastseen.config import Settings
 from lastseen.errors import LastseenError
-from lastseen.memory.nodes.embedding import DeterministicEmbedder, Embedder
+from lastseen.memory.answer import Answer
+from lastseen.memory.nodes.embedding import Embedder
 from lastseen.memory.nodes.retrieval import retrieve_candidates
 from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.planning.constraints import judgeable, parse_constraint
 from lastseen.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.planning.hypothesis import RULES, HypothesisPlanner
-from lastseen.planning.node_graph import NodeGraph, Path
+from lastseen.planning.node_graph import Path
 from lastseen.planning.reachability import Map, Verdict, check_way
 from lastseen.runtime.attempts import Attempts
 from lastseen.runtime.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
-from lastseen.runtime.nodes_file import load_nodes
 from lastseen.runtime.perceiving import perceive, unconfirmed
 from lastseen.runtime.rehearsal import RehearsalWorld
+from lastseen.runtime.remembered import Remembered, nodes_alone, open_remembered
 from lastseen.runtime.step_log import StepLog
 from lastseen.runtime.step_record import one_line, planner_meta, retrieval_meta, step_record
 from lastseen.runtime.world import Moved, Sight, World
 from lastseen.vlm import open_backend
 
-__all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "rehearse"]
+__all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "rehearse", "said"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """How a search ended; ``asked`` means that it waits for an answer to ``question``."""
+    """How a search ended; ``asked`` means that it waits for an answer to ``question``.
+
+    ``answer`` is what the attached memory says of the goal: the one place where memory's word reaches a user.
+    """
 
     status: Literal["found", "not_found", "asked"]
     reason: str
     steps: int
     belief: BeliefState
     question: str | None = None
+    answer: Answer | None = None
 
 
 class SearchLoop:
-    """One search for one goal; call ``run``, or ``step`` until there is a ``result``."""
+    """One search for one goal; call ``run``, or ``step`` until there is a ``result``.
+
+    ``find`` asks the attached memory, as it is when the search starts.
+    """
 
     def __init__(
         self,
@@ -66,7 +76,9 @@ class SearchLoop:
         settings: Settings | None = None,
         constraints: Iterable[str] = (),
         log: StepLog | None = None,
+        find: Callable[[str], Answer] | None = None,
     ) -> None:
+        self.answer = None if find is None else find(goal_text)
         self.store, self.embedder = store, embedder
         self.planner, self.world, self.ways = planner, world, ways
         self.settings = settings or Settings()
@@ -87,7 +99,7 @@ class SearchLoop:
         while self.result is None and self.steps < limit:
             self.step()
         return self.result or SearchResult(
-            "not_found", f"not found within {self.steps} steps", self.steps, self.belief
+            "not_found", f"not found within {self.steps} steps", self.steps, self.belief, answer=self.answer
         )
 
     def step(self) -> dict[str, Any]:
@@ -107,8 +119,11 @@ class SearchLoop:
         apply_memory_retrieval(belief, candidates, threshold)
 
         perceive(belief, sight, step=self.steps, settings=self.settings.search)
-        if sight.idle and sight.ready and sight.node_id is not None and belief["visible_streak"] == 0:
-            self.attempts.looked_from(sight.node_id)
+        if sight.idle and sight.ready and belief["visible_streak"] == 0:
+            # the node that was walked to is done with, even where the robot stopped nearer to another one
+            aimed = None if self._decision is None else self._decision.node_id
+            for node_id in sorted(each for each in {sight.node_id, aimed} if each is not None):
+                self.attempts.looked_from(node_id)
         decision, call, verdict = self._decide(sight, belief_before)
         moved = self._act(decision)
         record = step_record(
@@ -251,13 +266,14 @@ class SearchLoop:
     def _end(self, decision: Decision, call: PlannerCall | None) -> None:
         belief = self.belief
         hypothesis = None if call is None else call.hypothesis
+        end = functools.partial(SearchResult, steps=self.steps + 1, belief=belief, answer=self.answer)
         if belief["target_status"] == "done":
-            self.result = SearchResult("found", "seen, approached and within reach", self.steps + 1, belief)
+            self.result = end("found", "seen, approached and within reach")
         elif belief["next_action"] == "ask_clarification" and hypothesis is not None:
             question = hypothesis.get("clarification_question")
-            self.result = SearchResult("asked", "a question comes first", self.steps + 1, belief, question)
+            self.result = end("asked", "a question comes first", question=question)
         else:
-            self.result = SearchResult("not_found", decision.why, self.steps + 1, belief)
+            self.result = end("not_found", decision.why)
 
 
 def _action_of(decision: Decision, call: PlannerCall, belief: BeliefState) -> NextAction:
@@ -294,7 +310,7 @@ def main(arguments: list[str] | None = None) -> int:
     except LastseenError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    print(f"{result.status} after {result.steps} steps: {result.question or result.reason}")
+    print("\n".join(said(result)))
     return 0
 
 
@@ -312,27 +328,44 @@ def rehearse(
 ) -> SearchResult:
     """Search in a world that is what the nodes say; ``tell`` gets one line per step."""
     settings = settings or Settings()
-    # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
-    store = seed_demo_store() if memory is None else load_nodes(memory)
     kept, _ = judgeable(constraints := list(constraints))
-    graph = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
     model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)
-    with StepLog(log) as step_log:
+    with StepLog(log) as step_log, _remembered(memory, settings) as held:
         search = SearchLoop(
             goal,
-            store=store,
-            embedder=DeterministicEmbedder(settings.retrieval.embedder_dim),
+            store=held.store,
+            embedder=held.embedder,
             planner=HypothesisPlanner(model, settings),
-            world=RehearsalWorld(graph, seed=seed, closed=lambda node: any(each.forbids(node) for each in kept)),
-            ways=graph,
+            world=RehearsalWorld(
+                held.ways, seed=seed, closed=lambda node: any(each.forbids(node) for each in kept), find=held.find
+            ),
+            ways=held.ways,
             settings=settings,
             constraints=constraints,
             log=step_log,
+            find=held.find,
         )
         limit = settings.search.max_steps if steps is None else steps
         while search.result is None and search.steps < limit:
             tell(one_line(search.step()))
         return search.run(limit)
+
+
+def said(result: SearchResult) -> list[str]:
+    """A result in lines for people: how the search ended, and what the attached memory says of the goal."""
+    lines = [f"{result.status} after {result.steps} steps: {result.question or result.reason}"]
+    if result.answer is not None:
+        lines.append(f"memory says {result.answer.status}: {result.answer.reason}")
+    return lines
+
+
+def _remembered(
+    memory: str | PathLike[str] | None, settings: Settings
+) -> contextlib.AbstractContextManager[Remembered]:
+    if memory is not None:
+        return open_remembered(memory, settings)
+    # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
+    return contextlib.nullcontext(nodes_alone(seed_demo_store(), settings))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -341,7 +374,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--self-check", action="store_true", help="check every invariant and exit, 1 on failure")
     parser.add_argument("--steps", type=int, help="stop after this many steps")
     parser.add_argument("--seed", type=int, default=0, help="chooses the start and the mock's answers")
-    parser.add_argument("--memory", metavar="FILE", help="a nodes file (default: a demo flat)")
+    parser.add_argument("--memory", metavar="FILE", help="a memory file or a nodes file (default: a demo flat)")
     parser.add_argument("--backend", default=RULES, help="a lastseen.vlm backend; default: %(default)s, no model")
     parser.add_argument("--constraint", action="append", default=[], help="such as 'avoid: kitchen'; repeatable")
     parser.add_argument("--log", metavar="FILE", help="write the step log here, one JSON object per line")

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+from lastseen.memory.answer import Answer
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.planning.decision import Decision
@@ -26,7 +27,8 @@ APPROACH_STEP = 1.0
 class RehearsalWorld:
     """Walks the graph of nodes; starts at a node chosen by the seed, or nowhere when there are none.
 
-    ``closed`` nodes are not explored; on the way to a node the path given is kept to.
+    ``closed`` nodes are not explored; on the way to a node the path given is kept to. With ``find`` a node also shows
+    what the memory behind the nodes takes the goal for: "somewhere to sit" is seen where the sofa is.
     """
 
     def __init__(
@@ -36,7 +38,10 @@ class RehearsalWorld:
         seed: int = 0,
         start: int | None = None,
         closed: Callable[[MemoryNode], bool] = lambda _: False,
+        find: Callable[[str], Answer] | None = None,
     ) -> None:
+        self._find = find
+        self._meant: dict[str, set[str]] = {}
         self.graph = graph
         ids = sorted(graph.nodes)
         self.at: int | None = start if start is not None or not ids else random.Random(seed).choice(ids)
@@ -49,10 +54,9 @@ class RehearsalWorld:
         self._reachable: set[int] = reachable
 
     def look(self, goal_text: str) -> Sight:
-        """The goal is visible where a node holds all its words."""
-        words = set(tokenize(goal_text))
+        """The goal is visible where a node holds all its words, or a thing that memory takes it for."""
         here = None if self.at is None else self.graph.nodes[self.at]
-        visible = here is not None and bool(words) and words <= set(tokenize(here.text))
+        visible = here is not None and self._shows(here, goal_text)
         return Sight(
             stamp=self._stamp,
             visible=visible,
@@ -61,6 +65,13 @@ class RehearsalWorld:
             idle=not self._way,
             log={} if here is None else {"pose": [here.pose.x, here.pose.y, here.pose.yaw]},
         )
+
+    def _shows(self, node: MemoryNode, goal_text: str) -> bool:
+        words = set(tokenize(goal_text))
+        if self._find is not None and goal_text not in self._meant:
+            self._meant[goal_text] = {hit.label for hit in self._find(goal_text).hits if hit.label is not None}
+        said = bool(words) and words <= set(tokenize(node.text))
+        return said or not self._meant.get(goal_text, set()).isdisjoint(node.tags[1:])
 
     def follow(self, decision: Decision, path: Path | None) -> Moved:
         """One node along the way, one step nearer to what is in view, or on to the neighbour least visited."""

@@ -15,7 +15,6 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Source, StepResult
-from lastseen.runtime.environment_world import floor_pose
 
 Driven = Literal["reached", "failed"]
 Drive = Callable[[Pose2D], Driven]
@@ -57,7 +56,7 @@ class RobotEnvironment:
             raise InvalidValue(
                 "action", str(action), "needs a camera that tilts", remedy="use a policy without looks up and down"
             )
-        told = self.drive(apply(floor_pose(self._frame), action, motion=self.motion))
+        told = self.drive(apply(self._frame.floor_pose, action, motion=self.motion))
         if told not in ("reached", "failed"):
             raise InvalidValue("drive", told, "is no answer", remedy='return "reached" or "failed"')
         for _ in range(self.buffered):

@@ -60,7 +60,7 @@ def step_record(
         "sight": {"visible": sight.visible, "distance": sight.distance, **sight.log},
         "belief_before": before,
         "belief": json.loads(json.dumps(belief)),
-        "decision": None if decision is None else asdict(decision),
+        "decision": None if decision is None else {**asdict(decision), "way": [list(part) for part in decision.way]},
         "action": moved.action,
         "move_failed": moved.failed,
         "meta": meta,

@@ -28,7 +28,7 @@ class TimingLog(JsonLines):
         super().__init__(path)
         self.settings = settings or Planner()
         self.calls: Counter[str] = Counter()
-        self.seconds = 0.0
+        self.seconds = self.longest = 0.0
         self.prompt_tokens = 0
         self.output_tokens = 0
 
@@ -37,6 +37,7 @@ class TimingLog(JsonLines):
         for attempt in attempts:
             self.calls[kind] += 1
             self.seconds += attempt.seconds
+            self.longest = max(self.longest, attempt.seconds)
             line: dict[str, Any] = {"step_id": step_id, "kind": kind, "seconds": round(attempt.seconds, 6)}
             if attempt.usage is not None:
                 self.prompt_tokens += attempt.usage.prompt_tokens
@@ -54,6 +55,7 @@ class TimingLog(JsonLines):
             "kind": "episode",
             "calls": dict(sorted(self.calls.items())),
             "seconds": round(self.seconds, 6),
+            "longest_seconds": round(self.longest, 6),
             "prompt_tokens": self.prompt_tokens,
             "output_tokens": self.output_tokens,
             "cost_usd": self._cost(self.prompt_tokens, self.output_tokens),

@@ -14,12 +14,14 @@ from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.memory.places import normalize_scene_type
 from lastseen.server.moments import FARTHEST, moment_of
-from lastseen.server.places import objects_by_place, place_facts
+from lastseen.server.places import objects_by_place
 from lastseen.server.service import Service
 
 Answer = dict[str, Any]
 Point = tuple[float, float, float]
 _STATES = ("tentative", "confirmed", "stale", "missing", "removed")
+_LISTED = 200
+"""Things of one place that are told; tokens are dear."""
 _ARRIVED = 0.8
 """Metres at which a robot stands before a thing."""
 _STRAIGHT = 15.0
@@ -128,11 +130,12 @@ class AgentTools:
                 "reason": f"no place is known as {place!r}; known are {known}",
                 "places": [],
             }
-        standing = objects_by_place(self.service)
-        found = [
-            {**one, "objects_in": [self._short(thing) for thing in standing.get(one["id"], [])]} for one in chosen
-        ]
-        count = sum(len(one["objects_in"]) for one in found)
+        standing, browse, found, count = objects_by_place(self.service), self.service.memory.browse, [], 0
+        for one in chosen:
+            inside = standing.get(one["id"], [])
+            count += len(inside)
+            states = browse.states(inside[:_LISTED])
+            found.append({**one, "objects_in": [self._short(thing) for thing in self.service.facts.objects(states)]})
         return {"status": "found", "reason": f"{count} things in {len(found)} places", "places": found}
 
     def what_changed(self, *, since: str | None = None, limit: int = 50) -> Answer:
@@ -150,16 +153,15 @@ class AgentTools:
         """When and where a thing was seen last, also when it is gone or was never sure."""
         answer = self.service.memory.find(query, include_tentative=True, include_removed=True, k=3)
         now = self.service.memory.browse.now
-        found = []
-        for hit in self.service.facts.hits(answer.hits):
-            place = None if hit["place"] is None else place_facts(self.service, hit["place"])
-            found.append(
-                {
-                    **self._short(hit),
-                    "seconds_ago": round(now - hit["last_seen"], 3),
-                    "place_type": None if place is None else place["type"],
-                }
-            )
+        types = {place["id"]: place["type"] for place in self.service.whereabouts.all()["places"]}
+        found = [
+            {
+                **self._short(hit),
+                "seconds_ago": round(now - hit["last_seen"], 3),
+                "place_type": types.get(hit["place"]),
+            }
+            for hit in self.service.facts.hits(answer.hits)
+        ]
         return {"status": answer.status, "reason": answer.reason, "now": now, "results": found}
 
     def relations(self, object_id: str) -> Answer:

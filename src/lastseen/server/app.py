@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
+import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
@@ -15,6 +16,7 @@ from starlette.routing import BaseRoute
 from lastseen import __version__
 from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
 from lastseen.server.metrics import Counting
+from lastseen.server.priority import RobotFirst
 from lastseen.server.security import Access, Guard
 from lastseen.server.service import Service
 
@@ -26,6 +28,7 @@ def create_app(service: Service, access: Access) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.server.readers
         beating = asyncio.create_task(pulse.run())
         try:
             async with agents():
@@ -48,6 +51,7 @@ def create_app(service: Service, access: Access) -> FastAPI:
         middleware=[
             Middleware(Counting, counts=service.requests),
             Middleware(Guard, access=access, settings=service.settings.server),
+            Middleware(RobotFirst, patience=service.settings.server.patience),
         ],
     )
     answers.install(app)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import Annotated
 
+import anyio.to_thread
 import numpy as np
 from fastapi import APIRouter
 from pydantic import Field
@@ -227,16 +228,18 @@ def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["ingest"], prefix="/ingest")
     ingest = Ingest(service)
+    # a robot does not stand in one line with those who ask
+    line = anyio.CapacityLimiter(1)
 
     @router.post("/observations")
-    def observations(body: Sightings) -> Response:
+    async def observations(body: Sightings) -> Response:
         """Take what was seen in one frame; the answer comes when it is on disk."""
-        return ingest.sightings(body)
+        return await anyio.to_thread.run_sync(ingest.sightings, body, limiter=line)
 
     @router.post("/frames")
-    def frames(body: Shot) -> Response:
+    async def frames(body: Shot) -> Response:
         """Take one RGB-D frame; the answer comes when it is on disk."""
-        return ingest.shot(body)
+        return await anyio.to_thread.run_sync(ingest.shot, body, limiter=line)
 
     return router
 

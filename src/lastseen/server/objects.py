@@ -45,17 +45,15 @@ def routes(service: Service) -> APIRouter:
         moment = moment_of("as_of", as_of)
         if moment is None:
             page = memory.browse.page(**chosen, offset=offset, limit=limit)
-            total, states = page.total, page.objects
         else:
-            past = memory.browse.past(moment, **chosen)
-            total, states = len(past), past[offset : offset + limit]
-        found = facts.objects(states)
+            page = memory.browse.past(moment, **chosen, offset=offset, limit=limit)
+        found = facts.objects(page.objects)
         if include_snapshot:
             for one in found:
                 one["snapshot_b64"] = snapshot(service, one["id"])
         return reply(
             {
-                "total": total,
+                "total": page.total,
                 "offset": offset,
                 "limit": limit,
                 "count": len(found),

@@ -15,7 +15,7 @@ _MARKS = 2000
 """Events that a timeline looks at, from the newest back; more could not be told apart on a screen."""
 _MARKED = ("moved", "missing", "removed", "reappeared", "corrected", "confirmed")
 _LISTED = 2000
-"""Objects that are sorted into places at once."""
+"""Objects of one place that are told in full."""
 _BINARY: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "the layout is in docs/server.md"}
 }
@@ -32,7 +32,7 @@ def routes(service: Service) -> APIRouter:
         found = service.whereabouts.all()
         standing = objects_by_place(service)
         for place in found["places"]:
-            place["object_ids"] = [one["id"] for one in standing.get(place["id"], ())]
+            place["object_ids"] = standing.get(place["id"], [])
         return reply(found)
 
     @router.get("/places/{place_id}")
@@ -111,13 +111,13 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-def objects_by_place(service: Service) -> dict[int, list[dict[str, Any]]]:
-    """The confirmed objects by the place they stand in."""
-    page = service.memory.browse.page(limit=_LISTED)
-    found: dict[int, list[dict[str, Any]]] = {}
-    for one in service.facts.objects(page.objects):
-        if one["place"] is not None:
-            found.setdefault(one["place"], []).append(one)
+def objects_by_place(service: Service) -> dict[int, list[str]]:
+    """The ids of the confirmed objects by the place they stand in."""
+    ids, positions = service.memory.browse.positions()
+    found: dict[int, list[str]] = {}
+    for object_id, place in zip(ids, service.whereabouts.places_of(positions), strict=True):
+        if place is not None:
+            found.setdefault(place, []).append(object_id)
     return found
 
 
@@ -129,4 +129,5 @@ def place_facts(service: Service, place_id: int) -> dict[str, Any] | None:
     if place is None:
         return None
     inside = objects_by_place(service).get(place_id, [])
-    return {**place, "object_ids": [one["id"] for one in inside], "objects_in": inside}
+    states = service.memory.browse.states(inside[:_LISTED])
+    return {**place, "object_ids": inside, "objects_in": service.facts.objects(states)}

@@ -7,6 +7,7 @@ import errno
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ class Running:
     def serve(self) -> None:
         """Serve until told to stop; what memory holds is on disk when this returns."""
         try:
-            with _signals_taken():
+            with _signals_taken(), _quick_turns():
                 self._server.run(sockets=[self._socket])
         finally:
             self.service.stopping = True
@@ -143,6 +144,17 @@ def _signals_taken() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads take turns every millisecond instead of every five: a frame waits for four readers at most."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.001)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _bind(host: str, port: int) -> socket.socket:

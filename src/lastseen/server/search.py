@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from lastseen.memory.answer import id_order
 from lastseen.server.answers import refusal, reply
 from lastseen.server.moments import Limit, Metres, MomentText, Offset, Radius, moment_of, point_of
 from lastseen.server.service import Service
@@ -69,7 +68,9 @@ def routes(service: Service) -> APIRouter:
         asked = " ".join(query.lower().split())
         if not asked:
             raise refusal(422, "query: must name a label")
-        found = _labelled(service, asked)[:top_k]
+        found = memory.browse.labelled(
+            lambda label: 1.0 if label == asked else 0.5 if asked in label.split() else 0.0
+        )[:top_k]
         states = memory.browse.states([object_id for _, object_id, _ in found])
         matched = {object_id: (score, label) for score, object_id, label in found}
         results = []
@@ -123,22 +124,3 @@ def routes(service: Service) -> APIRouter:
         )
 
     return router
-
-
-def _labelled(service: Service, asked: str) -> list[tuple[float, str, str]]:
-    """Score, id and label of what is called so: a whole label counts fully, a word of one by half."""
-    found: list[tuple[float, str, str]] = []
-    for object_id, labels in service.memory.browse.labels():
-        best: tuple[float, str] | None = None
-        for label, score in labels:
-            share = 1.0 if label == asked else 0.5 if asked in label.split() else 0.0
-            if share and (best is None or share * score > best[0]):
-                best = share * score, label
-        if best is not None:
-            found.append((best[0], object_id, best[1]))
-    return sorted(found, key=lambda one: (-one[0], id_order(one[1])))
-
-
-def answer_facts(service: Service, answer: Any) -> dict[str, Any]:
-    """An answer with its verdict, for those who are not asked over HTTP."""
-    return {"status": answer.status, "reason": answer.reason, "results": service.facts.hits(answer.hits)}

@@ -53,6 +53,8 @@ class Service:
         self.upserts = 0
         self.stats_version = 0
         self.stats_text = ""
+        self.places_revision: int | None = None
+        self.places_text = ""
         self._started = time.monotonic()
         self._stamps: list[float] = []
         self._lock = threading.Lock()
@@ -83,6 +85,10 @@ class Service:
     def refresh(self, *, stats: bool) -> None:
         """Bring what watchers see up to date; ``stats`` renews the figures too."""
         self.hub.refresh()
+        revision = self.memory.spatial.revision
+        if revision != self.places_revision:
+            self.places_text = text_of({"type": "places_update", **self.whereabouts.all()})
+            self.places_revision = revision
         if stats:
             self.hub.age()
             self.stats_text = text_of({"type": "stats", **self.stats()})

@@ -100,12 +100,12 @@ class Watcher:
                 "events" in self.topics and told.events != service.hub.events_told,
                 "point_cloud" in self.topics and told.points != service.points.newest,
                 "robot" in self.topics
-                and (told.robot != service.robot.version or told.places != service.memory.spatial.revision),
+                and (told.robot != service.robot.version or told.places != service.places_revision),
                 "stats" in self.topics and told.stats != service.stats_version,
             )
         )
 
-    def messages(self) -> Iterator[str | bytes]:
+    def messages(self) -> Iterator[str]:
         """What is new, part by part; what comes later in the walk is as new as the moment it is reached."""
         if "objects" in self.topics:
             yield from self._objects()
@@ -116,8 +116,17 @@ class Watcher:
         if "stats" in self.topics and self.told.stats != self.service.stats_version:
             self.told.stats = self.service.stats_version
             yield self.service.stats_text
-        if "point_cloud" in self.topics:
-            yield from self._points()
+
+    def points(self) -> Iterator[bytes]:
+        """What is new of the point cloud, part by part."""
+        more = "point_cloud" in self.topics
+        while more:
+            first = self.told.points is None
+            chunk = self.service.points.chunk(self.told.points or 0, decimation=self.decimation, reset=first)
+            if chunk is None:
+                return
+            self.told.points, more = chunk.upto, chunk.more
+            yield chunk.body
 
     def _objects(self) -> Iterator[str]:
         more = True
@@ -139,7 +148,7 @@ class Watcher:
         yield from texts
 
     def _robot(self) -> Iterator[str]:
-        robot, spatial = self.service.robot, self.service.memory.spatial
+        robot = self.service.robot
         if self.told.robot != robot.version:
             self.told.robot = robot.version
             generation, known = self.told.path or (-1, 0)
@@ -157,19 +166,9 @@ class Watcher:
                     "path_reset": reset,
                 }
             )
-        if self.told.places != spatial.revision:
-            self.told.places = spatial.revision
-            yield text_of({"type": "places_update", **self.service.whereabouts.all()})
-
-    def _points(self) -> Iterator[bytes]:
-        more = True
-        while more:
-            first = self.told.points is None
-            chunk = self.service.points.chunk(self.told.points or 0, decimation=self.decimation, reset=first)
-            if chunk is None:
-                return
-            self.told.points, more = chunk.upto, chunk.more
-            yield chunk.body
+        if self.told.places != self.service.places_revision:
+            self.told.places = self.service.places_revision
+            yield self.service.places_text
 
     def _subscribe(self, topics: Any) -> None:
         if not isinstance(topics, list) or not all(topic in TOPICS for topic in topics if isinstance(topic, str)):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
+import anyio.to_thread
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from lastseen.server.answers import text_of
@@ -18,6 +21,7 @@ MAX_MISTAKES = 20
 """Messages that were not understood before a client is sent away."""
 GOING_AWAY, REFUSED, TRY_LATER = 1012, 1008, 1013
 
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
@@ -27,6 +31,12 @@ class Pulse:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._beat = asyncio.Event()
+        # watchers do not stand in one line with those who ask
+        self._line = anyio.CapacityLimiter(2)
+
+    async def aside(self, work: Callable[[], _T]) -> _T:
+        """Do something off the event loop."""
+        return await anyio.to_thread.run_sync(work, limiter=self._line)
 
     async def run(self) -> None:
         """Beat until cancelled."""
@@ -36,7 +46,7 @@ class Pulse:
             if service.clients:
                 until_stats -= live.tick
                 try:
-                    await run_in_threadpool(service.refresh, stats=until_stats <= 0.0)
+                    await self.aside(partial(service.refresh, stats=until_stats <= 0.0))
                 except Exception:  # noqa: BLE001
                     # one bad round must not end the pulse of all; it is logged and tried again
                     _log.exception("what watchers see could not be renewed")
@@ -119,11 +129,14 @@ async def _listen(socket: WebSocket, watcher: Watcher, turn: asyncio.Lock, servi
 async def _tell(socket: WebSocket, watcher: Watcher, turn: asyncio.Lock, service: Service, pulse: Pulse) -> None:
     while not service.stopping:
         if watcher.behind():
-            messages = watcher.messages()
-            while (message := await run_in_threadpool(next, messages, None)) is not None:
-                await _send(socket, message, turn, service)
+            for text in watcher.messages():
+                await _send(socket, text, turn, service)
                 if watcher.paused:
                     break
+            # the cloud waits for frames that are being drawn into it: not on the event loop
+            points = watcher.points()
+            while not watcher.paused and (body := await pulse.aside(partial(next, points, None))) is not None:
+                await _send(socket, body, turn, service)
         await pulse.next()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lastseen.memory.facade import Memory
@@ -22,12 +23,12 @@ class Whereabouts:
         self._revision: int | None = None
         self._known: tuple[cKDTree | None, list[int]] = (None, [])
 
-    def places_of(self, points: Sequence[Any]) -> list[int | None]:
+    def places_of(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
         """The place of each point (x, y, z); None where no anchor is near."""
         anchors, places = self._anchors()
-        if anchors is None or not points:
+        if anchors is None or not len(points):
             return [None] * len(points)
-        xy = np.array([[float(point[0]), float(point[1])] for point in points])
+        xy = np.asarray(points, dtype=np.float64)[:, :2]
         # beyond the bound the tree answers with a number past the last anchor
         _, nearest = anchors.query(xy, distance_upper_bound=self.reach)
         return [places[at] if at < len(places) else None for at in nearest.tolist()]

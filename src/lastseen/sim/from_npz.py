@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.sim.catalog.palette import PALETTE
+from lastseen.sim.catalog.palette import nearest_name
 from lastseen.sim.home import Home, Room, Thing
 from lastseen.sim.mesh import Mesh, Pattern
 from lastseen.sim.support import support_below
@@ -94,13 +94,8 @@ def _thing(key: int, label: str, mesh: Mesh) -> Thing:
         (mesh.vertices - foot).astype(np.float32), mesh.faces, mesh.colors, mesh.patterns, mesh.uv, mesh.texture
     )
     carried = bool((high - low).max() <= MAX_CARRIED_SIZE) and label not in FIXED_LABELS
-    color = _color_name(np.median(mesh.colors, axis=0))
+    color = nearest_name(np.median(mesh.colors, axis=0).tolist())
     return Thing(key, label, color, own, Pose3D(foot, np.array([0.0, 0.0, 0.0, 1.0])), room_id=1, movable=carried)
-
-
-def _color_name(rgb: NDArray[np.float64]) -> str:
-    """The word of the palette that is nearest to a texture's median colour."""
-    return min(PALETTE, key=lambda name: (float(np.abs(rgb - PALETTE[name]).sum()), name))
 
 
 def _with_supports(home: Home) -> Home:

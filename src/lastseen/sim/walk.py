@@ -6,7 +6,7 @@ A walk that was broken off goes on at any frame, because everything before it ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from lastseen.action import Action
@@ -53,13 +53,13 @@ class Walk:
         self.changes: list[Change] = []
         self.true_poses: list[tuple[float, ...]] = []
 
-    def frames(self, *, first: int = 0) -> Iterator[Frame]:
-        """The frames from number ``first`` on; those before are walked without looking."""
+    def frames(self, *, first: int = 0, wanted: Callable[[int], bool] | None = None) -> Iterator[Frame]:
+        """The frames from number ``first`` on that are wanted; the others are walked without looking."""
         actions = self._actions()
         for number in range(self.frames_planned):
             self._change()
             action = next(actions) if number else None
-            if number < first:
+            if number < first or (wanted is not None and not wanted(number)):
                 self.world.skip(action)
             else:
                 yield self.world.reset() if action is None else self.world.step(action).frame

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
 from lastseen.protocols import Detector
-from lastseen.sources.door import to_frame
+from lastseen.sources.door import to_frame, to_pose
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, RawRecord, Trajectory
+from lastseen.sources.turning import quarter_turns, turn_pose
+
+REMEMBERED = 20_000
+"""Frames whose number is kept for a later correction of their pose: as many as a source remembers poses for."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a source learnt beside its newest frame: better poses of earlier frames, by number, and a new clock."""
+
+    poses: dict[int, Pose3D] = field(default_factory=dict)
+    restarted: bool = False
 
 
 class RecordSource(ABC):
@@ -28,6 +42,7 @@ class RecordSource(ABC):
         self.address = address
         self.options = options or SourceOptions()
         self.intake = Intake()
+        self._news = News()
 
     @abstractmethod
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
@@ -40,19 +55,37 @@ class RecordSource(ABC):
         """Yield frames in our conventions, numbered in the order of their stamps."""
         number = 0
         last_stamp: float | None = None
+        numbers: dict[float, int] = {}
+        self._news = News()
         for record in self.records():
             if last_stamp is not None and record.stamp < last_stamp:
-                self.intake.skip("stamp goes backwards", f"{record.stamp:.6f} after {last_stamp:.6f}")
-                continue
+                if not self._restarts(record.stamp, last_stamp):
+                    self.intake.skip("stamp goes backwards", f"{record.stamp:.6f} after {last_stamp:.6f}")
+                    continue
+                self._news = News(restarted=True)
+                numbers.clear()
+            for revised in record.revised:
+                if revised.stamp in numbers:
+                    pose = to_pose(revised.translation, revised.quaternion, self.options)
+                    turned = turn_pose(pose, quarter_turns(self.options.image_rotation))
+                    self._news.poses[numbers[revised.stamp]] = turned
             try:
                 frame = to_frame(record, self.options, frame_id=number)
             except InvalidValue as error:
                 self.intake.skip(f"unfit {error.field}", f"stamp {record.stamp:.6f}: {error}")
                 continue
             last_stamp = record.stamp
+            numbers[record.stamp] = number
+            if len(numbers) > REMEMBERED:
+                del numbers[next(iter(numbers))]
             number += 1
             self.intake.frames = number
             yield frame
+
+    def news(self) -> News:
+        """What came with the newest frame, and with bad ones just before it; asking takes it."""
+        news, self._news = self._news, News()
+        return news
 
     def length(self) -> int | None:
         """How many frames are expected; None where that is unknown."""
@@ -69,6 +102,11 @@ class RecordSource(ABC):
     def close(self) -> None:
         """Release files and sockets; may be called twice."""
         return
+
+    def _restarts(self, stamp: float, last: float) -> bool:
+        """Whether a stamp before the last one means that the stream began anew; recordings never do."""
+        del stamp, last
+        return False
 
     def __enter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ with ``mask`` as lengths of runs over the whole image.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,13 @@ import numpy as np
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.frame import Frame
-from lastseen.sim.mask_code import decode_mask
+from lastseen.sim.mask_code import decode_mask, encode_mask
 from lastseen.sources.door import stored_image
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.turning import Box, mirror_box, quarter_turns, turn_box, turn_image
+
+RECENT = 64
+"""Frames of a live stream whose detections are kept: they are asked for while the frames come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class RecordedDetections:
             raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
-                rows += _rows(line, f"{path.name} line {number}")
+                rows += rows_of_line(line, f"{path.name} line {number}")
         return cls(rows, options)
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
@@ -81,11 +85,37 @@ class RecordedDetections:
         return Detection(box=box, score=detection.score, labels=detection.labels, mask=mask)
 
 
-def _rows(line: str, where: str) -> list[tuple[float, StoredDetection]]:
+class RecentDetections:
+    """A detector for a live stream: it knows what came with the last few frames."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._rows: OrderedDict[float, list[tuple[float, StoredDetection]]] = OrderedDict()
+
+    def add(self, stamp: float, rows: Sequence[tuple[float, StoredDetection]]) -> None:
+        """Keep what came at a stamp; the oldest goes when there are too many."""
+        self._rows[stamp] = list(rows)
+        while len(self._rows) > RECENT:
+            self._rows.popitem(last=False)
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
+        """What came with the frame, best first; ``targets`` do not matter."""
+        del targets
+        near = [row for rows in list(self._rows.values()) for row in rows]
+        return RecordedDetections(near, self._options).detect(frame)
+
+
+def rows_of_line(line: str, where: str) -> list[tuple[float, StoredDetection]]:
+    """The detections of one line of text, each with its stamp; ``where`` names it in errors."""
     try:
         tree = json.loads(line)
     except ValueError as error:
         raise SourceError(where, line, f"is not JSON ({error})", remedy="write one object per line") from error
+    return rows_of_tree(tree, where)
+
+
+def rows_of_tree(tree: Any, where: str) -> list[tuple[float, StoredDetection]]:
+    """The detections of one JSON object, each with its stamp."""
     if not isinstance(tree, Mapping):
         raise SourceError(where, tree, "must be an object", remedy='write {"stamp": s, "box": [...], ...}')
     if "detections" not in tree:
@@ -94,6 +124,18 @@ def _rows(line: str, where: str) -> list[tuple[float, StoredDetection]]:
     if not isinstance(inner, list) or not all(isinstance(one, Mapping) for one in inner):
         raise SourceError(f"{where} detections", inner, "must be a list of objects", remedy="one per thing")
     return [_row({"stamp": tree.get("stamp"), **one}, where) for one in inner]
+
+
+def tree_of_detection(detection: Detection) -> dict[str, Any]:
+    """A detection as JSON, with its mask as runs."""
+    tree: dict[str, Any] = {
+        "box": [float(value) for value in detection.box],
+        "score": float(detection.score),
+        "labels": {label: float(score) for label, score in detection.labels.items()},
+    }
+    if detection.mask is not None:
+        tree["mask"] = encode_mask(detection.mask)
+    return tree
 
 
 def _row(tree: Mapping[str, Any], where: str) -> tuple[float, StoredDetection]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from lastseen.frame import Frame
 from lastseen.memory.facade import Memory
+from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource
 
@@ -22,16 +24,28 @@ class Summary:
     confirmed: int = 0
     tentative: int = 0
     one_sided: int = 0
+    corrected: int = 0
+    places: int = 0
+    anchors: int = 0
+    lost: int = 0
+    stalls: int = 0
+    restarts: int = 0
+    notes: list[str] = field(default_factory=list)
+    earlier_seconds: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
-        """Frame time covered."""
+        """Frame time covered, over all of a stream's beginnings."""
         if self.first_stamp is None or self.last_stamp is None:
             return 0.0
-        return self.last_stamp - self.first_stamp
+        return self.earlier_seconds + self.last_stamp - self.first_stamp
+
+    def begin_again(self) -> None:
+        """Close the stretch of time that a restarted clock ended."""
+        self.earlier_seconds, self.first_stamp, self.last_stamp = self.seconds, None, None
 
 
 def follow(
@@ -40,23 +54,46 @@ def follow(
     perception: Perception,
     *,
     progress: Callable[[Summary], None] | None = None,
+    seen: Callable[[Frame, Sequence[Observation]], None] | None = None,
+    max_frames: int | None = None,
 ) -> Summary:
     """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
 
+    Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
+    ``seen`` is told of every frame that was looked at, before memory is; places are laid by it.
     A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
-    for frame in source.frames():
-        summary.frames += 1
-        summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
-        summary.last_stamp = frame.stamp
-        perceived = perception.perceive(frame)
-        if perceived.refusal is None:
-            summary.looked_at += 1
-            summary.observations += len(perceived.observations)
-            memory.observe(frame, perceived.observations)
-        if progress is not None:
-            progress(summary)
+    try:
+        for frame in source.frames():
+            news = source.news()
+            if news.restarted:
+                summary.begin_again()
+                memory.new_session()
+            summary.frames += 1
+            summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
+            summary.last_stamp = frame.stamp
+            if news.poses:
+                summary.corrected += len(news.poses)
+                memory.correct_poses(news.poses)
+            perceived = perception.perceive(frame)
+            if perceived.refusal is None:
+                summary.looked_at += 1
+                summary.observations += len(perceived.observations)
+                if seen is not None:
+                    seen(frame, perceived.observations)
+                memory.observe(frame, perceived.observations)
+            summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
+            if progress is not None:
+                progress(summary)
+            if max_frames is not None and summary.frames >= max_frames:
+                break
+    except KeyboardInterrupt:
+        # that is how one stops to follow a live stream; a recording is not done yet
+        if not source.live:
+            raise
+    summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
+    summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()
     promotion = memory.settings.promotion
     for state in memory.objects(include_tentative=True):
@@ -68,6 +105,7 @@ def follow(
             and state.hits >= promotion.min_hits
             and state.stability >= promotion.min_stability
         )
+    summary.places, summary.anchors = len(memory.spatial.graph.places), len(memory.spatial.graph.anchors)
     summary.refused = perception.gate.counts()
     summary.dropped = perception.filter.counts()
     summary.skipped = dict(sorted(source.intake.skipped.items()))

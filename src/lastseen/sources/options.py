@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,59 @@ class SourceOptions(Section):
     depth_delay: float = setting(
         0.0, unit="s", why="how much later than colour the depth clock runs; it is taken off depth stamps"
     )
+    color_topic: str = setting("", why="the topic of colour images; empty takes the likeliest one of its type")
+    depth_topic: str = setting("", why="the topic of depth images; empty takes the likeliest one of its type")
+    color_info_topic: str = setting("", why="the CameraInfo of colour; empty takes the one beside its images")
+    depth_info_topic: str = setting("", why="the CameraInfo of depth; empty takes the one beside its images")
+    pose_topic: str = setting(
+        "", why="PoseStamped or Odometry topic; empty takes tf where it reaches the camera, and else such a topic"
+    )
+    detections_topic: str = setting("", why="the Detection2DArray topic; empty takes the only one there is")
+    world_frame: str = setting("", why="the tf frame that poses are given in; empty takes the top of the tree")
+    camera_frame: str = setting("", why="the tf frame of the camera; empty takes what the images say")
+    pose_frame: str = setting(
+        "", why="the tf frame whose pose the pose topic gives; empty takes what it says, or the camera itself"
+    )
+    odom_frame: str = setting(
+        "odom", why="the tf frame of odometry: a jump of the link above it corrects past poses (REP 105)"
+    )
+    jump_correction: str = setting(
+        "spread",
+        choices=("spread", "whole", "none"),
+        why="how a jump corrects past poses: as drift since the last correction, all of them alike, or not at all",
+    )
+    jump_distance: float = setting(
+        0.05, unit="m", low=0.0, why="smaller steps of map -> odom are everyday tracking and move no past pose"
+    )
+    jump_angle: float = setting(
+        2.0, unit="deg", low=0.0, why="2 degrees move a thing 3 m away by 10 cm; less is everyday tracking"
+    )
+    backpressure: str = setting(
+        "latest",
+        choices=("latest", "lossless"),
+        why="what a live stream does when we are slow: drop the oldest image, or let the sender wait",
+    )
+    queue_frames: int = setting(
+        4, unit="images", low=1, high=1000, why="images that wait at most: more only makes a slow run older"
+    )
+    stall_after: float = setting(
+        2.0, unit="s", low=0.1, why="a live stream silent for so long is said to stall; at 1 Hz two images are lost"
+    )
+    end_after: float = setting(
+        0.0, unit="s", low=0.0, why="a live stream silent for so long has ended; 0 waits for ever"
+    )
+    restart_after: float = setting(
+        1.0,
+        unit="s",
+        low=0.0,
+        why="a live clock that goes back further began anew; less is an image that was overtaken",
+    )
+    max_leap: float = setting(
+        60.0, unit="s", low=0.0, why="a live clock that leaps ahead further is told of: two clocks may be mixed"
+    )
+    max_message_mb: int = setting(
+        64, unit="MiB", low=1, why="a larger message is refused before it is taken in; 4K RGB-D raw has 56 MiB"
+    )
     max_pixels: int = setting(
         33_177_600, unit="px", low=1, why="larger images are refused before decoding; 8K is the largest sensor"
     )
@@ -107,6 +160,22 @@ class SourceOptions(Section):
     def replaced(self, **changes: Any) -> SourceOptions:
         """The same options with some changed."""
         return dataclasses.replace(self, **changes)
+
+    def with_words(self, words: Sequence[str]) -> SourceOptions:
+        """The same options with some changed by words such as ``color_topic=/cam/image`` or ``depth_scale=5000``."""
+        values: dict[str, Any] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            default = getattr(type(self), name, None) if name in self.names() else None
+            if not equals:
+                raise SettingsError("source option", word, "has no value", remedy="write name=value")
+            values[name] = text if default is None or isinstance(default, str) else _value(text)
+        return self.from_mapping({**self.changed(), **values})
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Every option's name, in the order of the declarations."""
+        return [field.name for field in dataclasses.fields(cls)]
 
     def changed(self) -> dict[str, object]:
         """Only what differs from the defaults, by name."""
@@ -136,7 +205,7 @@ class SourceOptions(Section):
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> SourceOptions:
         """Build from a mapping; an unknown name is an error that suggests the nearest valid one."""
-        known = [field.name for field in dataclasses.fields(cls)]
+        known = cls.names()
         for name, value in values.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
@@ -157,3 +226,11 @@ class SourceOptions(Section):
             raise SettingsError(
                 "source options", str(path), f"is not TOML ({error})", remedy='write lines like world_up = "y"'
             ) from error
+
+
+def _value(text: str) -> object:
+    """A word as TOML would read it: true, 5000, 0.5; anything else stays text and is refused by its option."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from lastseen.geometry import Pose3D
 from lastseen.sources.record import Trajectory
 
 
@@ -50,7 +51,20 @@ def pose_at(trajectory: Trajectory, stamp: float, *, max_gap: float, delay: floa
     start, end = trajectory.quaternions[left], trajectory.quaternions[right]
     if np.linalg.norm(start) < 1e-6 or np.linalg.norm(end) < 1e-6:
         return None
-    turn = Rotation.from_quat(start).inv() * Rotation.from_quat(end)
-    quaternion = (Rotation.from_quat(start) * Rotation.from_rotvec(share * turn.as_rotvec())).as_quat()
+    quaternion = _turned(start, end, share)
     translation = (1 - share) * trajectory.translations[left] + share * trajectory.translations[right]
     return StoredPose(translation, quaternion, float(stamps[nearest]), distance)
+
+
+def between(first: Pose3D, second: Pose3D, share: float) -> Pose3D:
+    """The pose a share of the way from one to another: a straight line, a great arc."""
+    translation = (1 - share) * first.translation + share * second.translation
+    return Pose3D(translation, _turned(first.quaternion, second.quaternion, share))
+
+
+def _turned(start: NDArray[np.float64], end: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    turn = Rotation.from_quat(start).inv() * Rotation.from_quat(end)
+    quaternion: NDArray[np.float64] = (
+        Rotation.from_quat(start) * Rotation.from_rotvec(share * turn.as_rotvec())
+    ).as_quat()
+    return quaternion

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from lastseen.geometry import Intrinsics
 
+NO_DEPTH = "no depth image at this stamp"
+NO_POSE = "no pose at this stamp"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawRecord:
@@ -34,6 +37,16 @@ class RawRecord:
     confidence: NDArray[np.uint8] | None = None
     depth_stamp: float | None = None
     pose_stamp: float | None = None
+    revised: tuple[RevisedPose, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RevisedPose:
+    """A better pose of an earlier record, in the source's own numbers: its localizer has corrected itself."""
+
+    stamp: float
+    translation: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,12 +60,25 @@ class Trajectory:
 
 @dataclass(slots=True)
 class Intake:
-    """What came in and what was left out, by reason; one example of each reason tells where to look."""
+    """What came in and what was left out, by reason; one example of each reason tells where to look.
+
+    ``dropped`` counts frames of a live stream that were too old when their turn came, ``restarts`` how often its
+    clock began anew, ``stalls`` how often nothing came for long.
+    """
 
     frames: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     out_of_order: int = 0
+    dropped: int = 0
+    restarts: int = 0
+    stalls: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Say something about the source once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def skip(self, reason: str, example: str) -> None:
         """Count one frame that was left out."""

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.options import FILE_NAME, SourceOptions
 
 SCHEMES = {
+    "bag": "lastseen.sources.ros.bag:BagSource",
+    "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
+    "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
+    "sim": "lastseen.sources.simulated:SimSource",
     "tum": "lastseen.sources.tum:TumSource",
+    "zmq": "lastseen.sources.zmq_stream:ZmqSource",
 }
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
+
+BAG_FILES = (".bag", ".mcap", ".db3")
 
 
 def register_source(scheme: str, target: str) -> None:
@@ -20,10 +29,18 @@ def register_source(scheme: str, target: str) -> None:
     SCHEMES[scheme] = target
 
 
-def open_source(address: str | Path, options: SourceOptions | str | Path | None = None) -> Any:
+def open_source(
+    address: str | Path,
+    options: SourceOptions | str | Path | None = None,
+    *,
+    changes: Sequence[str] = (),
+    settings: Settings | None = None,
+) -> Any:
     """Open a recording or a stream: a path, or an address with a scheme such as ``sim://7``.
 
-    ``options`` may be a TOML file; without any, a ``source.toml`` in the recording's folder counts.
+    ``options`` may be a TOML file; without any, a ``source.toml`` in the recording's folder counts, or
+    ``name.mcap.toml`` beside ``name.mcap``. ``changes`` are single options on top, as ``name=value``;
+    ``settings`` matter to the simulator only.
     """
     text = str(address)
     scheme, separator, rest = text.partition("://")
@@ -36,13 +53,20 @@ def open_source(address: str | Path, options: SourceOptions | str | Path | None 
             f"has an unknown scheme {scheme!r}",
             remedy=f"use a path or {', '.join(sorted(SCHEMES))}",
         )
-    if options is None and (Path(rest) / FILE_NAME).is_file():
-        options = Path(rest) / FILE_NAME
+    if options is None:
+        # a folder has them inside, a file beside it
+        beside = (Path(rest) / FILE_NAME, Path(f"{rest}.toml"))
+        options = next((path for path in beside if path.is_file()), None)
     resolved = options if isinstance(options, SourceOptions) else None
     if isinstance(options, str | Path):
         resolved = SourceOptions.load(options)
+    if changes:
+        resolved = (resolved or SourceOptions()).with_words(changes)
     module, _, name = SCHEMES[scheme].partition(":")
-    return getattr(importlib.import_module(module), name)(rest, resolved)
+    kind = getattr(importlib.import_module(module), name)
+    if settings is not None and getattr(kind, "takes_settings", False):
+        return kind(rest, resolved, settings=settings)
+    return kind(rest, resolved)
 
 
 def _scheme_of_path(path: Path) -> str:
@@ -50,9 +74,11 @@ def _scheme_of_path(path: Path) -> str:
         raise SourceError("source", str(path), "does not exist", remedy="check the path, or use scheme://address")
     if path.is_dir() and (path / "rgb.txt").exists():
         return "tum"
+    if (path / "metadata.yaml").is_file() or (path.is_file() and path.suffix in BAG_FILES):
+        return "bag"
     raise SourceError(
         "source",
         str(path),
         "is no recording that is known here",
-        remedy="give a folder with rgb.txt, depth.txt, groundtruth.txt and camera.json",
+        remedy="give a .bag, .mcap or rosbag2 folder, or one with rgb.txt, depth.txt, groundtruth.txt, camera.json",
     )

@@ -23,7 +23,7 @@ from lastseen.sources.images import read_color, read_depth
 from lastseen.sources.listing import Listing, read_listing, read_trajectory
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.posing import StoredPose, pose_at
-from lastseen.sources.record import Intake, RawRecord, Trajectory
+from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Trajectory
 
 TUM_RAW_PER_METRE = 5000.0
 """What the benchmark's depth images mean when camera.json says nothing."""
@@ -78,11 +78,11 @@ class TumSource(RecordSource):
         match = _match(self._depth, stamp + options.depth_delay, options.max_stamp_difference)
         if match is None:
             away = abs(float(self._depth.stamps[self._depth.nearest(stamp)]) - stamp)
-            self.intake.skip("no depth image at this stamp", f"stamp {stamp:.6f}: nearest is {away:.3f} s away")
+            self.intake.skip(NO_DEPTH, f"stamp {stamp:.6f}: nearest is {away:.3f} s away")
             return None
         pose = pose_at(self._poses, stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
         if pose is None:
-            self.intake.skip("no pose at this stamp", f"stamp {stamp:.6f}")
+            self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None
         try:
             return self._read(index, match, pose)

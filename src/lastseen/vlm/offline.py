@@ -87,7 +87,7 @@ class OfflineBackend:
                 # the way straight to it was blocked: go round, by what else the context says
                 continue
             for label, score in view.labels:
-                if score >= self.weights.goal_score and same_thing(label, read.target):
+                if score >= self.weights.goal_score and is_named(label, read.target):
                     best = (score, view) if best is None or score > best[0] else best
         return None if best is None else best[1]
 
@@ -106,7 +106,8 @@ class OfflineBackend:
         remembered += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
         # what memory promises is not to be had by a way that was blocked a moment ago
         total += remembered * (1.0 - barred) - w.blocked_penalty * barred
-        return total + (self._newness(read, view, looks) if read.unexplored else self._staleness(read, view))
+        total += self._newness(read, view, looks) if read.unexplored else -self._walked(read, view)
+        return total - self._repetition(read, view)
 
     def _newness(self, read: ReadPrompt, view: SeenView, looks: float) -> float:
         """With edges known, they say where something new is; how a view looks counts less."""
@@ -115,20 +116,30 @@ class OfflineBackend:
         known = 1.0 - max(_near(each, view) for each in read.unexplored)
         return w.unexplored_weight * best - w.explored_penalty * known - (1.0 - w.looks_share) * looks
 
-    def _staleness(self, read: ReadPrompt, view: SeenView) -> float:
+    def _walked(self, read: ReadPrompt, view: SeenView) -> float:
         """Without edges, what is left is not to go where the robot has been."""
         w = self.weights
-        total = -w.tried_penalty * max((_near(each, view) for each in read.tried), default=0.0)
         visited = w.visited_penalty * sum(each.weight * _near(each, view) for each in read.visited)
-        total -= min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
+        return min(visited * (2.0 if read.stuck else 1.0), w.visited_most)
+
+    def _repetition(self, read: ReadPrompt, view: SeenView) -> float:
+        """What counts against doing the same again: each vain try, twice when stuck, and the swing of ABABA."""
+        w = self.weights
+        vain = sum(_near(each, view) for each in read.tried)
+        total = min(w.tried_penalty * vain * (2.0 if read.stuck else 1.0), w.tried_most)
         if read.ababa:
-            total -= w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
+            total += w.swing_penalty * max((_near(each, view) for each in read.places[:1]), default=0.0)
         return total
 
     def _novelty(self, read: ReadPrompt, edge: Edge) -> float:
-        """0 to 1: an edge near a room that may hold the target, and near by, is the best."""
+        """0 to 1: an edge near a room that may hold the target, wide, and nearer than the others, is the best.
+
+        However far the nearest one is, it is as good as any: what is left to see is there and nowhere else.
+        """
         likely = 0.5 * (1.0 + room_affinity(edge.labels, read.target))
-        return likely / (1.0 + edge.distance / self.weights.unexplored_range)
+        roomy = 0.5 * (1.0 + min(1.0, edge.width / self.weights.opening))
+        farther = edge.distance - min(each.distance for each in read.unexplored)
+        return likely * roomy / (1.0 + farther / self.weights.unexplored_range)
 
     def _affinity(self, read: ReadPrompt, view: SeenView) -> float:
         """What the look of the room is worth: little on little evidence, less where its kind was tried in vain."""
@@ -151,6 +162,8 @@ class OfflineBackend:
         expected = rooms_of(read.target)
         if room is not None and room in expected:
             return room, f"it looks like a {room}, where a {read.target} may be"
+        if any(_near(each, view) > 0.5 for each in (*read.tried, *read.blocked)):
+            return room or "corridor", "nothing better is left than a way that was tried"
         if room is not None:
             return room, "it leads somewhere new"
         if expected:
@@ -162,6 +175,18 @@ def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
     """Open ``offline``."""
     del argument
     return OfflineBackend(settings.offline, seed=seed)
+
+
+def is_named(label: str, target: str) -> bool:
+    """Whether a detector that says this label says that it sees the target: a red mug is called a mug.
+
+    A kind of its own is something else to the detector that tells them apart, and no stop at it would be believed.
+
+    >>> is_named("mug", "red mug"), is_named("office chair", "chair"), is_named("mug rack", "mug")
+    (True, False, False)
+    """
+    words, wanted = label.lower().split(), target.lower().split()
+    return bool(words) and wanted[-len(words) :] == words
 
 
 def room_beliefs(labels: Sequence[tuple[str, float]]) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.damage import FAULTS, damage
-from lastseen.sources.doctor import Verdict, examine
+from lastseen.sources.doctor import Report, Verdict, examine
 from tests.sources.room import looking, walk, write_recording
 
 CHECKS = [
@@ -38,6 +40,17 @@ CHECKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def report_of(stored_walk: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """What the doctor says about the walk with one fault; each is examined once for all tests."""
+
+    @functools.cache
+    def examined(fault: str) -> Report:
+        return examine(open_source(damage(stored_walk, tmp_path_factory.mktemp("damaged") / "copy", fault)))
+
+    return examined
+
+
 def test_clean_data_gets_a_clean_report(stored_walk: Path) -> None:
     report = examine(open_source(stored_walk))
     assert [check.name for check in report.checks] == CHECKS
@@ -53,8 +66,8 @@ def test_a_clean_source_with_options_is_clean_with_them(tmp_path: Path, stored_w
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(FAULTS))
-def test_each_fault_is_named(stored_walk: Path, tmp_path: Path, fault: str) -> None:
-    report = examine(open_source(damage(stored_walk, tmp_path / "copy", fault)))
+def test_each_fault_is_named(report_of: Callable[[str], Report], fault: str) -> None:
+    report = report_of(fault)
     assert set(report.faults + report.warnings) & set(FAULTS[fault].named_by), [
         (check.name, check.verdict, check.figure) for check in report.checks
     ]
@@ -77,15 +90,16 @@ def test_each_fault_is_named(stored_walk: Path, tmp_path: Path, fault: str) -> N
     ],
 )
 def test_the_correction_is_the_option_that_undoes_the_fault(
-    stored_walk: Path, tmp_path: Path, fault: str, options: dict[str, object]
+    report_of: Callable[[str], Report], fault: str, options: dict[str, object]
 ) -> None:
-    copy = damage(stored_walk, tmp_path / "copy", fault)
-    assert examine(open_source(copy)).options.changed() == options
+    assert report_of(fault).options.changed() == options
 
 
-def test_corrected_data_gets_a_clean_report(stored_walk: Path, tmp_path: Path) -> None:
+def test_corrected_data_gets_a_clean_report(
+    report_of: Callable[[str], Report], stored_walk: Path, tmp_path: Path
+) -> None:
     copy = damage(stored_walk, tmp_path / "copy", "ROS body camera")
-    assert examine(open_source(copy, examine(open_source(copy)).options)).faults == []
+    assert examine(open_source(copy, report_of("ROS body camera").options)).faults == []
 
 
 def test_two_faults_at_once_are_both_named(stored_walk: Path, tmp_path: Path) -> None:

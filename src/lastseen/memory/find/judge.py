@@ -6,6 +6,7 @@ fit equally well, and stand apart, the answer says so instead of picking one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not
     for hit in fitting[1:]:
         if hit.score < best.score - rules.margin:
             break
-        if all(_distance(hit, other) > rules.same_spot for other in rivals):
+        if all(math.dist(hit.xyz, other.xyz) > rules.same_spot for other in rivals):
             rivals.append(hit)
     name = best.label or "something"
     if len(rivals) == 1:
@@ -43,7 +44,3 @@ def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not
     kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in shown))
     more = f", {len(shown)} of them listed" if len(rivals) > len(shown) else ""
     return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(shown))
-
-
-def _distance(one: Hit, other: Hit) -> float:
-    return float(sum((a - b) ** 2 for a, b in zip(one.xyz, other.xyz, strict=True)) ** 0.5)

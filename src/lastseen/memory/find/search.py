@@ -53,12 +53,30 @@ class Search:
 
         return judge(self._hits(rows, scores), asked=asked, rules=self._rules(accept), k=k, why_not=why_not)
 
-    def by_vector(self, query: NDArray[np.float32], region: Region, *, asked: str, accept: float, k: int) -> Answer:
+    def by_vector(
+        self,
+        query: NDArray[np.float32],
+        region: Region,
+        *,
+        asked: str,
+        accept: float,
+        k: int,
+        margin: float | None = None,
+    ) -> Answer:
         """Answer a vector of the looks' own space."""
         matches = self._nearest(query, region, k=max(k + 1, self.settings.find.max_ambiguous + 1))
-        return self.by_matches(matches, region, asked=asked, accept=accept, k=k)
+        return self.by_matches(matches, region, asked=asked, accept=accept, k=k, margin=margin)
 
-    def by_matches(self, matches: Sequence[Match], region: Region, *, asked: str, accept: float, k: int) -> Answer:
+    def by_matches(
+        self,
+        matches: Sequence[Match],
+        region: Region,
+        *,
+        asked: str,
+        accept: float,
+        k: int,
+        margin: float | None = None,
+    ) -> Answer:
         """Judge rows that an index found."""
         known = [match for match in matches if match.key in self.table.row_of]
         # what cannot be listed needs no name, place and colour; the best is named in the reason
@@ -74,7 +92,7 @@ class Search:
                 f"nothing remembered looks like {asked}: the nearest has {hits[0].score:.2f} of {accept:.2f} needed"
             )
 
-        return judge(hits, asked=asked, rules=self._rules(accept), k=k, why_not=why_not)
+        return judge(hits, asked=asked, rules=self._rules(accept, margin), k=k, why_not=why_not)
 
     def by_region(self, region: Region, *, k: int) -> Answer:
         """List what a place, a time or a label holds: nearest first where a place is given."""
@@ -106,9 +124,9 @@ class Search:
         found.sort(key=lambda match: (-match.score, id_order(match.key)))
         return found[:k]
 
-    def _rules(self, accept: float) -> Thresholds:
+    def _rules(self, accept: float, margin: float | None = None) -> Thresholds:
         find = self.settings.find
-        return Thresholds(accept, find.margin, find.same_spot, find.max_ambiguous)
+        return Thresholds(accept, find.margin if margin is None else margin, find.same_spot, find.max_ambiguous)
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
         if len(rows) > _JUDGED:

@@ -39,7 +39,16 @@ class SharedSearch:
         self._robots = robots
         self._now = now
 
-    def by_vector(self, query: NDArray[np.float32], region: Region, *, asked: str, accept: float, k: int) -> Answer:
+    def by_vector(
+        self,
+        query: NDArray[np.float32],
+        region: Region,
+        *,
+        asked: str,
+        accept: float,
+        k: int,
+        margin: float | None = None,
+    ) -> Answer:
         """Answer a vector of the looks' own space."""
         wanted = k + 1 if region.radius is None else max(k, _FETCH)
         while True:
@@ -49,7 +58,7 @@ class SharedSearch:
                 break
             wanted *= 8
         matches = [Match(str(row["key"]), float(row["score"])) for row in inside]
-        return self._search(inside).by_matches(matches, region, asked=asked, accept=accept, k=k)
+        return self._search(inside).by_matches(matches, region, asked=asked, accept=accept, k=k, margin=margin)
 
     def by_words(self, wording: Wording, text: str, region: Region, *, accept: float, k: int) -> Answer:
         """Answer a phrase by labels and colours."""

@@ -100,10 +100,12 @@ class SpatialMemory:
         branch: bool = False,
         panorama: bool = False,
         world_pose: Pose2D | None = None,
+        pose: Pose2D | None = None,
     ) -> list[SpatialEvent]:
         """Take one action that was done; ``panorama`` marks the turns of a look around, ``branch`` a door or fork.
 
-        An analysis that was due and did not come is an event, and it ends a change that waited for it.
+        ``pose`` is where it led since the episode began, where somebody knows better than dead reckoning. An
+        analysis that was due and did not come is an event, and it ends a change that waited for it.
         """
         self.revision += 1
         events: list[SpatialEvent] = []
@@ -115,7 +117,8 @@ class SpatialMemory:
         if not self._settled:
             events += self._settle()
         self.step_id += 1
-        pose = self._reckoner.step(action, collided=collided)
+        reckoned = self._reckoner.step(action, collided=collided)
+        pose = self._reckoner.pose = reckoned if pose is None else pose
         if not panorama:
             self.progress.policy_poses.append(pose)
         assert self.current_place_id is not None

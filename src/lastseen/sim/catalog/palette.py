@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 Rgb = tuple[int, int, int]
 
 PALETTE: dict[str, Rgb] = {
@@ -48,3 +50,8 @@ def shade(color: Rgb, factor: float) -> Rgb:
     """The same colour darker (below 1) or lighter (above 1), for parts of one thing that should read apart."""
     red, green, blue = (min(255, max(0, round(channel * factor))) for channel in color)
     return red, green, blue
+
+
+def nearest_name(rgb: Sequence[float]) -> str:
+    """The word of the palette that is nearest to a colour."""
+    return min(PALETTE, key=lambda name: (sum(abs(a - b) for a, b in zip(rgb, PALETTE[name], strict=True)), name))

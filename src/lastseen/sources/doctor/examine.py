@@ -12,7 +12,6 @@ from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
 from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
 from lastseen.sources.doctor.intake import (
-    NO_POSE,
     judge_depth,
     judge_depth_clock,
     judge_frames,
@@ -26,6 +25,7 @@ from lastseen.sources.doctor.report import Check, Report, Verdict
 from lastseen.sources.doctor.reprojection import Reprojection
 from lastseen.sources.doctor.sample import take_sample
 from lastseen.sources.doctor.upright import judge_up
+from lastseen.sources.record import NO_POSE
 
 WIDE_GAP = 2.0
 """Seconds between poses that the doctor bridges to look further, when the source's own limit leaves nothing."""

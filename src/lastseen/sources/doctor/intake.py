@@ -9,10 +9,7 @@ from lastseen.config.doctor import Doctor
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.sample import Sample
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import Intake, RawRecord
-
-NO_DEPTH = "no depth image at this stamp"
-NO_POSE = "no pose at this stamp"
+from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord
 
 
 def judge_frames(intake: Intake, read: int, config: Doctor) -> Check:

@@ -47,13 +47,14 @@ class View:
 
 
 class Reprojection:
-    """Tries options on one sample; depth images are converted once per way of reading them, poses every time."""
+    """Tries options on one sample; depth images and poses are converted once per way of reading them."""
 
     def __init__(self, sample: Sample, pairs: Pairs, config: Doctor) -> None:
         self.sample = sample
         self.pairs = pairs
         self._config = config
         self._views: tuple[SourceOptions, list[View]] | None = None
+        self._poses: tuple[tuple[bool, str, str, str], list[Pose3D]] | None = None
 
     def fit(self, options: SourceOptions, *, pairs: Pairs | None = None, still: bool = False) -> Fit:
         """The fit under these options; ``still`` asks how well a camera that never moved explains the images."""
@@ -61,8 +62,12 @@ class Reprojection:
         poses = self.poses(options)
         relative, absolute = [], []
         for first, second in self.pairs if pairs is None else pairs:
-            motion = Pose3D.identity() if still else poses[second].inverse() @ poses[first]
-            moved = views[first].points @ motion.rotation.T.astype(np.float32) + motion.translation.astype(np.float32)
+            moved = views[first].points
+            if not still:
+                # by matrices: composing poses costs more than all the rest of a pair
+                turn = poses[second].rotation.T @ poses[first].rotation
+                shift = poses[second].rotation.T @ (poses[first].translation - poses[second].translation)
+                moved = moved @ turn.T.astype(np.float32) + shift.astype(np.float32)
             errors, depths, overlap = _differences(moved, views[second].depth, views[second].camera)
             if len(errors) < 30 or overlap < self._config.min_overlap:
                 relative.append(1.0)
@@ -77,7 +82,11 @@ class Reprojection:
 
     def poses(self, options: SourceOptions) -> list[Pose3D]:
         """T_world_camera of every record under these options, before any turn to upright."""
-        return [to_pose(record.translation, _unit(record.quaternion), options) for record in self.sample.records]
+        key = (options.pose_inverted, options.camera_axes, options.quaternion_order, options.world_up)
+        if self._poses is None or self._poses[0] != key:
+            records = self.sample.records
+            self._poses = (key, [to_pose(one.translation, _unit(one.quaternion), options) for one in records])
+        return self._poses[1]
 
     def views(self, options: SourceOptions) -> list[View]:
         """Depth as these options read it."""

@@ -1,0 +1,142 @@
+"""What an exported detector takes and gives, read from the graph itself: exports differ in names, types and sizes.
+
+Two layouts are known. ``final``: images and their sizes in, labels, boxes and scores out, as RT-DETR's and D-FINE's
+own exporters write it. ``raw``: pixels in, logits and relative boxes out, as the exporters around transformers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import InvalidValue, MissingExtra
+
+FINAL = ("labels", "boxes", "scores")
+RAW = ("logits", "pred_boxes")
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+}
+_REMEDY = "export RT-DETR or D-FINE with their own exporter, or with transformers' (logits, pred_boxes)"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One input of the graph: its name and the type it takes."""
+
+    name: str
+    dtype: type[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the image goes in and what comes out; sizes are None where the graph leaves them open."""
+
+    kind: Literal["final", "raw"]
+    image: Port
+    width: int | None
+    height: int | None
+    size: Port | None
+    mask: Port | None
+    outputs: tuple[str, ...]
+
+    def feeds(self, pixels: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+        """The graph's inputs for one prepared image; boxes are asked for in pixels of that image."""
+        height, width = pixels.shape[2:]
+        feeds: dict[str, NDArray[Any]] = {self.image.name: pixels.astype(self.image.dtype)}
+        if self.size is not None:
+            feeds[self.size.name] = np.array([[width, height]], dtype=self.size.dtype)
+        if self.mask is not None:
+            feeds[self.mask.name] = np.ones((1, height, width), dtype=self.mask.dtype)
+        return feeds
+
+
+class Graph:
+    """A loaded ONNX graph that turns onnxruntime's errors into one clear line."""
+
+    def __init__(self, path: str | Path, *, threads: int = 0) -> None:
+        try:
+            import onnxruntime
+            from onnxruntime.capi import onnxruntime_pybind11_state as state
+        except ImportError:
+            raise MissingExtra("the ONNX detector", extra="onnx") from None
+        self.path = Path(path)
+        self._errors = tuple(
+            kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)
+        )
+        if not self.path.is_file():
+            raise InvalidValue("detector", str(path), "is not a file", remedy=_REMEDY)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(self.path), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except self._errors as error:
+            problem = f"is not a graph that onnxruntime can run ({first_line(error)})"
+            raise InvalidValue("detector", str(path), problem, remedy="get or export the file again") from error
+        self.layout = layout_of(self.path, self._session.get_inputs(), self._session.get_outputs())
+
+    def run(self, pixels: NDArray[np.float32]) -> Mapping[str, NDArray[Any]]:
+        """The graph's outputs for one prepared image, by the names of the layout."""
+        try:
+            values = self._session.run(list(self.layout.outputs), self.layout.feeds(pixels))
+        except self._errors as error:
+            problem = f"failed on an image of {pixels.shape[3]}x{pixels.shape[2]} ({first_line(error)})"
+            raise InvalidValue("detector", str(self.path), problem, remedy="export it for one image") from error
+        names = FINAL if self.layout.kind == "final" else RAW
+        return dict(zip(names, (np.asarray(value) for value in values), strict=True))
+
+
+def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
+    """Tell the layout from the graph's inputs and outputs, or say what they are."""
+    images = [port for port in inputs if len(port.shape) == 4]
+    sizes = [port for port in inputs if len(port.shape) == 2]
+    masks = [port for port in inputs if len(port.shape) == 3]
+    names = {port.name.lower(): port.name for port in outputs}
+    if len(images) != 1 or len(sizes) > 1 or len(masks) > 1 or images[0].shape[1] not in (3, None, "num_channels"):
+        raise InvalidValue("detector", str(path), f"takes {_listed(inputs)}", remedy=_REMEDY)
+    if set(FINAL) <= set(names):
+        kind: Literal["final", "raw"] = "final"
+    elif set(RAW) <= set(names):
+        kind = "raw"
+    else:
+        raise InvalidValue("detector", str(path), f"gives {_listed(outputs)}", remedy=_REMEDY)
+    batch, _, height, width = images[0].shape
+    if isinstance(batch, int) and batch != 1:
+        raise InvalidValue("detector", str(path), f"takes {batch} images at once", remedy="export it for one image")
+    return Layout(
+        kind=kind,
+        image=_port(path, images[0]),
+        width=width if isinstance(width, int) else None,
+        height=height if isinstance(height, int) else None,
+        size=_port(path, sizes[0]) if sizes else None,
+        mask=_port(path, masks[0]) if masks else None,
+        outputs=tuple(names[name] for name in (FINAL if kind == "final" else RAW)),
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error, cut: onnxruntime writes whole graphs into some."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:160]
+
+
+def _port(path: Path, port: Any) -> Port:
+    if port.type not in _TYPES:
+        raise InvalidValue("detector", str(path), f"takes {port.name} as {port.type}", remedy="export it in float32")
+    return Port(port.name, _TYPES[port.type])
+
+
+def _listed(ports: list[Any]) -> str:
+    return ", ".join(f"{port.name} {list(port.shape)}" for port in ports[:6])

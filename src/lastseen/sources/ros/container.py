@@ -1,0 +1,125 @@
+"""One way to read messages from a ROS 1 bag, a ROS 2 folder (sqlite3 or MCAP) and a bare file, through rosbags.
+
+What a damaged container makes the reader raise becomes one clear error here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lastseen.errors import SourceError
+from lastseen.sources.ros.types import require_rosbags, ros2_types
+
+_REMEDIES = {
+    ".bag": "repair it with `rosbag reindex` or `rosbag filter`",
+    ".mcap": "repair it with `mcap recover`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A message before decoding."""
+
+    topic: str
+    type: str
+    log_time: int
+    data: bytes
+
+
+class Container:
+    """An open bag; messages come in the order they were recorded."""
+
+    def __init__(self, path: Path) -> None:
+        require_rosbags("reading a bag")
+        from rosbags.highlevel import AnyReader
+
+        self.path = path
+        try:
+            if path.is_file() and path.stat().st_size == 0:
+                raise SourceError("bag", str(path), "has no bytes", remedy="the recorder was cut off: record again")
+            self._reader = AnyReader([path], default_typestore=ros2_types())
+            self._reader.open()
+        except bag_errors() as error:
+            if isinstance(error, SourceError):
+                raise
+            raise self._damaged(error) from error
+        self.ros1 = not self._reader.is2
+
+    def topics(self) -> dict[str, tuple[str, int]]:
+        """Message type and count by topic."""
+        found: dict[str, tuple[str, int]] = {}
+        for connection in self._reader.connections:
+            count = found.get(connection.topic, ("", 0))[1] + int(connection.msgcount)
+            found[connection.topic] = connection.msgtype, count
+        return found
+
+    def messages(self, topics: Collection[str]) -> Iterator[Raw]:
+        """Raw messages of some topics; a container that breaks off raises ``SourceError`` there."""
+        wanted = [one for one in self._reader.connections if one.topic in topics]
+        if not wanted:
+            return
+        try:
+            for connection, log_time, data in self._reader.messages(connections=wanted):
+                yield Raw(connection.topic, connection.msgtype, log_time, data)
+        except bag_errors() as error:
+            raise self._damaged(error) from error
+
+    def decode(self, raw: Raw) -> Any:
+        """The message; one that does not fit its type raises ``SourceError``."""
+        try:
+            return self._reader.deserialize(raw.data, raw.type)
+        except bag_errors() as error:
+            raise SourceError(
+                raw.topic, raw.data, f"is no {raw.type} ({_words(error)})", remedy="the message is left out"
+            ) from error
+
+    def header_stamp(self, raw: Raw) -> int:
+        """Nanoseconds in the header of a message that begins with one, without decoding it; 0 where it is cut."""
+        if len(raw.data) < 12:
+            return 0
+        if self.ros1:
+            seconds, rest = struct.unpack_from("<II", raw.data, 4)
+        else:
+            seconds, rest = struct.unpack_from("<iI" if raw.data[1] & 1 else ">iI", raw.data, 4)
+        return int(seconds) * 10**9 + int(rest)
+
+    def close(self) -> None:
+        """Release the files; may be called twice."""
+        if self._reader.stack is not None:
+            self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _damaged(self, error: BaseException) -> SourceError:
+        remedy = _REMEDIES.get(self.path.suffix, "check metadata.yaml and the files beside it")
+        return SourceError("bag", str(self.path), f"cannot be read ({_words(error)})", remedy=remedy)
+
+
+def bag_errors() -> tuple[type[BaseException], ...]:
+    """All that rosbags raises when it meets bytes that are not what they should be."""
+    import apsw
+    from rosbags.highlevel.anyreader import AnyReaderError, ReaderErrors
+    from rosbags.serde import SerdeError
+    from rosbags.typesys import TypesysError
+
+    named = (AnyReaderError, *ReaderErrors, SerdeError, TypesysError, apsw.Error, struct.error)
+    # it trusts lengths and ids of a file: a wrong one shows as any of these
+    return (*named, OSError, ValueError, TypeError, LookupError, AssertionError, EOFError, *_UNPACKING)
+
+
+_UNPACKING = (RuntimeError, ArithmeticError, MemoryError)
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())[:160] or type(error).__name__

@@ -1,0 +1,191 @@
+"""From ROS messages to arrays, intrinsics, poses and detections: the one place that knows their fields.
+
+It reads attributes, so that messages of rosbags, of ROS 1 and of rclpy all fit. Sizes come from outside: each is
+checked against the limit before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.detection import Detection
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sources.images import read_color, read_depth
+
+COLOR_ENCODINGS = {
+    "rgb8": (0, 1, 2),
+    "bgr8": (2, 1, 0),
+    "8UC3": (2, 1, 0),
+    "rgba8": (0, 1, 2, -1),
+    "bgra8": (2, 1, 0, -1),
+    "8UC4": (2, 1, 0, -1),
+    "mono8": (0,),
+    "8UC1": (0,),
+}
+"""Encodings read as colour: where red, green and blue stand; OpenCV's own names are in its order."""
+
+DEPTH_ENCODINGS = {"16UC1": ("u2", 1000.0), "mono16": ("u2", 1000.0), "32FC1": ("f4", 1.0)}
+"""Encodings read as depth: the type of a pixel and values per metre (REP 118)."""
+
+DEPTH_HEADER = struct.Struct("<iff")
+"""What compressedDepth puts before its PNG: a number, then two of a quantization that 16UC1 does not use."""
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def is_compressed(message: Any) -> bool:
+    """Whether this is a CompressedImage rather than an Image."""
+    return hasattr(message, "format")
+
+
+def holds_depth(message: Any) -> bool | None:
+    """Whether an image message is depth (True) or colour (False); None where it is neither that is known."""
+    if is_compressed(message):
+        told = str(message.format).lower()
+        return "depth" in told or told.startswith(("16uc1", "32fc1", "mono16"))
+    if message.encoding in DEPTH_ENCODINGS:
+        return True
+    return False if message.encoding in COLOR_ENCODINGS else None
+
+
+def nanoseconds(header: Any) -> int:
+    """The stamp of a header; 0 where nobody set it."""
+    return int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
+
+
+def color_image(message: Any, *, name: str, max_pixels: int) -> NDArray[np.uint8]:
+    """RGB of an Image or CompressedImage."""
+    if is_compressed(message):
+        return read_color(_bytes(message.data).tobytes(), name=name, max_pixels=max_pixels)
+    order = COLOR_ENCODINGS.get(message.encoding)
+    if order is None:
+        raise SourceError(
+            f"{name} encoding",
+            message.encoding,
+            "is not read as colour",
+            remedy=f"convert it to one of {', '.join(COLOR_ENCODINGS)}",
+        )
+    pixels = _pixels(message, np.dtype("u1"), len(order), name=name, max_pixels=max_pixels)
+    if len(order) == 1:
+        return np.repeat(pixels, 3, axis=2)
+    return np.ascontiguousarray(pixels[..., list(order[:3])])
+
+
+def depth_image(message: Any, *, name: str, max_pixels: int) -> tuple[NDArray[np.generic], float]:
+    """Raw depth values of an Image or CompressedImage, and how many of them make a metre."""
+    if is_compressed(message):
+        return _compressed_depth(message, name, max_pixels)
+    kind = DEPTH_ENCODINGS.get(message.encoding)
+    if kind is None:
+        raise SourceError(
+            f"{name} encoding",
+            message.encoding,
+            "is not read as depth",
+            remedy=f"convert it to one of {', '.join(DEPTH_ENCODINGS)}",
+        )
+    return _pixels(message, np.dtype(kind[0]), 1, name=name, max_pixels=max_pixels)[..., 0], kind[1]
+
+
+def _compressed_depth(message: Any, name: str, max_pixels: int) -> tuple[NDArray[np.generic], float]:
+    data = _bytes(message.data).tobytes()
+    told = str(message.format)
+    if "rvl" in told.lower():
+        raise SourceError(f"{name} format", told, "is not read here", remedy="republish it as png or 16UC1")
+    header = None
+    if not data.startswith(_PNG) and data[DEPTH_HEADER.size :].startswith(_PNG):
+        header, data = DEPTH_HEADER.unpack_from(data), data[DEPTH_HEADER.size :]
+    raw = read_depth(data, name=name, max_pixels=max_pixels)
+    if not told.startswith("32FC1"):
+        return raw, 1000.0
+    if header is None:
+        raise SourceError(f"{name} format", told, "came without its quantization", remedy="republish it as 16UC1")
+    # 32FC1 is stored as quantized inverse depth
+    _, scale, offset = header
+    span = raw.astype(np.float32) - np.float32(offset)
+    depth = np.full(raw.shape, np.nan, dtype=np.float32)
+    known = (raw.astype(np.int64) > 0) & (span > 0)
+    depth[known] = np.float32(scale) / span[known]
+    return depth, 1.0
+
+
+def _pixels(message: Any, dtype: np.dtype[Any], channels: int, *, name: str, max_pixels: int) -> NDArray[Any]:
+    width, height, step = int(message.width), int(message.height), int(message.step)
+    if width < 1 or height < 1 or width * height > max_pixels:
+        raise SourceError(
+            f"{name} size", f"{width}x{height}", f"must be 1 to {max_pixels} pixels", remedy="raise max_pixels"
+        )
+    data = _bytes(message.data)
+    row = width * channels * dtype.itemsize
+    if step < row:
+        raise SourceError(f"{name} step", step, f"is less than a row of {row} bytes", remedy="check the publisher")
+    if len(data) < step * height:
+        raise SourceError(
+            f"{name} data",
+            f"{len(data)} bytes",
+            f"is cut off: {width}x{height} {message.encoding} takes {step * height}",
+            remedy="the frame is left out; check the recorder",
+        )
+    rows = np.ascontiguousarray(data[: step * height].reshape(height, step)[:, :row])
+    order = dtype.newbyteorder(">" if message.is_bigendian else "<")
+    return rows.view(order).reshape(height, width, channels).astype(dtype, copy=False)
+
+
+def _bytes(data: Any) -> NDArray[np.uint8]:
+    return np.asarray(data, dtype=np.uint8) if isinstance(data, list) else np.frombuffer(data, dtype=np.uint8)
+
+
+def intrinsics(message: Any, *, rectified: bool) -> Intrinsics:
+    """The pinhole of a CameraInfo: of the rectified image (P), or of the raw one (K)."""
+    matrix = message.P if hasattr(message, "P") else message.p
+    if rectified and float(matrix[0]) > 0:
+        fx, cx, fy, cy = (float(matrix[index]) for index in (0, 2, 5, 6))
+    else:
+        matrix = message.K if hasattr(message, "K") else message.k
+        fx, cx, fy, cy = (float(matrix[index]) for index in (0, 2, 4, 5))
+    return Intrinsics(fx, fy, cx, cy, int(message.width), int(message.height))
+
+
+def is_distorted(message: Any) -> bool:
+    """Whether the lens bends lines: the raw image then fits no pinhole exactly."""
+    values = message.D if hasattr(message, "D") else message.d
+    return any(abs(float(value)) > 1e-9 for value in values)
+
+
+def pose(position: Any, orientation: Any) -> Pose3D:
+    """A position or translation with an orientation; raises where they are no pose."""
+    return Pose3D.from_quaternion(
+        [float(position.x), float(position.y), float(position.z)],
+        [float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w)],
+    )
+
+
+def pose_of(message: Any) -> Pose3D:
+    """The pose of a PoseStamped, PoseWithCovarianceStamped or Odometry."""
+    inner = message.pose
+    inner = getattr(inner, "pose", inner)
+    return pose(inner.position, inner.orientation)
+
+
+def detections(message: Any) -> Iterator[Detection]:
+    """The boxes of a Detection2DArray of any version of vision_msgs; what is no box raises ``InvalidValue``."""
+    for found in message.detections:
+        center = getattr(found.bbox.center, "position", found.bbox.center)
+        x, y, wide, high = (float(v) for v in (center.x, center.y, found.bbox.size_x, found.bbox.size_y))
+        labels: dict[str, float] = {}
+        for result in found.results:
+            hypothesis = getattr(result, "hypothesis", result)
+            name = str(hypothesis.class_id if hasattr(hypothesis, "class_id") else hypothesis.id).strip()
+            score = float(hypothesis.score)
+            if not math.isfinite(score):
+                raise InvalidValue("detection.score", score, "must be finite", remedy="check the detector")
+            if name:
+                labels[name] = max(labels.get(name, 0.0), score)
+        box = (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
+        yield Detection(box=box, score=max(labels.values(), default=1.0), labels=labels)

@@ -1,0 +1,217 @@
+"""The first reading of a bag: which topics are the camera, and everything about them that is not an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.geometry import Intrinsics
+from lastseen.sources.detections import StoredDetection, rows_of_line
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
+from lastseen.sources.ros import decode
+from lastseen.sources.ros.container import Container, Raw
+from lastseen.sources.ros.poses import CameraPoses
+from lastseen.sources.ros.topics import Chosen, Topic, choose
+from lastseen.sources.ros.transforms import Link, TransformTree
+from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, TF
+
+UNNAMED_WORLD = "world"
+"""The frame of poses whose message does not name one."""
+
+
+@dataclass(slots=True)
+class BagIndex:
+    """What is known of a bag before its images are read."""
+
+    topics: Chosen
+    tree: TransformTree
+    camera_frame: str
+    camera: Intrinsics | None = None
+    depth_camera: Intrinsics | None = None
+    color_stamps: list[float] = field(default_factory=list)
+    depth_stamps: list[float] = field(default_factory=list)
+    detections: list[tuple[float, StoredDetection]] = field(default_factory=list)
+    intake: Intake = field(default_factory=Intake)
+
+    def color_camera(self, shape: tuple[int, ...], options: SourceOptions) -> Intrinsics:
+        """The intrinsics of colour, from CameraInfo or from the options where there is none."""
+        return self.camera or camera_from_options(shape, options)
+
+
+def camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intrinsics:
+    """Intrinsics for images without a CameraInfo; the principal point is the middle unless it is given."""
+    if not (options.fx and options.fy):
+        raise SourceError(
+            "CameraInfo",
+            "no such topic",
+            "is missing",
+            remedy="set color_info_topic, or fx, fy, cx, cy",
+        )
+    height, width = shape[:2]
+    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
+    return Intrinsics(options.fx, options.fy, *center, width, height)
+
+
+def read_index(bag: Container, options: SourceOptions) -> BagIndex:
+    """Read a bag once and keep what is small."""
+    topics = choose(_topics(bag), options)
+    index = BagIndex(
+        topics,
+        TransformTree(odom_frame=options.odom_frame),
+        frame_name(topics.color.frame),
+    )
+    reading = _Reading(bag, options, index)
+    try:
+        for raw in bag.messages(reading.wanted()):
+            reading.take(raw)
+    except SourceError as error:
+        if not index.color_stamps:
+            raise
+        index.intake.skip("bag breaks off", str(error))
+    reading.finish()
+    return index
+
+
+def frame_name(name: str) -> str:
+    """A frame's name without the slash that ROS 1 may put before it."""
+    return name.lstrip("/")
+
+
+def _topics(bag: Container) -> Iterator[Topic]:
+    """Every topic; of images and camera infos the first message, which tells what they hold."""
+    found = bag.topics()
+    peek = {name for name, (kind, count) in found.items() if kind in {*IMAGES, CAMERA_INFO} and count > 0}
+    first: dict[str, Any] = {}
+    for raw in bag.messages(peek):
+        if raw.topic not in first:
+            first[raw.topic] = _first(bag, raw)
+        if len(first) == len(peek):
+            break
+    for name, (kind, count) in found.items():
+        message = first.get(name)
+        frame = "" if message is None else frame_name(message.header.frame_id)
+        depth = decode.holds_depth(message) if message is not None and kind in IMAGES else None
+        yield Topic(name, kind, count, depth, frame)
+
+
+def _first(bag: Container, raw: Raw) -> Any:
+    try:
+        return bag.decode(raw)
+    except SourceError:
+        # whatever the first one is, the others may be whole: a named topic is tried all the same
+        return None
+
+
+class _Reading:
+    """Takes the messages of the first reading, one by one."""
+
+    def __init__(self, bag: Container, options: SourceOptions, index: BagIndex) -> None:
+        self._bag = bag
+        self._options = options
+        self._index = index
+        self._infos: dict[str, Any] = {}
+        self._pose_link: Link | None = None
+
+    def wanted(self) -> set[str]:
+        """The topics to read."""
+        topics = self._index.topics
+        named = {topics.color.name, topics.depth.name, topics.color_info, topics.depth_info, topics.pose}
+        tf = {name for name, (kind, _) in self._bag.topics().items() if kind == TF}
+        return {*named, *tf, topics.detections_text or topics.detections} - {""}
+
+    def take(self, raw: Raw) -> None:
+        """Keep what a message says; one that cannot be read is counted."""
+        topics, index = self._index.topics, self._index
+        if raw.topic in {topics.color.name, topics.depth.name}:
+            stamp = self._bag.header_stamp(raw)
+            if stamp == 0 and raw.log_time != 0:
+                index.intake.note(f"{raw.topic} has no stamps: the time of recording stands in for them")
+            stamps = index.color_stamps if raw.topic == topics.color.name else index.depth_stamps
+            stamps.append((stamp or raw.log_time) / 1e9)
+            return
+        if raw.topic in self._infos:
+            return
+        try:
+            message = self._bag.decode(raw)
+            if raw.type == CAMERA_INFO:
+                self._infos[raw.topic] = message
+            elif raw.type == TF:
+                self._transforms(message, static=raw.topic.endswith("tf_static"))
+            elif raw.topic == topics.pose:
+                self._pose(message, raw)
+            else:
+                self._detections(message, raw)
+        except InvalidValue as error:
+            index.intake.skip(f"unreadable message on {raw.topic}", str(error))
+
+    def finish(self) -> None:
+        """Put cameras and poses together when all is read."""
+        index, options, topics = self._index, self._options, self._index.topics
+        for link in index.tree.links.values():
+            # said once and never again: it holds for the whole recording
+            if len(link.stamps) == 1 and not index.tree.is_step(link):
+                link.static = True
+        if self._pose_link is not None:
+            moves = CameraPoses(index.tree, index.camera_frame, options).moves()
+            if options.pose_topic or not moves:
+                index.tree.give(self._pose_link)
+        color = self._camera(topics.color, topics.color_info)
+        depth = self._camera(topics.depth, topics.depth_info)
+        index.camera = color
+        index.depth_camera = None if depth == color else depth
+        if topics.depth.frame and topics.color.frame and topics.depth.frame != topics.color.frame:
+            index.intake.note(
+                f"depth is in frame {topics.depth.frame}, colour in {topics.color.frame}: depth registered to colour "
+                "fits better; name it with depth_topic"
+            )
+        for stamps in (index.color_stamps, index.depth_stamps):
+            index.intake.out_of_order += sum(later < earlier for earlier, later in pairwise(stamps))
+
+    def _camera(self, image: Topic, info: str) -> Intrinsics | None:
+        message = self._infos.get(info)
+        if message is None:
+            return None
+        rectified = "rect" in image.name.lower()
+        if decode.is_distorted(message) and not rectified:
+            self._index.intake.note(f"{image.name} is not rectified: positions near its edges are off")
+        try:
+            return decode.intrinsics(message, rectified=rectified)
+        except InvalidValue as error:
+            raise SourceError(info, error.value, error.problem, remedy="calibrate, or set fx, fy, cx, cy") from error
+
+    def _transforms(self, message: Any, *, static: bool) -> None:
+        for one in message.transforms:
+            stamp = decode.nanoseconds(one.header) / 1e9
+            parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
+            try:
+                pose = decode.pose(one.transform.translation, one.transform.rotation)
+            except InvalidValue as error:
+                self._index.intake.skip("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
+                continue
+            self._index.tree.add(parent, child, stamp, pose, static=static)
+
+    def _pose(self, message: Any, raw: Raw) -> None:
+        options = self._options
+        stamp = (decode.nanoseconds(message.header) or raw.log_time) / 1e9
+        parent = frame_name(message.header.frame_id) or UNNAMED_WORLD
+        told = frame_name(getattr(message, "child_frame_id", ""))
+        child = options.pose_frame or told or options.camera_frame or self._index.camera_frame
+        try:
+            pose = decode.pose_of(message)
+        except InvalidValue as error:
+            self._index.intake.skip(f"NaN or no pose on {raw.topic}", f"stamp {stamp:.6f}: {error}")
+            return
+        if self._pose_link is None or (self._pose_link.parent, self._pose_link.child) != (parent, child):
+            self._pose_link = Link(parent, child)
+        self._pose_link.add(stamp, pose)
+
+    def _detections(self, message: Any, raw: Raw) -> None:
+        if raw.topic == self._index.topics.detections_text:
+            self._index.detections += rows_of_line(message.data, raw.topic)
+            return
+        stamp = (decode.nanoseconds(message.header) or raw.log_time) / 1e9
+        self._index.detections += [(stamp, StoredDetection(one)) for one in decode.detections(message)]

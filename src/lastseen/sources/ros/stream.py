@@ -1,0 +1,264 @@
+"""Live ROS 2 topics as a source, whatever brings the messages: they arrive as CDR bytes and leave as records.
+
+tf, camera infos and detections are small and all are kept; only images wait in line and may be dropped. An image
+waits until tf has caught up with it, because a pose is interpolated and never guessed.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.protocols import Detector
+from lastseen.sources.detections import RecentDetections, StoredDetection
+from lastseen.sources.live import LiveSource
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
+from lastseen.sources.ros import decode
+from lastseen.sources.ros.container import bag_errors
+from lastseen.sources.ros.index import UNNAMED_WORLD, camera_from_options, frame_name
+from lastseen.sources.ros.pairs import Pair, Pairs
+from lastseen.sources.ros.poses import CameraPoses, Corrections
+from lastseen.sources.ros.topics import Chosen, Topic, choose
+from lastseen.sources.ros.transforms import Link, TransformTree
+from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
+
+KEEP_TF = 30.0
+"""Seconds of tf that are kept: an image older than that is not waited for."""
+
+WAIT_FOR_POSE = 30
+"""Images that wait for tf at most; the oldest goes without a pose, and that is counted."""
+
+FIND_TOPICS = 10.0
+"""Seconds until the camera's topics must have shown up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A pair of images in CDR with the pose of its moment."""
+
+    pair: Pair[bytes]
+    pose: Pose3D
+
+
+class RosStream(LiveSource[Arrived]):
+    """The part of a live ROS 2 source that does not depend on the middleware."""
+
+    def __init__(self, address: str, options: SourceOptions | None = None) -> None:
+        require_rosbags("live ROS 2 topics")
+        super().__init__(address, options)
+        self._lock = threading.Lock()
+        self._chosen: Chosen | None = None
+        self._detections = RecentDetections(self.options)
+        self._infos: dict[str, Any] = {}
+        self._revised: dict[float, RevisedPose] = {}
+        self._pose_link: Link | None = None
+        self._tree = TransformTree(odom_frame=self.options.odom_frame)
+        self._begin()
+
+    @abstractmethod
+    def find_topics(self) -> list[Topic]:
+        """The topics that somebody publishes now; images are told apart by name."""
+
+    def topics(self) -> Chosen:
+        """The camera's topics, once they are all there; one that does not show up is an error."""
+        if self._chosen is None:
+            self._chosen = self._wait_for_topics()
+        return self._chosen
+
+    def detector(self) -> Detector | None:
+        """Detections that come beside the images, where a topic has them."""
+        return self._detections if self.topics().detections else None
+
+    def wanted(self) -> dict[str, str]:
+        """The topics to subscribe to, each with its type."""
+        chosen = self.topics()
+        named = {chosen.color.name: chosen.color.type, chosen.depth.name: chosen.depth.type}
+        for info in (chosen.color_info, chosen.depth_info):
+            if info:
+                named[info] = CAMERA_INFO
+        if chosen.detections:
+            named[chosen.detections] = "vision_msgs/msg/Detection2DArray"
+        if self.options.pose_topic:
+            named[chosen.pose] = next(topic.type for topic in self.find_topics() if topic.name == chosen.pose)
+        return {**named, "/tf": TF, "/tf_static": TF}
+
+    def take(self, topic: str, kind: str, data: bytes) -> None:
+        """Take one message; may be called by any thread of the middleware."""
+        if len(data) > self.options.max_message_mb * 2**20:
+            self.mailbox.report("unreadable message", f"{topic}: {len(data)} bytes exceed max_message_mb")
+            return
+        try:
+            with self._lock:
+                ready = self._sort(topic, kind, data)
+        except InvalidValue as error:
+            self.mailbox.report(f"unreadable message on {topic}", str(error))
+            return
+        for one in ready:
+            self.mailbox.put(one)
+
+    def decode(self, item: Arrived) -> RawRecord:
+        """The record of a pair of images."""
+        chosen, limit = self.topics(), self.options.max_pixels
+        color = _message(item.pair.color.item, chosen.color.type, "color")
+        rgb = decode.color_image(color, name="color", max_pixels=limit)
+        depth, raw_per_metre = decode.depth_image(
+            _message(item.pair.depth.item, chosen.depth.type, "depth"), name="depth", max_pixels=limit
+        )
+        camera = self._camera(chosen.color, chosen.color_info)
+        depth_camera = self._camera(chosen.depth, chosen.depth_info)
+        with self._lock:
+            revised, self._revised = tuple(self._revised.values()), {}
+        return RawRecord(
+            stamp=item.pair.color.stamp,
+            rgb=rgb,
+            depth=depth,
+            raw_per_metre=raw_per_metre,
+            translation=item.pose.translation,
+            quaternion=item.pose.quaternion,
+            intrinsics=camera or camera_from_options(rgb.shape, self.options),
+            depth_intrinsics=None if depth_camera == camera else depth_camera,
+            depth_stamp=item.pair.depth.stamp + self.options.depth_delay,
+            pose_stamp=item.pair.color.stamp,
+            revised=revised,
+        )
+
+    def _begin(self) -> None:
+        """Forget all that belongs to one clock: at the start, and when the clock begins anew."""
+        self._counts = Intake()
+        self._pairs: Pairs[bytes] = Pairs(
+            self.options, self._counts, max_bytes=4 * self.options.max_message_mb * 2**20
+        )
+        self._unposed: deque[Pair[bytes]] = deque()
+        static = self._tree.links
+        self._tree = TransformTree(odom_frame=self.options.odom_frame)
+        self._tree.links.update({child: link for child, link in static.items() if link.static})
+        self._poses: CameraPoses | None = None
+        self._corrections: Corrections | None = None
+        self._newest: float | None = None
+
+    def _sort(self, topic: str, kind: str, data: bytes) -> list[Arrived]:
+        chosen = self.topics()
+        if topic in {chosen.color.name, chosen.depth.name}:
+            return self._image(topic == chosen.color.name, kind, data)
+        if kind == CAMERA_INFO and topic in self._infos:
+            return []
+        message = _message(data, kind, topic)
+        if kind == CAMERA_INFO:
+            self._infos[topic] = message
+        elif kind == TF:
+            self._transforms(message, static=topic.endswith("tf_static"))
+        elif kind in POSES:
+            self._pose(message)
+        else:
+            stamp = decode.nanoseconds(message.header) / 1e9
+            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in decode.detections(message)])
+        return self._posed()
+
+    def _image(self, is_color: bool, kind: str, data: bytes) -> list[Arrived]:
+        stamp = _stamp(data)
+        if self._newest is not None and self._newest - stamp > self.options.restart_after:
+            self._begin()
+        self._newest = stamp if self._newest is None else max(self._newest, stamp)
+        if self._poses is None and is_color:
+            frame = frame_name(_message(data, kind, "color").header.frame_id)
+            self._poses = CameraPoses(self._tree, frame, self.options)
+            self._corrections = Corrections(self._poses)
+        arrive = self._pairs.color if is_color else self._pairs.depth
+        self._unposed.extend(arrive(stamp, data, len(data)))
+        for reason, count in self._counts.skipped.items():
+            for _ in range(count):
+                self.mailbox.report(reason, self._counts.examples[reason])
+        self._counts.skipped.clear()
+        for link in self._tree.links.values():
+            link.forget_before(self._newest - KEEP_TF)
+        return self._posed()
+
+    def _posed(self) -> list[Arrived]:
+        """The pairs whose moment tf has passed."""
+        ready: list[Arrived] = []
+        while self._unposed and self._poses is not None and self._corrections is not None:
+            stamp = self._unposed[0].color.stamp
+            links = self._poses.links()
+            waiting = not links or self._poses.known_until() < stamp
+            if waiting and len(self._unposed) <= WAIT_FOR_POSE:
+                break
+            pair = self._unposed.popleft()
+            pose = self._poses.at(stamp) if links else None
+            if pose is None:
+                self.mailbox.report(NO_POSE, f"stamp {stamp:.6f}")
+                continue
+            for revised in self._corrections.advance(stamp):
+                self._revised[revised.stamp] = revised
+            ready.append(Arrived(pair, pose))
+        return ready
+
+    def _transforms(self, message: Any, *, static: bool) -> None:
+        for one in message.transforms:
+            stamp = decode.nanoseconds(one.header) / 1e9
+            parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
+            try:
+                pose = decode.pose(one.transform.translation, one.transform.rotation)
+            except InvalidValue as error:
+                self.mailbox.report("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
+                continue
+            self._tree.add(parent, child, stamp, pose, static=static)
+
+    def _pose(self, message: Any) -> None:
+        options = self.options
+        told = frame_name(getattr(message, "child_frame_id", ""))
+        child = options.pose_frame or told or options.camera_frame or (self._poses.camera if self._poses else "")
+        if not child:
+            # nobody has said yet which frame the camera is
+            return
+        parent = frame_name(message.header.frame_id) or UNNAMED_WORLD
+        link = self._tree.links.get(child)
+        if link is None or link is not self._pose_link:
+            link = self._pose_link = Link(parent, child)
+            self._tree.give(link)
+        link.add(decode.nanoseconds(message.header) / 1e9, decode.pose_of(message))
+
+    def _camera(self, image: Topic, info: str) -> Intrinsics | None:
+        message = self._infos.get(info)
+        return None if message is None else decode.intrinsics(message, rectified="rect" in image.name.lower())
+
+    def _wait_for_topics(self) -> Chosen:
+        found: list[Topic] = []
+        for _ in range(int(FIND_TOPICS / 0.25)):
+            found = self.find_topics()
+            depths = {topic.depth for topic in found if topic.type in IMAGES}
+            named = {topic.name for topic in found}
+            asked = {self.options.color_topic, self.options.depth_topic, self.options.pose_topic} - {""}
+            if depths >= {True, False} and asked <= named:
+                break
+            if self._stop.wait(0.25):
+                break
+        return choose(found, self.options)
+
+
+def live_topics(names: Collection[tuple[str, str]]) -> list[Topic]:
+    """Topics by name and type; an image whose name speaks of depth is depth."""
+    return [
+        Topic(name, kind, depth="depth" in name.lower() if kind in IMAGES else None) for name, kind in sorted(names)
+    ]
+
+
+def _message(data: bytes, kind: str, name: str) -> Any:
+    try:
+        return ros2_types().deserialize_cdr(data, kind)
+    except bag_errors() as error:
+        raise SourceError(name, data, f"is no {kind} ({error})", remedy="the message is left out") from error
+
+
+def _stamp(data: bytes) -> float:
+    if len(data) < 12:
+        raise SourceError("image", data, "is cut off", remedy="the message is left out")
+    seconds, rest = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, 4)
+    return (int(seconds) * 10**9 + int(rest)) / 1e9

@@ -1,0 +1,128 @@
+"""The tree of frames that tf describes, and the pose of one frame in another at a moment.
+
+Links that move are interpolated; the link that carries a localizer's corrections (map -> odom) is a step: it holds
+until the localizer says otherwise, and a jump of it is never smeared over the frames before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+
+from lastseen.geometry import Pose3D
+from lastseen.sources.posing import between
+
+END_TOLERANCE = 0.01
+"""Seconds beyond the first or last sample of a moving link where that sample still holds."""
+
+DEEPEST = 64
+"""Links in a chain at most: a longer one is a loop."""
+
+
+@dataclass(slots=True)
+class Link:
+    """A frame in its parent over time: one pose for good, or samples by stamp."""
+
+    parent: str
+    child: str
+    static: bool = False
+    stamps: list[float] = field(default_factory=list)
+    poses: list[Pose3D] = field(default_factory=list)
+
+    def add(self, stamp: float, pose: Pose3D) -> None:
+        """Take a sample; one with a stamp that is there already replaces it."""
+        if self.static:
+            self.stamps, self.poses = [stamp], [pose]
+            return
+        at = bisect_left(self.stamps, stamp)
+        if at < len(self.stamps) and self.stamps[at] == stamp:
+            self.poses[at] = pose
+        else:
+            self.stamps.insert(at, stamp)
+            self.poses.insert(at, pose)
+
+    def forget_before(self, stamp: float) -> None:
+        """Drop old samples but for the one that holds at the stamp: a live stream has no end."""
+        if not self.static:
+            keep = max(0, bisect_right(self.stamps, stamp) - 1)
+            del self.stamps[:keep], self.poses[:keep]
+
+    def at(self, stamp: float, *, max_gap: float, step: bool) -> Pose3D | None:
+        """The pose at a moment; None where it is not known, or the samples around it are too far apart."""
+        if self.static or not self.stamps:
+            return self.poses[0] if self.poses else None
+        right = bisect_right(self.stamps, stamp)
+        if step:
+            return self.poses[right - 1] if right else None
+        left = right - 1
+        if left >= 0 and self.stamps[left] == stamp:
+            return self.poses[left]
+        if left < 0 or right == len(self.stamps):
+            nearest = max(left, 0)
+            return self.poses[nearest] if abs(self.stamps[nearest] - stamp) <= END_TOLERANCE else None
+        gap = self.stamps[right] - self.stamps[left]
+        if gap > max_gap:
+            return None
+        return between(self.poses[left], self.poses[right], (stamp - self.stamps[left]) / gap)
+
+
+class TransformTree:
+    """Frames by name; each has one parent at most."""
+
+    def __init__(self, *, odom_frame: str) -> None:
+        self.links: dict[str, Link] = {}
+        self._given: set[str] = set()
+        self._odom = odom_frame
+
+    def add(self, parent: str, child: str, stamp: float, pose: Pose3D, *, static: bool = False) -> None:
+        """Take one transform: ``pose`` is T_parent_child. A frame that changes its parent starts anew."""
+        if child in self._given:
+            return
+        link = self.links.get(child)
+        if link is None or link.parent != parent:
+            link = self.links[child] = Link(parent, child, static=static)
+        link.add(stamp, pose)
+
+    def give(self, link: Link) -> None:
+        """Let a link hold whatever tf says about its child: it comes from a topic that was chosen for it."""
+        self.links[link.child] = link
+        self._given.add(link.child)
+
+    def is_step(self, link: Link) -> bool:
+        """Whether a link carries corrections: its child is the odometry's frame."""
+        return not link.static and link.child.rsplit("/", 1)[-1] == self._odom
+
+    def root(self, frame: str) -> str:
+        """The frame at the top of the tree that holds this one."""
+        for _ in range(DEEPEST):
+            link = self.links.get(frame)
+            if link is None:
+                break
+            frame = link.parent
+        return frame
+
+    def chain(self, world: str, frame: str) -> list[Link] | None:
+        """The links from ``world`` down to ``frame``, the topmost first; None where they are not connected so."""
+        links: list[Link] = []
+        while frame != world:
+            link = self.links.get(frame)
+            if link is None or len(links) == DEEPEST:
+                return None
+            links.append(link)
+            frame = link.parent
+        return links[::-1]
+
+    def frame_in(self, world: str, frame: str, stamp: float, *, max_gap: float) -> Pose3D | None:
+        """T_world_frame at a moment; None where tf does not tell."""
+        links = self.chain(world, frame)
+        return None if links is None else self.along(links, stamp, max_gap=max_gap)
+
+    def along(self, links: list[Link], stamp: float, *, max_gap: float) -> Pose3D | None:
+        """The pose of the end of a chain in its start at a moment."""
+        total: Pose3D | None = None
+        for link in links:
+            pose = link.at(stamp, max_gap=max_gap, step=self.is_step(link))
+            if pose is None:
+                return None
+            total = pose if total is None else total @ pose
+        return Pose3D.identity() if total is None else total

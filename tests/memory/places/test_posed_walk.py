@@ -1,0 +1,45 @@
+"""Poses of a recording as the steps that anchors and places count in."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.memory.places.posed_walk import PosedWalk
+from lastseen.pose2d import Pose2D
+
+
+@pytest.fixture
+def walk() -> PosedWalk:
+    walk = PosedWalk()
+    assert walk.move_to(Pose2D(5.0, 1.0, math.pi / 2)).began
+    return walk
+
+
+def test_a_forward_per_step_length(walk: PosedWalk) -> None:
+    steps = walk.move_to(Pose2D(5.0, 1.5, math.pi / 2)).steps
+    assert [step.action for step in steps] == [Action.FORWARD] * 2
+    assert (steps[-1].pose.x, steps[-1].pose.y) == pytest.approx((0.5, 0.0))
+    assert steps[-1].world_pose == Pose2D(5.0, 1.5, math.pi / 2)
+
+
+def test_small_motions_add_up(walk: PosedWalk) -> None:
+    assert walk.move_to(Pose2D(5.0, 1.2, math.pi / 2)).steps == ()
+    assert len(walk.move_to(Pose2D(5.0, 1.3, math.pi / 2)).steps) == 1
+
+
+@pytest.mark.parametrize(("turned", "action"), [(0.6, Action.TURN_LEFT), (-0.6, Action.TURN_RIGHT)])
+def test_a_turn_on_the_spot_is_a_step(walk: PosedWalk, turned: float, action: Action) -> None:
+    (step,) = walk.move_to(Pose2D(5.0, 1.0, math.pi / 2 + turned)).steps
+    assert step.action is action
+    assert walk.move_to(Pose2D(5.0, 1.0, math.pi / 2 + turned)).steps == ()
+
+
+def test_where_the_pose_jumps_another_walk_begins(walk: PosedWalk) -> None:
+    far = 1.0 + Settings().places.max_jump + 0.1
+    moved = walk.move_to(Pose2D(5.0, far, math.pi / 2))
+    assert (moved.began, moved.steps) == (True, ())
+    assert walk.move_to(Pose2D(5.0, far + 0.25, math.pi / 2)).steps[0].pose.x == pytest.approx(0.25)

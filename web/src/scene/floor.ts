@@ -1,6 +1,6 @@
 /** A floor of fine lines that fades into the distance: it gives scale (one square is one metre) and a horizon. */
 
-import { Color, Mesh, PlaneGeometry, ShaderMaterial } from "three";
+import { Box3, Color, Mesh, PlaneGeometry, ShaderMaterial, Vector2, Vector3 } from "three";
 
 import type { Palette } from "../theme";
 
@@ -15,6 +15,7 @@ void main() {
 const FRAGMENT = /* glsl */ `
 uniform vec3 ink;
 uniform float strength;
+uniform vec2 middle;
 varying vec2 at;
 float lines(float step) {
   vec2 cell = at / step;
@@ -23,7 +24,7 @@ float lines(float step) {
   return (1.0 - min(min(near.x, near.y), 1.0)) * (1.0 - smoothstep(0.25, 0.6, blur));
 }
 void main() {
-  float fade = 1.0 - smoothstep(8.0, 36.0, length(at));
+  float fade = 1.0 - smoothstep(8.0, 36.0, length(at - middle));
   float alpha = max(lines(1.0) * 0.45, lines(5.0)) * fade * strength;
   if (alpha < 0.004) discard;
   gl_FragColor = vec4(ink, alpha);
@@ -32,23 +33,26 @@ void main() {
 
 export class Floor {
   readonly mesh: Mesh<PlaneGeometry, ShaderMaterial>;
+  private readonly middle = new Vector2();
 
   constructor() {
     const material = new ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
-      uniforms: { ink: { value: new Color() }, strength: { value: 0.5 } },
+      uniforms: { ink: { value: new Color() }, strength: { value: 0.5 }, middle: { value: this.middle } },
       transparent: true,
       depthWrite: false,
     });
     this.mesh = new Mesh(new PlaneGeometry(160, 160), material);
     this.mesh.renderOrder = -10;
-    this.lieAt(0);
+    this.lieUnder(new Box3(new Vector3(), new Vector3()));
   }
 
-  /** A hand's breadth of air below the lowest point keeps lines and points from fighting for the same depth. */
-  lieAt(height: number): void {
-    this.mesh.position.z = height - 0.04;
+  /** A finger's breadth of air below the lowest point keeps lines and points from fighting for the same depth. */
+  lieUnder(home: Box3): void {
+    const centre = home.getCenter(new Vector3());
+    this.middle.set(centre.x, centre.y);
+    this.mesh.position.set(centre.x, centre.y, home.min.z - 0.04);
   }
 
   paint(palette: Palette): void {

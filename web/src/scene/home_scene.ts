@@ -140,8 +140,7 @@ export class HomeScene {
   private bounds(): Box3 {
     const box = this.cloud.bounds();
     const point = new Vector3();
-    // what was only glimpsed may be anywhere
-    for (const { centre, state } of this.objects.things) if (state !== "tentative") box.expandByPoint(point.set(...centre));
+    for (const { centre } of this.landmarks()) box.expandByPoint(point.set(...centre));
     const robot = this.robot.at;
     if (robot) box.expandByPoint(point.set(robot[0], robot[1], box.isEmpty() ? 0 : box.min.z));
     // a single mug must not fill the window
@@ -149,10 +148,16 @@ export class HomeScene {
     return box;
   }
 
+  /** The objects that tell how far a home reaches; what was only glimpsed may be anywhere, and counts for want of better. */
+  private landmarks(): readonly Thing[] {
+    const sure = this.objects.things.filter(({ state }) => state !== "tentative");
+    return sure.length || this.cloud.count ? sure : this.objects.things;
+  }
+
   /** Points that must be in view: those of the cloud where there is one, for a home is seldom as wide as its box. */
   private outline(box: Box3): Vector3[] {
     const points = this.cloud.sample(box);
-    for (const { centre, state } of this.objects.things) if (state !== "tentative") points.push(new Vector3(...centre));
+    for (const { centre } of this.landmarks()) points.push(new Vector3(...centre));
     if (this.robot.at) points.push(new Vector3(...this.robot.at));
     return points;
   }
@@ -165,7 +170,8 @@ export class HomeScene {
       this.settleTimer = 0;
       const box = this.bounds();
       if (box.isEmpty()) return;
-      for (const layer of [this.stage, this.places, this.robot]) layer.lieAt(box.min.z);
+      this.stage.stand(box);
+      for (const layer of [this.places, this.robot]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
       const first = this.framed.isEmpty();
       const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);

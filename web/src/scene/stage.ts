@@ -1,6 +1,6 @@
 /** The 3-D view itself: camera, controls, floor and the frame loop. It draws only when something changed. */
 
-import { DirectionalLight, HemisphereLight, PerspectiveCamera, Scene, Vector2, Vector3, WebGLRenderer } from "three";
+import { type Box3, DirectionalLight, HemisphereLight, PerspectiveCamera, Scene, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 import type { Vec3 } from "../model";
@@ -158,8 +158,8 @@ export class Stage {
     this.move(best.eye, best.target, options.fly);
   }
 
-  lieAt(floor: number): void {
-    this.floor.lieAt(floor);
+  stand(home: Box3): void {
+    this.floor.lieUnder(home);
   }
 
   /** Fly to a thing, near enough to see it and what it stands on; ``hidden`` counts what an eye would look through. */

@@ -38,16 +38,18 @@ class RobotFirst:
         finally:
             self._frames -= 1
             if not self._frames:
-                self._release()
+                self._release(anyio.to_thread.current_default_thread_limiter())
 
     def _hold(self) -> None:
         loop = asyncio.get_running_loop()
         if self._held_since is None and loop.time() >= self._not_before:
             self._held_since = loop.time()
-            anyio.to_thread.current_default_thread_limiter().total_tokens = 0
-            self._timer = loop.call_later(self.patience, self._release)
+            limiter = anyio.to_thread.current_default_thread_limiter()
+            limiter.total_tokens = 0
+            # a timer runs outside of any task, where the limiter cannot be looked up
+            self._timer = loop.call_later(self.patience, self._release, limiter)
 
-    def _release(self) -> None:
+    def _release(self, limiter: anyio.CapacityLimiter) -> None:
         if self._held_since is None:
             return
         now = asyncio.get_running_loop().time()
@@ -55,4 +57,4 @@ class RobotFirst:
         self._held_since = None
         if self._timer is not None:
             self._timer.cancel()
-        anyio.to_thread.current_default_thread_limiter().total_tokens = self.readers
+        limiter.total_tokens = self.readers

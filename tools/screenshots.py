@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,16 +29,32 @@ from lastseen.server.run import Running, in_background
 from lastseen.server.service import Service
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader "
-    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 DESK, TABLET, UPRIGHT = (1440, 900), (1024, 768), (820, 1180)
 MOST_BYTES = 400_000
 STALE_AFTER = 150.0
 """Seconds: a walk of minutes should show what a home of days looks like."""
 CHANGE_EVERY = 40
 PATIENCE = 60_000
+INKS = [
+    *(f"--state-{state}" for state in ("confirmed", "tentative", "stale", "missing")),
+    *("--accent", "--robot", "--path", "--danger", "--warn", "--good", "--text", "--muted", "--surface", "--raised"),
+    *(f"--place-{number}" for number in range(1, 7)),
+]
+"""Colours of the style sheet that every picture keeps."""
+
 
 Scheme = Literal["dark", "light"]
 
@@ -63,12 +80,14 @@ def served(frames: int, seed: int) -> Iterator[Running]:
 def open_page(browser: Browser, running: Running, *, scheme: Scheme, size: tuple[int, int] = DESK) -> Page:
     """The page with the home settled in view; without motion, so that what is drawn is final."""
     width, height = size
-    page = browser.new_page(
-        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
-    )
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
     page.set_default_timeout(PATIENCE)
     page.goto(running.address.page)
     page.locator("#status", has_text="Live").wait_for()
+    page.wait_for_function(
+        "count => Number(document.querySelector('#canvas').dataset.points) >= count",
+        arg=running.service.stats()["server"]["points"],
+    )
     page.wait_for_timeout(6000)
     return page
 
@@ -93,9 +112,17 @@ def scrub_to(page: Page, share: float) -> None:
 def save(page: Page, out: Path, name: str) -> None:
     """Write a picture, with as many colours as fit in its size; then close the page."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    style = page.evaluate(
+        "names => names.map(name => getComputedStyle(document.documentElement).getPropertyValue(name).trim())", INKS
+    )
+    # a box takes few pixels, so a palette by count alone would lose the colours that tell states apart
+    inks = [channel for ink in style for channel in bytes.fromhex(ink.lstrip("#"))]
     path = out / f"viewer-{name}.png"
-    for colors in (256, 128, 64):
-        picture.quantize(colors, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+    for colors in (256, 160, 96):
+        common = picture.quantize(colors - len(style), method=Image.Quantize.MEDIANCUT).getpalette() or []
+        palette = Image.new("P", (1, 1))
+        palette.putpalette([*inks, *common][: 3 * colors])
+        picture.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
         if path.stat().st_size <= MOST_BYTES:
             break
     page.close()
@@ -103,10 +130,13 @@ def save(page: Page, out: Path, name: str) -> None:
 
 
 def moved_thing(running: Running) -> tuple[str, float] | None:
-    """The label of something that moved, and the share of memory's length shortly before."""
-    moves = [change for change in running.service.memory.what_changed() if change.kind == "moved" and change.label]
-    last = running.service.memory.sessions()[-1].last
-    return (str(moves[-1].label), max(0.0, moves[-1].stamp / last - 0.1)) if moves else None
+    """The id of something that moved far, and the share of memory's length shortly before it was missed."""
+    memory = running.service.memory
+    moves = [change for change in memory.what_changed() if change.kind == "moved"]
+    if not moves:
+        return None
+    farthest = max(moves, key=lambda move: math.dist(move.evidence["before"], move.evidence["after"]))
+    return farthest.object_id, max(0.0, farthest.stamp / memory.sessions()[-1].last - 0.2)
 
 
 def take_all(browser: Browser, running: Running, out: Path, *, every: bool, words: str) -> None:
@@ -119,7 +149,9 @@ def take_all(browser: Browser, running: Running, out: Path, *, every: bool, word
     page = open_page(browser, running, scheme="dark")
     scrub_to(page, 0.5 if moved is None else moved[1])
     if moved is not None:
-        page.locator("#objects li", has_text=moved[0]).first.click()
+        page.locator(f"#objects li[data-id={moved[0]}]").click()
+        page.locator("#details h3").last.wait_for()
+        page.keyboard.press("h")
         page.wait_for_timeout(4000)
     save(page, out, "past")
     page = open_page(browser, running, scheme="light", size=UPRIGHT)

@@ -1,4 +1,4 @@
-"""The page in a real browser over a real server: what a person sees, asks and scrubs, and what never leaves loopback."""
+"""The page in a real browser over a real server: what a person sees, asks and scrubs; nothing leaves loopback."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.memory.objects.scenes import Room, frame_at, seen
-from tests.server.conftest import serving
 
 from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
@@ -24,6 +22,8 @@ from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.tiny import tiny_home
 from lastseen.sim.walk import Walk, WalkPlan
+from tests.memory.objects.scenes import Room, frame_at, seen
+from tests.server.conftest import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 if not CHROMIUM.is_file():
@@ -33,10 +33,19 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwr
 
 pytestmark = pytest.mark.slow
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader "
-    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 WINDOW = ViewportSize(width=960, height=640)
 PATIENCE = 20_000
 """Milliseconds: rendering without a GPU on a busy machine."""

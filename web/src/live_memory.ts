@@ -63,7 +63,9 @@ export class LiveMemory implements SocketListener {
   }
 
   opened(): void {
-    this.store.set({ connection: "live", connectionNote: "" });
+    // the server may have come back with another memory: what happened is told anew
+    this.seen.clear();
+    this.store.set({ connection: "live", connectionNote: "", happenings: [] });
     void this.readTimeline();
     void this.readChanges();
   }

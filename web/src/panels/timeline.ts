@@ -49,7 +49,7 @@ export class TimelinePanel {
     });
     memory.onMarks = () => this.drawMarks();
     new ResizeObserver(() => this.drawMarks()).observe(this.marks);
-    store.on(["span", "asOf", "travelling"], (state) => this.draw(state));
+    store.on(["span", "asOf", "travelling", "connection"], (state) => this.draw(state));
   }
 
   goLive(): void {
@@ -117,13 +117,14 @@ export class TimelinePanel {
     this.player.title = label;
   }
 
-  private draw({ span, asOf, travelling }: Readonly<State>): void {
+  private draw({ span, asOf, travelling, connection }: Readonly<State>): void {
     this.host.classList.toggle("past", asOf !== null);
     this.host.setAttribute("aria-busy", String(travelling));
     this.slider.disabled = !span;
     this.player.disabled = !span;
     this.live.setAttribute("aria-pressed", String(asOf === null));
     if (!span) {
+      this.slider.value = String(STEPS);
       setText(this.moment, "No memory yet");
       setText(this.start, "");
       return;
@@ -133,7 +134,7 @@ export class TimelinePanel {
     if (document.activeElement !== this.slider || asOf === null) this.slider.value = String(Math.round(((at - span.start) / length) * STEPS));
     this.host.style.setProperty("--part", String((at - span.start) / length));
     setText(this.moment, clockTime(at, this.clock));
-    setText(this.start, asOf === null ? "as it is now" : travelling ? "reading…" : `as it was ${ago(span.end - asOf)}`);
+    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : "as it is now") : travelling ? "reading…" : `as it was ${ago(span.end - asOf)}`);
     this.slider.setAttribute("aria-valuetext", asOf === null ? "now" : clockTime(at, this.clock));
   }
 

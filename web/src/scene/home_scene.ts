@@ -18,7 +18,7 @@ import { TrackLayer } from "./track_layer";
 const CLICK_PIXELS = 6;
 const SETTLE_SECONDS = 0.5;
 /** share of the home's size by which it must grow before the view steps back */
-const GROWTH = 0.05;
+const GROWTH = 0.03;
 
 export class HomeScene {
   readonly stage: Stage;
@@ -168,8 +168,8 @@ export class HomeScene {
       for (const layer of [this.stage, this.places, this.robot]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
       const first = this.framed.isEmpty();
-      const size = this.framed.getSize(new Vector3());
-      const grown = !first && box.getSize(new Vector3()).distanceTo(size) > Math.max(GROWTH * size.length(), 0.3);
+      const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);
+      const grown = !first && shift > Math.max(GROWTH * this.framed.getSize(new Vector3()).length(), 0.25);
       if (!this.stage.taken && !this.following && (first || grown || this.stage.insetsChanged)) {
         this.framed = box;
         this.stage.frame(this.outline(box), { fly: !first, turn: first });

@@ -10,6 +10,7 @@ import type { Insets, Stage } from "./stage";
 const MOST = 48;
 const HEIGHT = 24;
 const GAP = 4;
+const EDGE = 6;
 const MOST_SPOTS = 24;
 /** a label that is shown stays until another is clearly nearer: it must not flicker */
 const LOYALTY = 0.85;
@@ -55,7 +56,8 @@ export class Labels {
     for (const { thing, x, y } of this.candidates()) {
       const marked = this.marked(thing.id);
       const tag = this.tag(thing);
-      const left = x - tag.width / 2;
+      // one at the rim is moved inwards rather than cut
+      const left = Math.min(Math.max(x - tag.width / 2, EDGE), this.stage.size.x - tag.width - EDGE);
       const box: [number, number, number, number] = [left - GAP, y - HEIGHT - GAP, left + tag.width + GAP, y + GAP];
       const free = taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
       if (!free && thing.id !== this.selected) continue;

@@ -29,6 +29,20 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
 
 
+def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether objects are called by the same names, pair by pair; true where one has no name.
+
+    Names gate no sighting, for detectors waver. What two objects were called over many sightings is evidence.
+    """
+    ids, other_ids = store.label_ids[rows], store.label_ids[other]
+    scores, other_scores = store.label_scores[rows], store.label_scores[other]
+    shared = (ids[:, :, np.newaxis] == other_ids[:, np.newaxis]) & (ids > 0)[:, :, np.newaxis]
+    dot = np.einsum("ns,nt,nst->n", scores, other_scores, shared)
+    length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
+    alike: NDArray[np.bool_] = (dot >= store.settings.linking.same_name * length) | (length == 0.0)
+    return alike
+
+
 def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
     """Count of objects seen close beside each other in one frame how often they were."""
     if not close:
@@ -78,7 +92,7 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     mine, other, inside = mine[within], other[within], inside[within]
     # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
     here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
-    here &= ~are_rivals(store, mine, other)
+    here &= ~are_rivals(store, mine, other) & named_alike(store, mine, other)
     mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
@@ -115,7 +129,7 @@ def _best(
     same = np.full(len(others), row)
     cosine = looks_alike(store, same, others)
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
-    fits = (cosine >= rules.same_look) & (size >= rules.same_size)
+    fits = (cosine >= rules.same_look) & (size >= rules.same_size) & named_alike(store, same, others)
     others, cosine = others[fits], cosine[fits]
     if not len(others):
         return None

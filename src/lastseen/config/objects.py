@@ -47,8 +47,8 @@ class Association(Section):
         0.9,
         low=0.0,
         high=1.0,
-        why="the look score of a pair without embeddings: place and size then have to agree a little better than they "
-        "would between equal looks",
+        why="the look score of a pair without embeddings: place and size then have to agree a little better than "
+        "they would between equal looks",
     )
     size_weight: float = setting(
         1.0,
@@ -158,6 +158,28 @@ class Absence(Section):
         high=1.0,
         why="share of surface points met at their depth that says the thing stands there; its far side is hidden",
     )
+    flat: float = setting(
+        0.2,
+        unit="m",
+        low=0.0,
+        why="a thing thinner than this lies before a wall or on a table whose depth fits it nearly as well: "
+        "whether it is there is then for the detector to say",
+    )
+    small: float = setting(
+        0.6, unit="m", low=0.0, why="only things up to this size: of larger ones detectors see parts, not wholes"
+    )
+    open_share: float = setting(
+        0.8, low=0.0, high=1.0, why="share of a flat thing's points with nothing before them, so that it would show"
+    )
+    silence: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="what a detector's silence about an open place is worth of an empty one: it misses more at some places",
+    )
+    silence_hits: int = setting(
+        4, unit="observations", low=1, why="fewer sightings tell nothing about how reliably a thing is detected"
+    )
     depth_margin: float = setting(
         0.08,
         unit="m",
@@ -218,8 +240,8 @@ class Linking(Section):
         unit="cosine of label scores",
         low=0.0,
         high=1.0,
-        why="two objects that are one are called by the same names, give or take a detector's doubts; unnamed ones are "
-        "not asked",
+        why="two objects that are one are called by the same names, give or take a detector's doubts; unnamed "
+        "ones are not asked",
     )
     same_size: float = setting(
         0.6, low=0.0, high=1.0, why="size agreement of a moved thing with itself: it may stand another way round"
@@ -255,6 +277,19 @@ class Linking(Section):
     )
     free_share: float = setting(
         0.8, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
+    )
+    open_views: int = setting(
+        2,
+        unit="depth images",
+        low=1,
+        why="a place that was open to view this often with nothing noticed there is new enough for a thing that went "
+        "missing elsewhere",
+    )
+    added_views: int = setting(
+        6,
+        unit="depth images",
+        low=1,
+        why="open to view this often with nothing noticed there, a place was free of any thing that detectors find",
     )
     keyframes: int = setting(
         512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"

@@ -25,8 +25,8 @@ class Lift(Section):
         0.08,
         low=0.0,
         high=0.5,
-        why="share of a thing's pixels that must lie within edge_drop of a depth for it to be part of the thing: less "
-        "is background along the border of its mask",
+        why="share of a thing's pixels that must lie within edge_drop of a depth for it to be part of the thing: "
+        "less is background along the border of its mask",
     )
     box_core: float = setting(
         0.6,

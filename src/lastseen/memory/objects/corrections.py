@@ -46,7 +46,7 @@ def shift_to_new_poses(store: ObjectStore, free: SeenFree, poses: Mapping[int, P
     store.ring_world[rows] += delta.astype(np.float32)
     store.xyz[rows] += shift
     store.points_origin[rows] += shift
-    store.empty_views[rows] = 0
+    store.empty_views[rows], store.doubt[rows] = 0, 0.0
     store.settle(rows)
     _move_views(free, poses, store.version)
     return [(row, by) for row, by in zip(rows.tolist(), shift, strict=True) if np.abs(by).max() > 1e-3]

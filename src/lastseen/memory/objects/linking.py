@@ -12,7 +12,7 @@ from lastseen.memory.objects.association import Pairs, size_agreement
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RIVALS, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
@@ -41,6 +41,16 @@ def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_
     length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
     alike: NDArray[np.bool_] = (dot >= store.settings.linking.same_name * length) | (length == 0.0)
     return alike
+
+
+def touches_its_like(store: ObjectStore, row: int) -> bool:
+    """Whether an object's box meets that of another of the same name: it may be a piece of that one."""
+    around = 0.5 * store.extent[row] + store.settings.linking.merge_tolerance
+    others = store.grid.inside(store.xyz[row] - around - LEVEL_HALVES[-1], store.xyz[row] + around + LEVEL_HALVES[-1])
+    others = others[(others != row) & (store.state[others] <= State.CONFIRMED)]
+    apart = np.abs(store.xyz[others] - store.xyz[row]) - 0.5 * store.extent[others]
+    others = others[(apart < around).all(axis=1)]
+    return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
 def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
@@ -175,7 +185,7 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
     store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
     store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
-    store.empty_views[keep] = 0
+    store.empty_views[keep], store.missed[keep], store.doubt[keep] = 0, 0, 0.0
     store.drop(lose)
     store.settle(np.array([keep]))
 

@@ -139,14 +139,13 @@ def unchanged(results: Results, homes: int, stops: int, *, rtsm: bool) -> dict[s
 
 def changed(results: Results, homes: int, stops: int) -> dict[str, Any]:
     """Every home, changed between tours, at typical senses."""
-    rows = []
-    for seed in range(homes):
-        rows.append(
-            results.get(
-                f"changed {seed} {stops}",
-                lambda seed=seed: changed_walk(generate_home(seed), level="typical", seed=seed, stops=stops),  # type: ignore[misc]
-            )
+    rows = [
+        results.get(
+            f"changed {seed} {stops}",
+            lambda seed=seed: changed_walk(generate_home(seed), level="typical", seed=seed, stops=stops),  # type: ignore[misc]
         )
+        for seed in range(homes)
+    ]
     counts = Counter({key: int(value) for key, value in total(rows).items()})
     print(f"changes: {dict(counts)}")
     return {"change_f1": f1(counts, *KINDS), **{f"{kind}_f1": f1(counts, kind) for kind in KINDS}}

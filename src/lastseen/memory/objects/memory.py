@@ -22,7 +22,7 @@ from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
-from lastseen.memory.objects.corrections import Undo, name_by_hand, shift_to_new_poses
+from lastseen.memory.objects.corrections import Undo, name_by_hand, retire_frames, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
@@ -93,6 +93,8 @@ class ObjectMemory:
         batch = gather(frame, observations, self.store.labels)
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
+        if frame.id <= self._frame_id and self.store.version:
+            retire_frames(self.store, self.free)
         self.now, self._frame_id = frame.stamp, frame.id
         self.store.version += 1
         batch = without_labels(batch, self._ignored)

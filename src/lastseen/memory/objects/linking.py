@@ -12,7 +12,7 @@ from lastseen.memory.objects.association import Pairs, size_agreement
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RIVALS, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
@@ -27,6 +27,30 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     known = (store.emb_hits[rows] > 0) & (store.emb_hits[other] > 0) & (length > 0.0)
     dot = np.einsum("ij,ij->i", store.emb_mean[rows], store.emb_mean[other]).astype(np.float64)
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
+
+
+def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether objects are called by the same names, pair by pair; true where one has no name.
+
+    Names gate no sighting, for detectors waver. What two objects were called over many sightings is evidence.
+    """
+    ids, other_ids = store.label_ids[rows], store.label_ids[other]
+    scores, other_scores = store.label_scores[rows], store.label_scores[other]
+    shared = (ids[:, :, np.newaxis] == other_ids[:, np.newaxis]) & (ids > 0)[:, :, np.newaxis]
+    dot = np.einsum("ns,nt,nst->n", scores, other_scores, shared)
+    length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
+    alike: NDArray[np.bool_] = (dot >= store.settings.linking.same_name * length) | (length == 0.0)
+    return alike
+
+
+def touches_its_like(store: ObjectStore, row: int) -> bool:
+    """Whether an object's box meets that of another of the same name: it may be a piece of that one."""
+    around = 0.5 * store.extent[row] + store.settings.linking.merge_tolerance
+    others = store.grid.inside(store.xyz[row] - around - LEVEL_HALVES[-1], store.xyz[row] + around + LEVEL_HALVES[-1])
+    others = others[(others != row) & (store.state[others] <= State.CONFIRMED)]
+    apart = np.abs(store.xyz[others] - store.xyz[row]) - 0.5 * store.extent[others]
+    others = others[(apart < around).all(axis=1)]
+    return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
 def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
@@ -78,7 +102,7 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     mine, other, inside = mine[within], other[within], inside[within]
     # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
     here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
-    here &= ~are_rivals(store, mine, other)
+    here &= ~are_rivals(store, mine, other) & named_alike(store, mine, other)
     mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
@@ -115,7 +139,7 @@ def _best(
     same = np.full(len(others), row)
     cosine = looks_alike(store, same, others)
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
-    fits = (cosine >= rules.same_look) & (size >= rules.same_size)
+    fits = (cosine >= rules.same_look) & (size >= rules.same_size) & named_alike(store, same, others)
     others, cosine = others[fits], cosine[fits]
     if not len(others):
         return None
@@ -161,7 +185,7 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
     store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
     store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
-    store.empty_views[keep] = 0
+    store.empty_views[keep], store.missed[keep], store.doubt[keep] = 0, 0, 0.0
     store.drop(lose)
     store.settle(np.array([keep]))
 

@@ -18,7 +18,7 @@ help:
 	@echo "make check  the fast part of it, under a minute"
 	@echo "make soak   the long counts: ten times what make test runs"
 	@echo "make benchmarks   every script in benchmarks/, the quick form"
-	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 750 MB)"
+	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 900 MB)"
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python examples/demo.py

@@ -158,9 +158,9 @@ def streams() -> dict[str, tuple[Stream, int]]:
     known, behind = swaying(_room(mug), 12), swaying(_room(poster, board), 12)
     away = swaying(_room(), 12, 12)
     rarely = [(frame, seen_[: number % 2]) for number, (frame, seen_) in enumerate(swaying(_room(mug), 24))]
-    silent = [(frame, []) for frame, _ in swaying(_room(mug), 30, 12)]
-    beside = [(frame, []) for frame, _ in swaying(_room(("pole", (2.0, 0.12, 0.8), (0.1, 0.1, 0.7))), 12, 12)]
-    blind = [(blanked(frame), []) for frame, _ in away]
+    silent: Stream = [(frame, []) for frame, _ in swaying(_room(mug), 30, 12)]
+    beside: Stream = [(frame, []) for frame, _ in swaying(_room(("pole", (2.0, 0.12, 0.8), (0.1, 0.1, 0.7))), 12, 12)]
+    blind: Stream = [(blanked(frame), []) for frame, _ in away]
     far = [room_far(number) for number in range(12, 30)]
     return {
         "stays": (swaying(_room(mug), 24), 0),
@@ -208,7 +208,8 @@ def missing(events: list[Event]) -> int:
 
 def after(stream: Stream, *, body_from: int | None = None) -> tuple[ObjectMemory, list[Event]]:
     """A memory that saw a stream, the robot's body all over the image from some frame on."""
-    memory, events = ObjectMemory(), []
+    memory = ObjectMemory()
+    events: list[Event] = []
     for number, (frame, observations) in enumerate(stream):
         if number == body_from:
             memory.set_body_mask(np.ones(frame.depth.shape, dtype=np.bool_))

@@ -29,8 +29,8 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
 
 
-def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
-    """Whether objects are called by the same names, pair by pair; true where one has no name.
+def name_agreement(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
+    """Cosine of the label scores, pair by pair; NaN where one has no name.
 
     Names gate no sighting, for detectors waver. What two objects were called over many sightings is evidence.
     """
@@ -39,7 +39,13 @@ def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_
     shared = (ids[:, :, np.newaxis] == other_ids[:, np.newaxis]) & (ids > 0)[:, :, np.newaxis]
     dot = np.einsum("ns,nt,nst->n", scores, other_scores, shared)
     length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
-    alike: NDArray[np.bool_] = (dot >= store.settings.linking.same_name * length) | (length == 0.0)
+    agreement: Floats = np.where(length > 0.0, dot / np.where(length > 0.0, length, 1.0), np.nan)
+    return agreement
+
+
+def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether objects are called by the same names, pair by pair; true where one has no name."""
+    alike: NDArray[np.bool_] = ~(name_agreement(store, rows, other) < store.settings.linking.same_name)
     return alike
 
 
@@ -102,8 +108,10 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     mine, other, inside = mine[within], other[within], inside[within]
     # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
     here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
-    here &= ~are_rivals(store, mine, other) & named_alike(store, mine, other)
-    mine, other, inside = mine[here], other[here], inside[here]
+    here &= ~are_rivals(store, mine, other)
+    name = name_agreement(store, mine, other)
+    here &= ~(name < rules.same_name)
+    mine, other, inside, name = mine[here], other[here], inside[here], name[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
@@ -112,6 +120,8 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
+    # a headboard looks unlike its bed, but lies within it and goes by its name
+    alike |= (name >= rules.piece_name) & (inside >= rules.piece_containment) & (cosine >= rules.piece_look)
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
         for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from PIL import Image
+from PIL import Image, ImageColor
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lastseen.config import Settings
@@ -116,7 +116,7 @@ def save(page: Page, out: Path, name: str) -> None:
         "names => names.map(name => getComputedStyle(document.documentElement).getPropertyValue(name).trim())", INKS
     )
     # a box takes few pixels, so a palette by count alone would lose the colours that tell states apart
-    inks = [channel for ink in style for channel in bytes.fromhex(ink.lstrip("#"))]
+    inks = [channel for ink in style for channel in ImageColor.getrgb(ink)]
     path = out / f"viewer-{name}.png"
     for colors in (256, 160, 96):
         common = picture.quantize(colors - len(style), method=Image.Quantize.MEDIANCUT).getpalette() or []

@@ -11,10 +11,8 @@ export interface Palette {
   readonly chosen: string;
   readonly robot: string;
   readonly path: string;
-  readonly cloudWash: number;
   readonly states: Readonly<Record<ThingState, string>>;
   readonly places: readonly string[];
-  rgb(colour: string): [number, number, number];
 }
 
 const STORED = "lastseen.theme";
@@ -67,12 +65,7 @@ function readPalette(): Palette {
     chosen: value("chosen"),
     robot: value("robot"),
     path: value("path"),
-    cloudWash: Number(value("cloud-wash")),
     states: Object.fromEntries(STATES.map((state) => [state, value(`state-${state}`)])) as Record<ThingState, string>,
     places: [1, 2, 3, 4, 5, 6].map((number) => value(`place-${number}`)),
-    rgb: (colour) => {
-      const number = Number.parseInt(colour.slice(1), 16);
-      return [((number >> 16) & 255) / 255, ((number >> 8) & 255) / 255, (number & 255) / 255];
-    },
   };
 }

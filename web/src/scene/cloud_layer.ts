@@ -4,7 +4,6 @@
 import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Points, ShaderMaterial, Vector2, Vector3 } from "three";
 
 import type { CloudPart } from "../net/cloud_message";
-import type { Palette } from "../theme";
 
 const VERTEX = /* glsl */ `
 attribute vec4 paint;
@@ -21,16 +20,13 @@ void main() {
 }`;
 
 const FRAGMENT = /* glsl */ `
-uniform float wash;
-uniform vec3 washInk;
 varying vec3 ink;
 void main() {
   vec2 off = gl_PointCoord - 0.5;
   float far = dot(off, off);
   if (far > 0.25) discard;
   // darker at the rim: neighbouring points stay apart as beads do
-  vec3 shaded = ink * (1.0 - far * 0.7);
-  gl_FragColor = vec4(mix(shaded, washInk, wash), 1.0);
+  gl_FragColor = vec4(ink * (1.0 - far * 0.7), 1.0);
 }`;
 
 const SAMPLED = 8000;
@@ -54,8 +50,6 @@ export class CloudLayer {
     voxel: { value: 0.04 },
     cut: { value: 100 },
     pixelsPerUnit: { value: 800 },
-    wash: { value: 0 },
-    washInk: { value: new Vector3() },
   };
 
   constructor() {
@@ -155,11 +149,6 @@ export class CloudLayer {
   /** How many pixels one metre takes at one metre's distance. */
   fit(size: Vector2, fov: number, pixelRatio: number): void {
     this.uniforms.pixelsPerUnit.value = (size.y * pixelRatio) / (2 * Math.tan((fov * Math.PI) / 360));
-  }
-
-  paint(palette: Palette): void {
-    this.uniforms.wash.value = palette.cloudWash;
-    this.uniforms.washInk.value.set(...palette.rgb(palette.sky));
   }
 
   private reserve(capacity: number): void {

@@ -53,7 +53,7 @@ export class HomeScene {
   }
 
   paint(palette: Palette): void {
-    for (const layer of [this.cloud, this.objects, this.robot, this.places, this.track]) layer.paint(palette);
+    for (const layer of [this.objects, this.robot, this.places, this.track]) layer.paint(palette);
     this.stage.paint(palette);
   }
 

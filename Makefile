@@ -18,7 +18,7 @@ help:
 	@echo "make check  the fast part of it, under a minute"
 	@echo "make soak   the long counts: ten times what make test runs"
 	@echo "make benchmarks   every script in benchmarks/, the quick form"
-	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 750 MB)"
+	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 900 MB)"
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python examples/demo.py
@@ -39,7 +39,6 @@ soak: $(DEV)/.ready
 	$(DEV)/bin/python -m pytest -n 2 --soak --timeout 3600
 
 benchmarks: $(DEV)/.ready
-	@$(DEV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps rtsm pyyaml
 	@for script in benchmarks/*.py; do echo "== $$script --quick"; $(DEV)/bin/python $$script --quick || exit 1; done
 
 # the viewer is tested in Debian's Chromium; where it cannot be installed those tests say so and skip
@@ -58,6 +57,7 @@ $(HABITAT)/.ready: pyproject.toml
 
 $(DEV)/.ready: pyproject.toml constraints.txt tools/torch_extra.py
 	$(call install,$(DEV),$(DEV_EXTRAS))
+	@$(DEV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps rtsm
 	@if torch=$$($(DEV)/bin/python tools/torch_extra.py --constraint constraints.txt); \
 	then $(DEV)/bin/python -m pip install --quiet --constraint constraints.txt "$$torch"; fi
 	@touch $@

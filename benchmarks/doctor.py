@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -42,7 +43,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="examine once more with the corrections applied")
     parser.add_argument("--only", help="this recording only")
     parser.add_argument("--fault", help="this fault only")
+    parser.add_argument("--keep", type=Path, help="results by line; a case that is there is not run again")
     arguments = parser.parse_args()
+    kept = _kept(arguments.keep)
     names = list(CLEAN)[1:2] if arguments.quick else list(CLEAN)
     names = [arguments.only] if arguments.only else names
     alarms: list[str] = []
@@ -53,16 +56,23 @@ def main() -> None:
         alarms += [f"{name}: {warning}" for warning in sorted(set(report.warnings) - TRUE_WARNINGS[name])]
     simulated = 0 if arguments.only or arguments.fault else (4 if arguments.quick else 20)
     for seed in range(1, simulated + 1):
-        with tempfile.TemporaryDirectory() as folder:
-            walk = WalkPlan(minutes=1.0, seed=seed, level="typical")
-            report = examine(open_source(record(generate_home(seed), walk, Path(folder) / "walk")))
-        print(f"simulated {seed}, clean: faults {report.faults}, warnings {report.warnings}", flush=True)
-        alarms += [f"simulated {seed}: {fault}" for fault in report.faults]
+        case = f"simulated {seed}"
+        if case not in kept:
+            with tempfile.TemporaryDirectory() as folder:
+                walk = WalkPlan(minutes=1.0, seed=seed, level="typical")
+                report = examine(open_source(record(generate_home(seed), walk, Path(folder) / "walk")))
+            print(f"{case}, clean: faults {report.faults}, warnings {report.warnings}", flush=True)
+            _keep(arguments.keep, kept, case, {"faults": report.faults})
+        alarms += [f"{case}: {fault}" for fault in kept[case]["faults"]]
     cases = [(name, fault) for name in names for fault in FAULTS if arguments.fault in {None, fault}]
     table = Table("recording", "fault", "named", "also said", "before / after", "s")
     named = extra = 0
     fixed = fixable = 0
     for name, fault in cases:
+        case = f"{name}: {fault}"
+        if case in kept:
+            named, extra = named + kept[case]["named"], extra + kept[case]["more"]
+            continue
         with tempfile.TemporaryDirectory() as folder:
             copy = damage(DATA / name, Path(folder) / "copy", fault)
             started = time.process_time()
@@ -78,7 +88,8 @@ def main() -> None:
                 again = examine(open_source(copy, report.options))
                 fixed += not again.faults
                 others += [f"after fix: {left}" for left in again.faults]
-            print(f"{name}: {fault}: {'named' if hit else 'MISSED'} {others or ''}", flush=True)
+            print(f"{case}: {'named' if hit else 'MISSED'} {others or ''}", flush=True)
+            _keep(arguments.keep, kept, case, {"named": hit, "more": bool(others)})
             table.add_row(
                 name, fault, "yes" if hit else "NO", ", ".join(others), _figure(report, expected), f"{seconds:.1f}"
             )
@@ -94,6 +105,20 @@ def main() -> None:
         "clean_after_fix": round(fixed / fixable, 4) if fixable else None,
     }
     print("RESULT " + json.dumps(result))
+
+
+def _kept(path: Path | None) -> dict[str, dict[str, Any]]:
+    if path is None or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {row["case"]: row for row in rows}
+
+
+def _keep(path: Path | None, kept: dict[str, dict[str, Any]], case: str, result: dict[str, Any]) -> None:
+    kept[case] = {"case": case, **result}
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(kept[case]) + "\n")
 
 
 def _figure(report: Report, expected: set[str]) -> str:

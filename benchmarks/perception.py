@@ -18,6 +18,7 @@ from lastseen.memory.facade import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.sources import SourceOptions, open_source
+from source_rates import rates
 
 DATA = Path(os.environ.get("LASTSEEN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 OPTIONS = {
@@ -32,7 +33,11 @@ PERIOD = 0.1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument("--sources", action="store_true", help="only the frames per second of each kind of source")
     arguments = parser.parse_args()
+    if arguments.sources:
+        print("RESULT " + json.dumps({"frames_per_second": rates(DATA / "tum_fr3_cabinet", Console(width=120))}))
+        return
     repeats = 1 if arguments.quick else 4
     console = Console(width=120)
     segment: list[float] = []
@@ -55,7 +60,8 @@ def main() -> None:
         table.add_row(name, f"{rate:.0f}", f"{np.median(alone):.1f}", *cells)
         console.print(f"{name}: done")
     console.print(table)
-    result = {
+    result: dict[str, object] = {
+        "frames_per_second": rates(DATA / "tum_fr3_cabinet", console),
         "segment_cpu_ms_640x480": round(float(np.median(segment)), 1),
         "frame_cpu_ms": round(float(np.median(whole)), 1),
         "latency_p50_ms": round(float(np.percentile(waited, 50)), 1),

@@ -96,6 +96,7 @@ def measure(path: Path, *, count: int, seconds: float) -> dict[str, Any]:
         "ingest_p50_ms_busy": round(float(np.median(busy_ms)), 2),
         "ingest_p99_ms_busy": round(float(np.percentile(busy_ms, 99)), 2),
         "rss_mb": round(warm[-1], 1),
+        "rss_mb_by_tenths": [round(float(part[-1]), 1) for part in np.array_split(np.array(sizes), 10) if len(part)],
         "rss_growth_mb": round(warm[-1] - warm[0], 1),
         "watcher_messages_least": int(min(seen)),
         "watchers_cut_off": int(sum(count < seconds / 2 for count in seen)),
@@ -136,7 +137,7 @@ def show(result: dict[str, Any], *, count: int, seconds: float) -> None:
     for name, value in result.items():
         goal = GOALS.get(name)
         verdict = "" if goal is None else ("  ok" if value <= goal else f"  MISSED (goal {goal:g})")
-        print(f"  {name:24} {value:>10}{verdict}")
+        print(f"  {name:24} {value!s:>10}{verdict}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 
@@ -82,6 +83,13 @@ class TestRay:
         assert len(read_records(spread_out / EPISODES_FILE)) == 1
         run(PLAN, spread_out, jobs=2, engine="ray")
         assert (spread_out / EPISODES_FILE).read_bytes() == (alone / EPISODES_FILE).read_bytes()
+
+    def test_a_cluster_that_is_not_there_is_named_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # bound and deaf: nobody else can answer there
+            monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{taken.getsockname()[1]}")
+            with pytest.raises(InvalidValue, match=r"RAY_ADDRESS = '127.0.0.1:\d+': does not answer"):
+                list(spread(half, [[1.0]], engine="ray"))
 
     def test_what_a_unit_raises_comes_through_without_the_workers_traceback(self) -> None:
         with pytest.raises(InvalidValue, match=r"^value = -1\.0: has no half; use another$"):

@@ -27,3 +27,14 @@ def test_memory_refuses_a_frame_from_the_past_and_stays_as_it_was() -> None:
 def test_what_is_no_frame_is_named() -> None:
     with pytest.raises(InvalidValue, match="frame = 'x': is not a Frame"):
         Memory.open().observe("x", [])  # type: ignore[arg-type]
+
+
+def test_a_new_session_may_start_from_zero_and_time_goes_on() -> None:
+    memory = Memory.open(wall_clock=None)
+    memory.observe(make_frame(id=0, stamp=100.0), [])
+    memory.new_session()
+    memory.observe(make_frame(id=1, stamp=3.0), [])
+    first, second = memory.sessions()
+    assert second.first > first.last
+    with pytest.raises(StampError):
+        memory.observe(make_frame(id=2, stamp=2.0), [])

@@ -103,6 +103,13 @@ def test_an_edge_far_away_draws_as_one_close_by_when_there_is_no_other() -> None
         assert plan("mug", views, f"unexplored +90 deg: {metres} m of way, 1.0 m wide").angle == 90.0
 
 
+@pytest.mark.parametrize("angle", [60, 74, 90])
+def test_where_the_target_was_seen_outweighs_what_is_unexplored(angle: int) -> None:
+    views = [View(float(view), (), 4.0) for view in range(-150, 181, 30)]
+    lines = f"target seen {angle:+d} deg: 9.0 m of way, in 8 views\nunexplored -30 deg: 1.0 m of way, 3.0 m wide"
+    assert plan("mug", views, lines).angle == angle
+
+
 def test_the_one_door_of_a_room_may_be_taken_again_though_it_was_tried() -> None:
     views = [View(90.0, (), 3.0), View(-90.0, (), 3.0)]
     tried = 'tried +90 deg: for "kitchen", moved 3.9 m, goal not found\n' * 6

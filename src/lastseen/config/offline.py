@@ -35,7 +35,7 @@ class Offline(Section):
     candidate_floor: float = setting(
         0.5, low=0.0, high=1.0, why="an unrelated node scores about 0.4: scores below this tell nothing"
     )
-    sighting_weight: float = setting(8.0, low=0.0, why="the target itself, seen in this search, outweighs everything")
+    sighting_weight: float = setting(12.0, low=0.0, why="the target itself, seen in this search, comes first")
     unexplored_weight: float = setting(
         8.0, low=0.0, why="what was not seen yet may hold the target, what was seen did not"
     )

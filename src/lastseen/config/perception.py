@@ -21,6 +21,13 @@ class Lift(Section):
         low=0.01,
         why="a jump in sorted depth this large separates a thing from what lies behind it or in front of it",
     )
+    thread: float = setting(
+        0.08,
+        low=0.0,
+        high=0.5,
+        why="share of a thing's pixels that must lie within edge_drop of a depth for it to be part of the thing: "
+        "less is background along the border of its mask",
+    )
     box_core: float = setting(
         0.6,
         low=0.05,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
@@ -20,6 +21,8 @@ Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 ENGINES = ("processes", "ray")
+_ANSWER = 5.0
+"""Seconds for the head of a cluster to take a connection; one that is there does so at once."""
 _LOCAL_STORE = 100_000_000
 """Bytes of shared memory for a Ray of one machine; plans and records are a few kilobytes, Ray asks for 75 MB."""
 
@@ -113,12 +116,20 @@ def _connect(ray: Any, jobs: int) -> None:
         return
     del quiet["include_dashboard"]
     try:
+        _knock(address)
         ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         first = str(error).partition("\n")[0]
         raise InvalidValue(
             "RAY_ADDRESS", address, f"does not answer ({first})", remedy="start the cluster, or unset it"
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise ``OSError`` where nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_ANSWER).close()
 
 
 def _group_of_version(version: str, one: Callable[[Unit], Result], group: Sequence[Unit]) -> list[Result]:

@@ -125,7 +125,7 @@ def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np
             np.minimum(((rows + 0.5) * height / camera.height).astype(np.int64), height - 1),
             np.minimum(((columns + 0.5) * width / camera.width).astype(np.int64), width - 1),
         ]
-        return rows[inside], columns[inside], np.ones(int(inside.sum()), dtype=np.bool_)
+        return rows[inside], columns[inside], _core(inside.reshape(y1 - y0, x1 - x0), rules)[inside]
     half = 0.5 * rules.box_core
     core = (np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
         np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
@@ -133,16 +133,30 @@ def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np
     return rows, columns, core
 
 
+def _core(mask: Bools, rules: Lift) -> Bools:
+    """The pixels of a mask whose neighbours belong to it too, flat; all of them where little else is left.
+
+    A mask's border runs over what is behind the thing as often as not: it must not decide how far away that is.
+    """
+    padded = np.pad(mask, 1)
+    core: Bools = mask & padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
+    return (core if int(core.sum()) >= max(rules.min_points, rules.calm_share * int(mask.sum())) else mask).ravel()
+
+
 def _depth_of_thing(depth: NDArray[np.float32], rules: Lift) -> tuple[float, float] | None:
-    """Nearest and farthest depth of the largest group without a gap; the nearer of equal groups."""
+    """Nearest and farthest depth of the largest group without a gap or a thread; the nearer of equal groups."""
     if len(depth) < rules.min_points:
         return None
     ordered = np.sort(depth)
+    half = 0.5 * rules.edge_drop
+    around = np.searchsorted(ordered, ordered + half, side="right") - np.searchsorted(ordered, ordered - half)
+    # a floor seen between the legs of a chair joins it to the wall by a thread
+    dense = ordered[around > rules.thread * len(ordered)]
+    ordered = dense if len(dense) else ordered
     breaks = np.flatnonzero(np.diff(ordered) > rules.edge_drop)
     starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks + 1, [len(ordered)]])
     group = int(np.argmax(ends - starts))
-    slack = 0.5 * rules.edge_drop
-    return float(ordered[starts[group]]) - slack, float(ordered[ends[group] - 1]) + slack
+    return float(ordered[starts[group]]) - half, float(ordered[ends[group] - 1]) + half
 
 
 def _sample(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -23,12 +23,12 @@ from lastseen.server.service import Service
 
 def create_app(service: Service, access: Access) -> FastAPI:
     """An ASGI application; whoever runs it opens and closes the memory."""
-    pulse = websocket.Pulse(service)
+    pulse, limits = websocket.Pulse(service), service.settings.server
     agent_routes, agents = _agents(service)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = service.settings.server.readers
+        anyio.to_thread.current_default_thread_limiter().total_tokens = limits.readers
         beating = asyncio.create_task(pulse.run())
         try:
             async with agents():
@@ -50,8 +50,8 @@ def create_app(service: Service, access: Access) -> FastAPI:
         redoc_url=None,
         middleware=[
             Middleware(Counting, counts=service.requests),
-            Middleware(Guard, access=access, settings=service.settings.server),
-            Middleware(RobotFirst, patience=service.settings.server.patience),
+            Middleware(Guard, access=access, settings=limits),
+            Middleware(RobotFirst, readers=limits.readers, patience=limits.patience),
         ],
     )
     answers.install(app)

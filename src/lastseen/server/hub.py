@@ -59,7 +59,8 @@ class Hub:
             if self._revision == browse.revision:
                 return False
             changed = browse.changed(self._revision or 0)
-            self._take(self.facts.objects(changed.objects), np.setdiff1d(self._numbers, changed.numbers))
+            gone = np.setdiff1d(self._numbers, changed.numbers, assume_unique=True)
+            self._take(self.facts.objects(changed.objects), gone)
             self._revision, self._numbers = changed.revision, changed.numbers
             return True
 

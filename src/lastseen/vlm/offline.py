@@ -23,6 +23,9 @@ from lastseen.vlm.protocol import Backend, EncodedImage
 _REACH = 45.0
 """Degrees within which something lies in the direction of a view; it counts the less the farther off it lies."""
 
+_WITHIN = 15.0
+"""Degrees either side of a view's middle that are the view's own: what lies there counts in full."""
+
 _HALF = 20.0
 """Degrees either side of a view's middle: what lies within is walked to exactly, not by the middle of the view."""
 
@@ -234,7 +237,8 @@ def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[st
 
 
 def _near(each: Toward | Edge, view: SeenView) -> float:
-    return max(0.0, 1.0 - _apart(each.angle, view.angle) / _REACH)
+    beyond = max(0.0, _apart(each.angle, view.angle) - _WITHIN)
+    return max(0.0, 1.0 - beyond / (_REACH - _WITHIN))
 
 
 def _apart(a: float, b: float) -> float:

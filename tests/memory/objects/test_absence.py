@@ -7,7 +7,7 @@ import pytest
 from tests.memory.objects.scenes import CAMERA, Room, frame_at, seen
 
 from lastseen.config import Settings
-from lastseen.config.objects import Absence
+from lastseen.config.objects import Absence, Promotion
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
@@ -56,6 +56,8 @@ def with_depth(frame: Frame, depth: float) -> Frame:
 
 
 GONE = (EventKind.MISSING, EventKind.REMOVED)
+DEAF = Settings(absence=Absence(silence=0.0))
+"""Judging by depth alone: what the detector leaves out counts for nothing."""
 
 
 @pytest.fixture
@@ -138,8 +140,34 @@ def test_depth_just_behind_the_thing_is_no_evidence() -> None:
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
+    walk = Walk(room, DEAF)
+    walk.look(20)
+    room.take("poster")
+    walk.look(40)
+    assert walk.told(*GONE) == []
+
+
+def test_a_flat_thing_that_a_detector_no_longer_finds_is_missed_without_depth() -> None:
+    room = Room()
+    room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
+    room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
     walk = Walk(room)
     walk.look(20)
+    poster = walk.memory.states(label="poster")[0].id
+    room.take("poster")
+    walk.look(3)
+    assert walk.told(*GONE) == []
+    walk.look(37)
+    assert walk.told(*GONE) == [(EventKind.MISSING, poster)]
+
+
+def test_silence_about_a_thing_seen_only_twice_is_no_evidence() -> None:
+    room = Room()
+    room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
+    room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
+    walk = Walk(room, Settings(promotion=Promotion(min_view_bins=1)))
+    walk.look(2)
+    assert {one.label for one in walk.memory.states()} == {"poster", "board"}
     room.take("poster")
     walk.look(40)
     assert walk.told(*GONE) == []
@@ -254,11 +282,11 @@ def test_a_low_thing_on_a_shelf_is_missed_although_the_shelf_still_shows_at_its_
     assert walk.told(*GONE) == [(EventKind.MISSING, mug)]
 
 
-def test_a_thing_as_flat_as_its_foot_is_never_judged() -> None:
+def test_depth_never_judges_a_thing_as_flat_as_its_foot() -> None:
     room = Room()
     room.put("shelf", [2.0, 0.0, 0.35], [0.8, 1.6, 0.7])
     room.put("letter", [2.0, 0.0, 0.71], [0.3, 0.3, 0.02])
-    walk = Walk(room)
+    walk = Walk(room, DEAF)
     walk.look(20)
     room.take("letter")
     walk.look(40)

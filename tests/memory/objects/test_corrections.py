@@ -186,3 +186,12 @@ def test_the_facade_corrects_and_writes_it_down(tmp_path: object) -> None:
         memory.undo()
     with Memory.open(path, wall_clock=None) as memory:
         assert sorted(str(one.label) for one in memory.objects()) == ["cup", "table"]
+
+
+def test_frame_ids_that_start_again_name_other_frames() -> None:
+    memory = memory_of_two()
+    before = memory.state("obj-1").xyz_world
+    memory.observe(frame_at(0, stamp=100.0, eye=HERE, target=(2.0, 0.0, 0.8)), [])
+    shifted = Pose3D(np.array([0.5, 0.5, 1.0]), look(HERE, (2.0, 0.0, 0.8)).quaternion)
+    assert memory.correct_poses({0: shifted, 1: shifted}) == ()
+    assert memory.state("obj-1").xyz_world == pytest.approx(before)

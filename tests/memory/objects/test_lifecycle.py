@@ -45,8 +45,8 @@ def test_one_view_bin_is_enough_when_the_settings_say_so() -> None:
 
 
 def test_an_inconsistent_look_stays_tentative() -> None:
-    memory = ObjectMemory()
-    for number, look in enumerate([unit(1), -unit(1)] * 4):
+    memory = ObjectMemory(Settings(promotion=Promotion(min_hits=6)))
+    for number, look in enumerate(unit(seed) for seed in range(1, 9)):
         eye = (HERE, BEHIND)[number % 2]
         memory.observe(frame_at(number), [seen([2, 0, 1], eye=eye, embedding=look)])
     (only,) = memory.states(include_tentative=True)

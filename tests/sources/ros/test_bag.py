@@ -258,10 +258,18 @@ def test_a_bag_that_is_cut_off_or_empty_is_one_clear_error(container: str, tmp_p
             open_source(path)
 
 
-@pytest.mark.parametrize("container", ["ros1", "sqlite3", "bare mcap"])
+@pytest.mark.parametrize("words", ["", "a: [", "rosbag2_bagfile_information: 3", "\x00\x01"])
+def test_metadata_that_is_none_is_one_clear_error(words: str, tmp_path: Path) -> None:
+    path = walk_bag(POSES[:1]).write(tmp_path, "mcap")
+    (path / "metadata.yaml").write_text(words)
+    with pytest.raises(SourceError, match="cannot be read"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("container", ["ros1", "sqlite3", "mcap zstd", "bare mcap"])
 def test_wrong_bytes_anywhere_never_crash(container: str, tmp_path: Path, soak: int) -> None:
     path = walk_bag(POSES[:2], ros1=container == "ros1").write(tmp_path, container)
-    file = path if path.is_file() else next(one for one in path.iterdir() if one.suffix == ".db3")
+    file = path if path.is_file() else next(one for one in path.iterdir() if one.suffix in {".db3", ".mcap"})
     whole = bytearray(file.read_bytes())
     random = np.random.default_rng(3)
     for _ in range(8 * soak):

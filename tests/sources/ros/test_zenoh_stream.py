@@ -141,6 +141,25 @@ def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: ZenohSour
     assert source.intake.skipped == {"unreadable message on /tf": 1, f"unreadable message on {COLOR}": 1}
 
 
+def test_the_world_of_the_first_frame_stays_the_world(robot: Robot, source: ZenohSource) -> None:
+    pose = walk(1)[0]
+    started(source)
+    for number in range(3):
+        stamp = 200.0 + 0.1 * number
+        robot.frame(stamp, pose)
+        robot.body(stamp, pose)
+        if number == 1:
+            # a localizer that wakes up late puts a frame above what was the world
+            robot.publish("/tf", encode.transform(MOUNT, stamp=stamp, parent="earth", child="map"))
+    found = []
+    for frame in source.frames():
+        found.append(frame.T_world_camera.translation)
+        if len(found) == 3:
+            break
+    assert np.allclose(found, pose.translation)
+    assert any("world_frame=earth" in note for note in source.intake.notes)
+
+
 def test_detections_are_those_of_the_stamp(robot: Robot, source: ZenohSource) -> None:
     from lastseen.detection import Detection
 

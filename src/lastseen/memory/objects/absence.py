@@ -40,6 +40,7 @@ class Sights:
 
     empty: Floats
     present: Floats
+    open: Floats
 
 
 def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None) -> list[Gone]:
@@ -49,21 +50,33 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
     if not len(rows):
         return []
     sights = measure(store, frame, rows, mask)
+    confirmed = store.state[rows] == State.CONFIRMED
     there = sights.present >= rules.present_share
-    if there.any():
-        standing = rows[there & (store.state[rows] == State.CONFIRMED)]
-        count_misses(store, standing)
-        store.empty_views[rows[there]] = 0
-        store.touch(rows[there])
     empty = ~there & (sights.empty >= rules.min_visible_share)
-    if not empty.any():
+    # depth that fits a thing proves it there unless the thing is so flat that what is under or behind it fits as well
+    extent = store.extent[rows]
+    flat = (extent.min(axis=1) < rules.flat) & (extent.max(axis=1) < rules.small)
+    proven = there & ~flat
+    if proven.any():
+        store.empty_views[rows[proven]], store.doubt[rows[proven]] = 0, 0.0
+    unnoticed = confirmed & (there | (flat & (sights.open >= rules.open_share)))
+    if unnoticed.any():
+        count_misses(store, rows[unnoticed], proven[unnoticed])
+    store.touch(rows[unnoticed | proven])
+    missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
+    evidence = np.flatnonzero(empty | missed)
+    if not len(evidence):
         return []
-    rows, share = rows[empty], sights.empty[empty]
+    rows, share, empty = rows[evidence], sights.empty[evidence], empty[evidence]
     distinct = _note_view(store, rows, frame)
-    rows, share = rows[distinct], share[distinct]
+    rows, share, empty = rows[distinct], share[distinct], empty[distinct]
     rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
+    # an empty place counts as what a detector's silence would be worth at its own rate, silence alone for less
+    store.doubt[rows] -= np.log(1.0 - np.minimum(np.where(empty, rate, rules.silence * rate), 0.99))
     needed = np.where(store.state[rows] == State.MISSING, rules.min_views, views_needed(rate, rules))
-    enough = np.flatnonzero(store.empty_views[rows] >= needed)
+    certain = store.doubt[rows] >= -math.log(max(rules.chance, 1e-9))
+    certain |= empty & (store.empty_views[rows] >= needed)
+    enough = np.flatnonzero(certain & (store.empty_views[rows] >= rules.min_views))
     return [
         Gone(
             int(rows[at]),
@@ -97,14 +110,15 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     offsets = store.points[rows, ::POINT_STEP].astype(np.float64)
     pose = frame.T_world_camera
     local = (offsets + (store.points_origin[rows] - pose.translation)[:, np.newaxis]) @ pose.rotation
-    real = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
+    held = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
     # what the thing stands on shows at its foot whether it is there or not
     foot = store.xyz[rows, 2] - 0.5 * store.extent[rows, 2] + rules.foot - store.points_origin[rows, 2]
     # of a flat thing nearly all is foot: its few points above must not speak for it
-    least = np.maximum(rules.min_points, rules.standing_share * real.sum(axis=1))
-    real &= offsets[..., 2] > foot[:, np.newaxis]
+    all_points = held.sum(axis=1)
+    least = np.maximum(rules.min_points, rules.standing_share * all_points)
+    real = held & (offsets[..., 2] > foot[:, np.newaxis])
     z = local[..., 2]
-    judged = real & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
+    judged = held & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
     ahead = np.where(judged, z, 1.0)
     u = np.rint(camera.fx * local[..., 0] / ahead + camera.cx)
     v = np.rint(camera.fy * local[..., 1] / ahead + camera.cy)
@@ -126,9 +140,18 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
             nearest = np.fmin(nearest, depth[v_at, u_at])
     margin = rules.depth_margin + rules.depth_noise * ahead * ahead
     count = np.maximum(real.sum(axis=1), least)
-    empty = judged & (nearest > ahead + margin)
-    present = judged & (np.abs(at - ahead) <= margin)
-    return Sights(empty.sum(axis=1) / count, present.sum(axis=1) / count)
+    empty = judged & real & (nearest > ahead + margin)
+    present = judged & real & (np.abs(at - ahead) <= margin)
+    unhidden = judged & (at >= ahead - margin)
+    return Sights(
+        empty.sum(axis=1) / count, present.sum(axis=1) / count, unhidden.sum(axis=1) / np.maximum(all_points, 1)
+    )
+
+
+def noticed_within(extent: Floats, rules: Absence) -> Floats:
+    """The range in metres from which things of these sizes are judged, and would be noticed."""
+    reach: Floats = np.minimum(rules.small_range + rules.range_per_size * extent.max(axis=1), rules.max_range)
+    return reach
 
 
 def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
@@ -152,10 +175,7 @@ def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
     rows = rows[known & ~waiting]
     local = (store.xyz[rows] - pose.translation) @ pose.rotation
     z = local[:, 2]
-    near_enough = np.minimum(
-        rules.small_range + rules.range_per_size * store.extent[rows].max(axis=1), rules.max_range
-    )
-    inside = (z >= rules.min_range) & (z <= near_enough)
+    inside = (z >= rules.min_range) & (z <= noticed_within(store.extent[rows], rules))
     ahead = np.where(inside, z, 1.0)
     u = camera.fx * local[:, 0] / ahead + camera.cx
     v = camera.fy * local[:, 1] / ahead + camera.cy

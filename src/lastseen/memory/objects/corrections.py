@@ -19,6 +19,8 @@ from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.store import RING, ObjectStore
 
+RETIRED = -1
+"""Stands for the id of a frame that no pose can be given for any more."""
 UNDO_DEPTH = 32
 """Corrections that can be taken back: a person's last minutes, not a history."""
 
@@ -46,10 +48,16 @@ def shift_to_new_poses(store: ObjectStore, free: SeenFree, poses: Mapping[int, P
     store.ring_world[rows] += delta.astype(np.float32)
     store.xyz[rows] += shift
     store.points_origin[rows] += shift
-    store.empty_views[rows] = 0
+    store.empty_views[rows], store.doubt[rows] = 0, 0.0
     store.settle(rows)
     _move_views(free, poses, store.version)
     return [(row, by) for row, by in zip(rows.tolist(), shift, strict=True) if np.abs(by).max() > 1e-3]
+
+
+def retire_frames(store: ObjectStore, free: SeenFree) -> None:
+    """Let no new pose reach the frames so far: ids that start again are another session's, and name other frames."""
+    store.ring_frame[: store.used] = RETIRED
+    free.frame_id[: len(free)] = RETIRED
 
 
 def _weights(store: ObjectStore, rows: Rows) -> Floats:

@@ -7,6 +7,7 @@ and viewing direction, so a home takes a few hundred, and asking means projectin
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,20 @@ MEASURED = 0.5
 """Share of measured pixels from which an image is worth keeping."""
 SECTORS = 12
 """Viewing directions per floor cell: 30 degrees each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Groups of points in images: which of both, and per point where it falls and how far away it should be."""
+
+    group: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    judged: NDArray[np.bool_]
+    ahead: Floats
+    margin: Floats
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    scale: Floats
 
 
 class SeenFree(Columns):
@@ -88,15 +103,41 @@ class SeenFree(Columns):
         """For each group of points (groups, points, 3): was it looked through in one of the kept images?"""
         absence, linking = self.settings.absence, self.settings.linking
         free = np.zeros(len(points), dtype=np.bool_)
+        look = self._look_at(points, np.full(len(points), absence.max_range))
+        if look is not None:
+            nearest = self._nearest(look.slot[:, np.newaxis], look.row, look.column, look.scale)
+            # NaN compares false: what was not measured was not seen to be free
+            empty = look.judged & (nearest > look.ahead + look.margin)
+            free[look.group[empty.mean(axis=1) >= linking.free_share]] = True
+        return free
+
+    def open_views(self, points: Floats, reach: Floats, before: Floats) -> NDArray[np.int64]:
+        """For each group of points: how many images kept before a time show the place with nothing in front of it?
+
+        ``reach`` is the range in metres from which a detector would have noticed something there.
+        """
+        look = self._look_at(points, reach)
+        if look is None:
+            return np.zeros(len(points), dtype=np.int64)
+        seen = self.depth[look.slot[:, np.newaxis], look.row, look.column]
+        unhidden = look.judged & (seen >= look.ahead - look.margin)
+        shown = (unhidden.mean(axis=1) >= self.settings.absence.open_share) & (
+            self.stamp[look.slot] < before[look.group]
+        )
+        return np.bincount(look.group[shown], minlength=len(points))
+
+    def _look_at(self, points: Floats, reach: Floats) -> _Look | None:
+        """Project groups of points into the kept images that lie within reach of them and face them."""
+        absence = self.settings.absence
         used = len(self._slots)
         if not used:
-            return free
+            return None
         gap = points.mean(axis=1)[:, np.newaxis] - self.place[:used]
-        near = np.einsum("gki,gki->gk", gap, gap) <= absence.max_range**2
+        near = np.einsum("gki,gki->gk", gap, gap) <= (reach**2)[:, np.newaxis]
         near &= np.einsum("gki,ki->gk", gap, self.turn[:used, :, 2]) > 0.0
         group, slot = np.nonzero(near)
         if not len(group):
-            return free
+            return None
         local = np.einsum("npi,nij->npj", points[group] - self.place[slot][:, np.newaxis], self.turn[slot])
         z = local[..., 2]
         judged = (z >= absence.min_range) & (z <= absence.max_range)
@@ -104,13 +145,16 @@ class SeenFree(Columns):
         fx, fy, cx, cy = (self.camera[slot, index][:, np.newaxis] for index in range(4))
         u, v = np.rint(fx * local[..., 0] / ahead + cx), np.rint(fy * local[..., 1] / ahead + cy)
         judged &= (u >= 0) & (u < WIDTH) & (v >= 0) & (v < HEIGHT)
-        column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
-        seen = self._nearest(slot[:, np.newaxis], row, column, fx / ahead)
-        margin = absence.depth_margin + absence.depth_noise * ahead * ahead
-        # NaN compares false: what was not measured was not seen to be free
-        empty = judged & (seen > ahead + margin)
-        free[group[empty.mean(axis=1) >= linking.free_share]] = True
-        return free
+        return _Look(
+            group=group,
+            slot=slot,
+            judged=judged,
+            ahead=ahead,
+            margin=absence.depth_margin + absence.depth_noise * ahead * ahead,
+            row=np.where(judged, v, 0).astype(np.int64),
+            column=np.where(judged, u, 0).astype(np.int64),
+            scale=fx / ahead,
+        )
 
     def _nearest(
         self, slot: NDArray[np.int64], row: NDArray[np.int64], column: NDArray[np.int64], scale: Floats

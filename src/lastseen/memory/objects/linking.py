@@ -12,7 +12,7 @@ from lastseen.memory.objects.association import Pairs, size_agreement
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RIVALS, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
@@ -27,6 +27,36 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     known = (store.emb_hits[rows] > 0) & (store.emb_hits[other] > 0) & (length > 0.0)
     dot = np.einsum("ij,ij->i", store.emb_mean[rows], store.emb_mean[other]).astype(np.float64)
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)
+
+
+def name_agreement(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
+    """Cosine of the label scores, pair by pair; NaN where one has no name.
+
+    Names gate no sighting, for detectors waver. What two objects were called over many sightings is evidence.
+    """
+    ids, other_ids = store.label_ids[rows], store.label_ids[other]
+    scores, other_scores = store.label_scores[rows], store.label_scores[other]
+    shared = (ids[:, :, np.newaxis] == other_ids[:, np.newaxis]) & (ids > 0)[:, :, np.newaxis]
+    dot = np.einsum("ns,nt,nst->n", scores, other_scores, shared)
+    length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
+    agreement: Floats = np.where(length > 0.0, dot / np.where(length > 0.0, length, 1.0), np.nan)
+    return agreement
+
+
+def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether objects are called by the same names, pair by pair; true where one has no name."""
+    alike: NDArray[np.bool_] = ~(name_agreement(store, rows, other) < store.settings.linking.same_name)
+    return alike
+
+
+def touches_its_like(store: ObjectStore, row: int) -> bool:
+    """Whether an object's box meets that of another of the same name: it may be a piece of that one."""
+    around = 0.5 * store.extent[row] + store.settings.linking.merge_tolerance
+    others = store.grid.inside(store.xyz[row] - around - LEVEL_HALVES[-1], store.xyz[row] + around + LEVEL_HALVES[-1])
+    others = others[(others != row) & (store.state[others] <= State.CONFIRMED)]
+    apart = np.abs(store.xyz[others] - store.xyz[row]) - 0.5 * store.extent[others]
+    others = others[(apart < around).all(axis=1)]
+    return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
 def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
@@ -79,7 +109,9 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
     here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
     here &= ~are_rivals(store, mine, other)
-    mine, other, inside = mine[here], other[here], inside[here]
+    name = name_agreement(store, mine, other)
+    here &= ~(name < rules.same_name)
+    mine, other, inside, name = mine[here], other[here], inside[here], name[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
@@ -88,6 +120,8 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
+    # a headboard looks unlike its bed, but lies within it and goes by its name
+    alike |= (name >= rules.piece_name) & (inside >= rules.piece_containment) & (cosine >= rules.piece_look)
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
         for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)
@@ -115,7 +149,7 @@ def _best(
     same = np.full(len(others), row)
     cosine = looks_alike(store, same, others)
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
-    fits = (cosine >= rules.same_look) & (size >= rules.same_size)
+    fits = (cosine >= rules.same_look) & (size >= rules.same_size) & named_alike(store, same, others)
     others, cosine = others[fits], cosine[fits]
     if not len(others):
         return None
@@ -161,7 +195,7 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
     store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
     store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
-    store.empty_views[keep] = 0
+    store.empty_views[keep], store.missed[keep], store.doubt[keep] = 0, 0, 0.0
     store.drop(lose)
     store.settle(np.array([keep]))
 

@@ -22,16 +22,17 @@ from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
-from lastseen.memory.objects.corrections import Undo, name_by_hand, shift_to_new_poses
+from lastseen.memory.objects.corrections import Undo, name_by_hand, retire_frames, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
+from lastseen.memory.objects.newness import newness_at_first, newness_in_hindsight
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import ObjectStore, State, id_text
+from lastseen.memory.objects.store import Newness, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -92,6 +93,8 @@ class ObjectMemory:
         batch = gather(frame, observations, self.store.labels)
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
+        if frame.id <= self._frame_id and self.store.version:
+            retire_frames(self.store, self.free)
         self.now, self._frame_id = frame.stamp, frame.id
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
@@ -240,18 +243,13 @@ class ObjectMemory:
         if len(new):
             rows = create(store, batch, new)
             matched[new] = rows
-            store.born_free[rows] = self._stands_where_it_was_free(batch, new)
+            store.newness[rows] = newness_at_first(self.free, batch, new)
             self._hand_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
             store.settle(rows)
             for row in rows.tolist():
                 self._protos[int(store.seq[row])] = None
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
-
-    def _stands_where_it_was_free(self, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        if not len(self.free):
-            return np.zeros(len(index), dtype=np.bool_)
-        return self.free.was_free(np.stack([_few_points(batch.observations[at]) for at in index.tolist()]))
 
     def _merge_duplicates(self, pairs: Pairs, matched: RowNumbers) -> None:
         store = self.store
@@ -279,7 +277,7 @@ class ObjectMemory:
             row = gone.row
             missing = store.state[row] == State.MISSING
             store.state[row] = State.REMOVED if missing else State.MISSING
-            store.empty_views[row] = 0
+            store.empty_views[row], store.doubt[row] = 0, 0.0
             if not missing:
                 store.missing_since[row] = self.now
             self._tell(
@@ -290,7 +288,9 @@ class ObjectMemory:
                 empty_share=gone.empty_share,
                 detection_rate=gone.detection_rate,
             )
-            arrivals = np.flatnonzero(store.born_free[: store.used] & (store.state[: store.used] == State.CONFIRMED))
+            arrivals = np.flatnonzero(
+                (store.newness[: store.used] > 0) & (store.state[: store.used] == State.CONFIRMED)
+            )
             found = moved_to(store, row, arrivals)
             if found is not None:
                 self._move(row, *found)
@@ -345,7 +345,9 @@ class ObjectMemory:
                 stability=round(float(store.stability[row]), 4),
                 view_bins=int(store.n_bins[row]),
             )
-            if store.born_free[row]:
+            if store.newness[row] == Newness.UNKNOWN:
+                store.newness[row] = newness_in_hindsight(store, self.free, row)
+            if store.newness[row]:
                 self._arrived.append(number)
 
     def _expire(self) -> None:
@@ -386,13 +388,3 @@ def _rounded(xyz: NDArray[np.float64]) -> list[float]:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 4)
-
-
-def _few_points(seen: Observation) -> NDArray[np.float64]:
-    """Eight points of an observation: of its surface where it has some, else the corners of half its box."""
-    if seen.points is None:
-        return seen.position + 0.25 * seen.extent * _CORNERS
-    return seen.points[np.arange(8) * len(seen.points) // 8].astype(np.float64)
-
-
-_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)

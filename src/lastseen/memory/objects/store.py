@@ -45,8 +45,8 @@ class Layout:
 BODY = Layout(
     xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
 )
-COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, emb_hits=1, gallery_n=1, n_points=1, rivals_n=1)
-GAUGES = Layout(stability=1, expected=1, detected=1, crop_quality=1, gallery_near=1)
+COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1, rivals_n=1)
+GAUGES = Layout(stability=1, expected=1, detected=1, doubt=1, crop_quality=1, gallery_near=1)
 
 
 class State(IntEnum):
@@ -57,6 +57,16 @@ class State(IntEnum):
     CONFIRMED = 2
     MISSING = 3
     REMOVED = 4
+
+
+class Newness(IntEnum):
+    """What is known of an object's place before the object was first seen there."""
+
+    UNKNOWN = 0
+    UNNOTICED = 1
+    """It was open to view, and nothing was detected."""
+    FREE = 2
+    """It was looked through, or open to view many times with nothing detected."""
 
 
 class ObjectStore(Columns):
@@ -77,7 +87,7 @@ class ObjectStore(Columns):
     label_scores: NDArray[np.float32]
     points: NDArray[np.float16]
     empty_from: NDArray[np.float32]
-    born_free: NDArray[np.bool_]
+    newness: NDArray[np.uint8]
     pinned: NDArray[np.bool_]
     rivals: NDArray[np.int64]
     rival_hits: NDArray[np.int32]
@@ -104,9 +114,11 @@ class ObjectStore(Columns):
     ring_n: NDArray[np.int32]
     rivals_n: NDArray[np.int32]
     empty_views: NDArray[np.int32]
+    missed: NDArray[np.int32]
     stability: NDArray[np.float32]
     expected: NDArray[np.float32]
     detected: NDArray[np.float32]
+    doubt: NDArray[np.float32]
     crop_quality: NDArray[np.float32]
     gallery_near: NDArray[np.float32]
     ring_camera: NDArray[np.float32]
@@ -140,7 +152,7 @@ class ObjectStore(Columns):
             ("label_scores", np.float32, (LABEL_SLOTS,)),
             ("points", np.float16, (MAX_SURFACE_POINTS, 3)),
             ("empty_from", np.float32, (EMPTY_POSES, 3)),
-            ("born_free", np.bool_, ()),
+            ("newness", np.uint8, ()),
             ("pinned", np.bool_, ()),
             ("rivals", np.int64, (RIVALS,)),
             ("rival_hits", np.int32, (RIVALS,)),

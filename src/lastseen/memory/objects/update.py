@@ -25,8 +25,8 @@ RATE_MEMORY = 64.0
 _XYZ, _EXTENT, _ORIGIN = BODY.parts["xyz"], BODY.parts["extent"], BODY.parts["points_origin"]
 _PRECISION, _SPREAD, _LAST_SEEN = BODY.parts["precision"], BODY.parts["spread"], BODY.parts["last_seen"]
 _HITS, _RING_N, _EMPTY_VIEWS = COUNTS.parts["hits"], COUNTS.parts["ring_n"], COUNTS.parts["empty_views"]
-_N_BINS, _N_POINTS = COUNTS.parts["n_bins"], COUNTS.parts["n_points"]
-_EXPECTED, _DETECTED = GAUGES.parts["expected"], GAUGES.parts["detected"]
+_N_BINS, _N_POINTS, _MISSED = COUNTS.parts["n_bins"], COUNTS.parts["n_points"], COUNTS.parts["missed"]
+_EXPECTED, _DETECTED, _DOUBT = GAUGES.parts["expected"], GAUGES.parts["detected"], GAUGES.parts["doubt"]
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
@@ -117,10 +117,12 @@ def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDA
     counts[:, _RING_N] += 1
     counts[:, _N_BINS] += fresh
     counts[:, _EMPTY_VIEWS] = 0
-    store.counts[rows] = counts
     gauges = store.gauges[rows]
-    gauges[:, _EXPECTED] += 1.0
+    gauges[:, _EXPECTED] += 1 + counts[:, _MISSED]
     gauges[:, _DETECTED] += 1.0
+    gauges[:, _DOUBT] = 0.0
+    counts[:, _MISSED] = 0
+    store.counts[rows] = counts
     _forget_chances(gauges)
     store.gauges[rows] = gauges
     if batch.looks is None:
@@ -145,12 +147,19 @@ def _steadiness(store: ObjectStore, rows: Rows) -> None:
     store.stability[blind] = np.maximum(1.0 - spread, 0.0)
 
 
-def count_misses(store: ObjectStore, rows: Rows) -> None:
-    """Count that objects could have been detected and were not."""
+def count_misses(store: ObjectStore, rows: Rows, proven: NDArray[np.bool_]) -> None:
+    """Count that objects could have been detected and were not.
+
+    It enters the detection rate at once where the thing is ``proven`` to stand there; else with the next sighting,
+    for until then nobody knows.
+    """
+    store.missed[rows] += 1
+    rows = rows[proven]
     gauges = store.gauges[rows]
-    gauges[:, _EXPECTED] += 1.0
+    gauges[:, _EXPECTED] += store.missed[rows]
     _forget_chances(gauges)
     store.gauges[rows] = gauges
+    store.missed[rows] = 0
 
 
 def _forget_chances(gauges: NDArray[np.float32]) -> None:

@@ -5,7 +5,9 @@ What a damaged container makes the reader raise becomes one clear error here.
 
 from __future__ import annotations
 
+import importlib
 import struct
+import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +115,9 @@ def bag_errors() -> tuple[type[BaseException], ...]:
     from rosbags.serde import SerdeError
     from rosbags.typesys import TypesysError
 
-    named = (AnyReaderError, *ReaderErrors, SerdeError, TypesysError, apsw.Error, struct.error)
+    # the same library, which the standard library has from 3.14 on
+    zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    named = (AnyReaderError, *ReaderErrors, SerdeError, TypesysError, apsw.Error, zstd.ZstdError, struct.error)
     # it trusts lengths and ids of a file: a wrong one shows as any of these
     return (*named, OSError, ValueError, TypeError, LookupError, AssertionError, EOFError, *_UNPACKING)
 

@@ -115,6 +115,10 @@ class RosStream(LiveSource[Arrived]):
         camera = self._camera(chosen.color, chosen.color_info)
         depth_camera = self._camera(chosen.depth, chosen.depth_info)
         with self._lock:
+            if self._poses is not None:
+                world, top = self._poses.world, self._tree.root(self._poses.camera)
+                if world != top and not self.options.world_frame:
+                    self.intake.note(f"tf has put {top} above {world}, which stays the world; set world_frame={top}")
             revised, self._revised = tuple(self._revised.values()), {}
         return RawRecord(
             stamp=item.pair.color.stamp,
@@ -186,15 +190,18 @@ class RosStream(LiveSource[Arrived]):
         ready: list[Arrived] = []
         while self._unposed and self._poses is not None and self._corrections is not None:
             stamp = self._unposed[0].color.stamp
-            links = self._poses.links()
-            waiting = not links or self._poses.known_until() < stamp
+            # a camera on its mount is not in the world yet: something must move, unless the world was named
+            placed = self._poses.moves() or bool(self.options.world_frame and self._poses.links())
+            waiting = not placed or self._poses.known_until() < stamp
             if waiting and len(self._unposed) <= WAIT_FOR_POSE:
                 break
             pair = self._unposed.popleft()
-            pose = self._poses.at(stamp) if links else None
+            pose = self._poses.at(stamp) if placed else None
             if pose is None:
                 self.mailbox.report(NO_POSE, f"stamp {stamp:.6f}")
                 continue
+            # from now on this is the world, whatever tf puts above it later
+            self._poses.options = self._poses.options.replaced(world_frame=self._poses.world)
             for revised in self._corrections.advance(stamp):
                 self._revised[revised.stamp] = revised
             ready.append(Arrived(pair, pose))

@@ -1,0 +1,54 @@
+"""What is known of a place before something was first seen there: the ground for saying that it has come.
+
+Either a depth image looked through the place, or the place was open to view so often that a detector would have
+noticed something. The first is asked when an object is made, the second when it is confirmed and better known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.memory.objects.absence import noticed_within
+from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.freespace import SeenFree
+from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.linking import touches_its_like
+from lastseen.memory.objects.store import Newness, ObjectStore
+from lastseen.observation import Observation
+
+_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+_FEW = np.arange(len(_CORNERS))
+
+
+def newness_at_first(free: SeenFree, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Of observations that become new objects: whether each stands where a kept image looked through."""
+    if not len(free):
+        return np.zeros(len(index), dtype=np.uint8)
+    foot = free.settings.absence.foot
+    points = np.stack([_few_points(batch.observations[at], foot) for at in index.tolist()])
+    return np.where(free.was_free(points), np.uint8(Newness.FREE), np.uint8(Newness.UNKNOWN))
+
+
+def newness_in_hindsight(store: ObjectStore, free: SeenFree, row: int) -> Newness:
+    """Of an object just confirmed: how often its place was open to view before it was first seen there."""
+    rules, absence, count = store.settings.linking, store.settings.absence, int(store.n_points[row])
+    if not (len(free) and count):
+        return Newness.UNKNOWN
+    points = store.points[row, _FEW * count // len(_FEW)].astype(np.float64) + store.points_origin[row]
+    reach = noticed_within(store.extent[[row]], absence)
+    views = int(free.open_views(points[np.newaxis], reach, store.first_seen[[row]])[0])
+    if views < rules.open_views:
+        return Newness.UNKNOWN
+    # a piece of something large or known is seen late for other reasons than having come
+    whole = store.extent[row].max() < absence.small and not touches_its_like(store, row)
+    return Newness.FREE if whole and views >= rules.added_views else Newness.UNNOTICED
+
+
+def _few_points(seen: Observation, foot: float) -> Floats:
+    """Eight points of an observation: of its surface above the foot, or the corners of half its box."""
+    if seen.points is None:
+        return seen.position + 0.25 * seen.extent * _CORNERS
+    standing = seen.points[seen.points[:, 2] > seen.position[2] - 0.5 * seen.extent[2] + foot]
+    points = standing if len(standing) >= len(_FEW) else seen.points
+    return points[_FEW * len(points) // len(_FEW)].astype(np.float64)

@@ -1,0 +1,217 @@
+"""Each small wrong change to the rules of association and absence must be noticed by a handful of known answers."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.memory.objects.scenes import Room, frame_at, seen
+
+from lastseen.config.objects import Absence, Association
+from lastseen.frame import Frame
+from lastseen.memory.objects import Event, EventKind, ObjectMemory, absence, association
+from lastseen.memory.objects import memory as memory_module
+from lastseen.observation import Observation
+
+ASSOCIATION_MUTANTS = [
+    ("pairs.score > rules.threshold", "pairs.score < rules.threshold"),
+    ("pairs.score > rules.threshold", "pairs.score > 0.0"),
+    ("rules.spatial_weight * spatial + ", ""),
+    ("+ (1.0 - rules.spatial_weight) * look", ""),
+    ("0.5 + 0.5 * cosine", "cosine"),
+    ("maximize=True", "maximize=False"),
+    ("pairs.score[passing] - rules.threshold", "1.0"),
+    ("rules.radius + growth * np.minimum(sigma, rules.max_sigma)", "rules.radius"),
+    ("np.minimum(sigma, rules.max_sigma)", "sigma"),
+    ("np.maximum(offset - explained, 0.0)", "offset"),
+    ("np.maximum(agreement, rules.cut_agreement)", "agreement"),
+    ("1.0 - rules.size_weight * (1.0 - agreement)", "1.0"),
+    ("np.minimum(one, other) + rules.size_tolerance", "np.minimum(one, other)"),
+    ("passing &= ~(absent & (pairs.cosine < store.settings.linking.same_look))", "passing &= ~absent"),
+]
+ABSENCE_MUTANTS = [
+    ("sights.present >= rules.present_share", "sights.present >= 2.0"),
+    ("sights.empty >= rules.min_visible_share", "sights.empty >= 2.0"),
+    ("nearest > ahead + margin", "nearest > ahead - 10.0"),
+    ("nearest > ahead + margin", "nearest < ahead + margin"),
+    ("nearest = np.fmin(nearest, depth[v_at, u_at])", "pass"),
+    ("judged &= np.isfinite(at)", "pass"),
+    ("judged &= ~mask[row, column]", "pass"),
+    ("store.doubt[rows] >= -math.log", "store.doubt[rows] <= -math.log"),
+    ("rules.silence * rate", "0.0 * rate"),
+    ("& (store.hits[rows] >= rules.silence_hits)", ""),
+    ("proven = there & ~flat", "proven = there & flat"),
+    ("at >= ahead - margin", "at <= ahead - margin"),
+    ("(gap >= store.settings.absence.view_baseline)", "(gap >= 0.0)"),
+    ("(store.empty_views[rows] >= rules.min_views)", "True"),
+    ("np.minimum(misses, rules.max_views)", "misses"),
+    ("rules.small_range + rules.range_per_size * extent.max(axis=1)", "rules.max_range"),
+    ("(store.last_seen[rows] < frame.stamp)", "True"),
+]
+Stream = list[tuple[Frame, list[Observation]]]
+MUG = (2.0, 0.0, 0.8)
+LOOK, OTHER = np.eye(16, dtype=np.float32)[:2]
+
+
+def test_the_known_answers_hold_for_the_code_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert association_holds(vars(association), monkeypatch)
+    assert absence_holds(vars(absence), monkeypatch)
+
+
+@pytest.mark.parametrize(("old", "new"), ASSOCIATION_MUTANTS)
+def test_a_mutant_of_association_is_noticed(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not association_holds(mutant(association, old, new), monkeypatch)
+
+
+@pytest.mark.parametrize(("old", "new"), ABSENCE_MUTANTS)
+def test_a_mutant_of_absence_is_noticed(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not absence_holds(mutant(absence, old, new), monkeypatch)
+
+
+def mutant(module: ModuleType, old: str, new: str) -> dict[str, Any]:
+    source = inspect.getsource(module)
+    assert old in source, f"{old!r} is no longer in {module.__name__}: mend the mutant"
+    names: dict[str, Any] = {"__name__": module.__name__}
+    exec(compile(source.replace(old, new, 1), module.__name__, "exec"), names)
+    return names
+
+
+def score_of(
+    names: dict[str, Any], *, apart: float = 0.0, sizes: tuple[float, float] = (0.1, 0.1), **more: Any
+) -> float:
+    one, other = np.full((1, 3), sizes[0]), np.full((1, 3), sizes[1])
+    sigma = np.array([more.pop("sigma", 0.0)])
+    score = names["spatial_score"](np.array([[apart, 0.0, 0.0]]), one, other, sigma, Association(), **more)
+    return float(score[0])
+
+
+def association_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
+    for name in ("gated_pairs", "assign"):
+        monkeypatch.setattr(memory_module, name, names[name])
+    scores = [
+        (score_of(names), 1.0),
+        (score_of(names, apart=0.15), 0.5),
+        (score_of(names, apart=0.2, sigma=0.1), 0.5),
+        (score_of(names, apart=0.2, sigma=0.5), 0.5),
+        (score_of(names, apart=0.25, sizes=(0.1, 0.6)), 0.3 / 0.8),
+        (score_of(names, apart=0.25, sizes=(0.1, 0.6), cut=np.array([True])), 0.5),
+    ]
+    if any(said != pytest.approx(known) for said, known in scores):
+        return False
+    seconds = {
+        # what is seen after a mug at the origin, and how many objects that makes
+        "same": ([seen([0.05, 0, 1], embedding=LOOK)], 1),
+        "far": ([seen([0.28, 0, 1], embedding=LOOK)], 2),
+        "other look": ([seen([0.08, 0, 1], embedding=-LOOK)], 2),
+        "other look, same place": ([seen([0.0, 0, 1], embedding=OTHER)], 1),
+        "unrelated look, near": ([seen([0.1, 0, 1], embedding=OTHER)], 2),
+        "two": ([seen([0.02, 0, 1], embedding=LOOK), seen([-0.15, 0, 1], embedding=LOOK)], 2),
+    }
+    for sights, count in seconds.values():
+        memory = ObjectMemory()
+        memory.observe(frame_at(0), [seen([0, 0, 1], embedding=LOOK)])
+        memory.observe(frame_at(1), sights)
+        if len(memory) != count:
+            return False
+        if len(sights) == 2 and memory.state("obj-1").xyz_world[0] < -0.01:
+            return False
+    return comes_back()
+
+
+def comes_back() -> bool:
+    """A thing that was seen to be gone comes back by its look under the same id."""
+    _, events = after(gone_and_back())
+    return [event.object_id for event in events if event.kind is EventKind.REAPPEARED] == ["obj-1"]
+
+
+def swaying(room: Room, count: int, start: int = 0, *, still: bool = False, stride: float = 1.2) -> Stream:
+    return [
+        room.see(number, eye=(0.0, 0.0 if still else stride * np.sin(0.7 * number), 1.4), stamp=0.5 * number)
+        for number in range(start, start + count)
+    ]
+
+
+@cache
+def gone_and_back() -> Stream:
+    room, empty = Room(), Room()
+    room.put("mug", MUG)
+    return swaying(room, 12) + swaying(empty, 12, 12) + swaying(room, 2, 24)
+
+
+def _room(*boxes: tuple[str, tuple[float, ...], Any]) -> Room:
+    room = Room()
+    for name, xyz, size in boxes:
+        room.put(name, xyz, size)
+    return room
+
+
+@cache
+def streams() -> dict[str, tuple[Stream, int]]:
+    """What happens, and how many things are missing in the end."""
+    mug, board = ("mug", MUG, 0.3), ("board", (2.06, 0.0, 0.8), (0.04, 2.0, 2.0))
+    poster, pole = ("poster", MUG, (0.02, 0.3, 0.3)), ("pole", MUG, (0.1, 0.1, 0.7))
+    screen = ("screen", (1.0, 0.0, 1.0), (0.02, 3.0, 3.0))
+    known, behind = swaying(_room(mug), 12), swaying(_room(poster, board), 12)
+    away = swaying(_room(), 12, 12)
+    rarely = [(frame, seen_[: number % 2]) for number, (frame, seen_) in enumerate(swaying(_room(mug), 24))]
+    silent: Stream = [(frame, []) for frame, _ in swaying(_room(mug), 30, 12)]
+    beside: Stream = [(frame, []) for frame, _ in swaying(_room(("pole", (2.0, 0.12, 0.8), (0.1, 0.1, 0.7))), 12, 12)]
+    blind: Stream = [(blanked(frame), []) for frame, _ in away]
+    far = [room_far(number) for number in range(12, 30)]
+    return {
+        "stays": (swaying(_room(mug), 24), 0),
+        "taken": (known + away, 1),
+        "not detected": (known + silent, 0),
+        "hidden": (known + [(frame, []) for frame, _ in swaying(_room(mug, screen), 20, 12)], 0),
+        "stared at": (known + swaying(_room(), 20, 12, still=True), 0),
+        "two looks": (known + swaying(_room(), 2, 12), 0),
+        "no depth": (known + blind, 0),
+        "rarely detected": (rarely + swaying(_room(), 4, 24), 0),
+        "poster taken": (behind + [(frame, seen_[1:]) for frame, seen_ in swaying(_room(poster, board), 24, 12)], 1),
+        "poster seen twice": (behind[:2] + [(f, s[1:]) for f, s in swaying(_room(poster, board), 24, 2)], 0),
+        "pole beside its place": (swaying(_room(pole), 12) + beside, 0),
+        "small and far": (swaying(_room(("cup", MUG, 0.06)), 12) + far, 0),
+    }
+
+
+def room_far(number: int) -> tuple[Frame, list[Observation]]:
+    eye = (-1.6, 1.2 * float(np.sin(0.7 * number)), 1.2)
+    return _room().see(number, eye=eye, target=MUG, stamp=0.5 * number)
+
+
+def blanked(frame: Frame) -> Frame:
+    """Depth in every fifth column only: too little of anything."""
+    depth = frame.depth.copy()
+    depth[:, np.arange(depth.shape[1]) % 5 > 0] = np.nan
+    return Frame(frame.id, frame.stamp, frame.rgb, depth, frame.T_world_camera, frame.intrinsics)
+
+
+def absence_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(memory_module, "look_for_absent", names["look_for_absent"])
+    rules = Absence()
+    if names["views_needed"](np.array([0.99, 0.5, 0.1]), rules).tolist() != [3, 7, 8]:
+        return False
+    covered, _ = after(streams()["taken"][0], body_from=12)
+    rates = {name: after(streams()[name][0])[0].state("obj-1").detection_rate for name in ("stays", "not detected")}
+    if covered.state("obj-1").state != "confirmed" or rates["stays"] < 0.9 or rates["not detected"] > 0.5:
+        return False
+    return all(missing(after(stream)[1]) == count for stream, count in streams().values())
+
+
+def missing(events: list[Event]) -> int:
+    return sum(event.kind is EventKind.MISSING for event in events)
+
+
+def after(stream: Stream, *, body_from: int | None = None) -> tuple[ObjectMemory, list[Event]]:
+    """A memory that saw a stream, the robot's body all over the image from some frame on."""
+    memory = ObjectMemory()
+    events: list[Event] = []
+    for number, (frame, observations) in enumerate(stream):
+        if number == body_from:
+            memory.set_body_mask(np.ones(frame.depth.shape, dtype=np.bool_))
+        events += memory.observe(frame, observations)
+    return memory, events

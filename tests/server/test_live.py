@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import requests
+
+from lastseen.config import Settings
+from lastseen.errors import SourceError
+from lastseen.frame import Frame
+from lastseen.memory.facade import Memory
+from lastseen.perception.pipeline import Perception
+from lastseen.server.demo import Demo, demo_settings
+from lastseen.server.live import SourceRunner
+from lastseen.server.run import Running, in_background
+from lastseen.server.service import Service
+from lastseen.sources.base import RecordSource
+from lastseen.sources.record import RawRecord
+from tests.memory.objects.scenes import frame_at
+
+
+class Given(RecordSource):
+    """A source of frames that are there already; with ``broken`` it fails after them."""
+
+    live = True
+
+    def __init__(self, count: int, *, broken: bool = False) -> None:
+        super().__init__("given")
+        self.count, self.broken = count, broken
+
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
+        raise NotImplementedError
+
+    def frames(self) -> Iterator[Frame]:
+        for number in range(self.count):
+            yield frame_at(number, depth=2.0, eye=(0.2 * number, 0.0, 1.2))
+        if self.broken:
+            raise SourceError("camera", "gone", "was unplugged", remedy="plug it in")
+
+
+def run(service: Service, source: RecordSource) -> None:
+    runner = SourceRunner(service, source, Perception(service.settings))
+    runner.start()
+    while service.source.state == "running":
+        time.sleep(0.01)
+    runner.stop()
+
+
+def test_a_source_is_followed_to_its_end() -> None:
+    with Memory.open() as memory:
+        service = Service(memory, mode="source")
+        run(service, Given(5))
+        assert service.source.state == "ended"
+        assert service.frames == 5
+        assert len(service.points) > 0
+        assert len(service.robot.path()) == 5
+
+
+def test_a_source_that_fails_is_told_by_health_and_the_rest_goes_on() -> None:
+    with Memory.open() as memory:
+        service = Service(memory, mode="source")
+        run(service, Given(2, broken=True))
+        with in_background(Running(service, host="127.0.0.1", port=0), wait=time.sleep) as running:
+            health = requests.get(f"{running.address.base}/healthz", timeout=10).json()
+            assert health["status"] == "degraded"
+            assert "unplugged" in health["reasons"][0]
+            assert requests.get(f"{running.address.base}/stats", timeout=10).json()["server"]["source"] == "failed"
+
+
+@pytest.mark.slow
+def test_the_demo_walks_finds_things_and_knows_its_rooms() -> None:
+    pytest.importorskip("embreex", reason="the extra sim is not installed")
+    settings = demo_settings(Settings())
+    with Memory.open(settings=settings, look="look") as memory:
+        service = Service(memory, mode="demo")
+        walk = Demo(service, seed=7).walk()
+        for _ in range(30):
+            frame = next(walk)
+        assert frame.rgb.shape == (240, 320, 3)
+        service.refresh(stats=True)
+        assert memory.browse.counts()["confirmed"] >= 3
+        places = service.whereabouts.all()
+        assert places["places"][0]["type"] != "unknown"
+        assert any(anchor["world_pose"] for anchor in places["anchors"])
+        assert len(service.points) > 20_000
+        assert service.hub.events_told > 0
+
+
+def test_the_demo_looks_at_320_by_240() -> None:
+    camera = demo_settings(Settings()).camera
+    assert (camera.width, camera.height) == (320, 240)

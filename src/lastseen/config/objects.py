@@ -235,13 +235,19 @@ class Linking(Section):
     same_look: float = setting(
         0.8, unit="cosine", low=-1.0, high=1.0, why="two looks of one thing agree at least this much"
     )
+    sure_look: float = setting(
+        0.92,
+        unit="cosine",
+        low=-1.0,
+        high=1.0,
+        why="a moved thing that is called otherwise than before has to look this much like itself",
+    )
     same_name: float = setting(
         0.3,
         unit="cosine of label scores",
         low=0.0,
         high=1.0,
-        why="two objects that are one are called by the same names, give or take a detector's doubts; unnamed "
-        "ones are not asked",
+        why="label scores that agree less than this are other names; unnamed objects are never told apart by name",
     )
     same_size: float = setting(
         0.6, low=0.0, high=1.0, why="size agreement of a moved thing with itself: it may stand another way round"
@@ -264,22 +270,6 @@ class Linking(Section):
     )
     merge_containment: float = setting(
         0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
-    )
-    piece_name: float = setting(
-        0.8,
-        unit="cosine of label scores",
-        low=0.0,
-        high=1.0,
-        why="a part seen alone often looks unlike the whole; it is merged on its name and place if the name is sure",
-    )
-    piece_containment: float = setting(
-        0.6,
-        low=0.0,
-        high=1.0,
-        why="share of a part's box that lies inside the whole's: most of it, but for poses",
-    )
-    piece_look: float = setting(
-        0.0, unit="cosine", low=-1.0, high=1.0, why="looks of part and whole may differ, but not be opposite"
     )
     rival_gap: float = setting(
         0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"

@@ -89,6 +89,17 @@ def test_duplicates_that_grow_together_are_merged_into_the_older() -> None:
     assert (merged.object_id, merged.evidence["absorbed"]) == ("obj-1", "obj-2")
 
 
+def test_a_name_never_gates_a_merge() -> None:
+    memory = ObjectMemory()
+    both_sides(memory, 0, xyz=[2.0, 0.0, 0.5], size=(0.4, 0.4, 0.4), embedding=unit(1), labels={"sofa": 0.9})
+    both_sides(memory, 2, xyz=[2.0, 0.38, 0.5], size=(0.4, 0.4, 0.4), embedding=unit(1), labels={"bench": 0.9})
+    assert len(memory.states()) == 2
+    for number in range(20):
+        grown = seen([2.0, 0.2, 0.5], size=(0.4, 0.8, 0.4), embedding=unit(1), labels={"sofa": 0.9})
+        memory.observe(frame_at(4 + number), [grown])
+    assert [one.id for one in memory.states(include_tentative=True)] == ["obj-1"]
+
+
 def test_things_once_seen_side_by_side_are_never_merged() -> None:
     memory = ObjectMemory()
     for number, eye in enumerate([(0.0, 0.0, 1.0), (4.0, 0.0, 1.0)]):

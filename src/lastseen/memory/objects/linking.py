@@ -32,7 +32,7 @@ def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
 def name_agreement(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     """Cosine of the label scores, pair by pair; NaN where one has no name.
 
-    Names gate no sighting, for detectors waver. What two objects were called over many sightings is evidence.
+    Names gate no sighting and no merge, for detectors waver; they only ask a moved thing for a surer look.
     """
     ids, other_ids = store.label_ids[rows], store.label_ids[other]
     scores, other_scores = store.label_scores[rows], store.label_scores[other]
@@ -109,9 +109,7 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
     # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
     here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
     here &= ~are_rivals(store, mine, other)
-    name = name_agreement(store, mine, other)
-    here &= ~(name < rules.same_name)
-    mine, other, inside, name = mine[here], other[here], inside[here], name[here]
+    mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
@@ -120,8 +118,6 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
-    # a headboard looks unlike its bed, but lies within it and goes by its name
-    alike |= (name >= rules.piece_name) & (inside >= rules.piece_containment) & (cosine >= rules.piece_look)
     found = [
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
         for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)
@@ -149,7 +145,9 @@ def _best(
     same = np.full(len(others), row)
     cosine = looks_alike(store, same, others)
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
-    fits = (cosine >= rules.same_look) & (size >= rules.same_size) & named_alike(store, same, others)
+    # a name forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
+    needed = np.where(named_alike(store, same, others), rules.same_look, rules.sure_look)
+    fits = (cosine >= needed) & (size >= rules.same_size)
     others, cosine = others[fits], cosine[fits]
     if not len(others):
         return None

@@ -57,9 +57,10 @@ $(HABITAT)/.ready: pyproject.toml
 
 $(DEV)/.ready: pyproject.toml constraints.txt tools/torch_extra.py
 	$(call install,$(DEV),$(DEV_EXTRAS))
-	@$(DEV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps rtsm
 	@if torch=$$($(DEV)/bin/python tools/torch_extra.py --constraint constraints.txt); \
 	then $(DEV)/bin/python -m pip install --quiet --constraint constraints.txt "$$torch"; fi
+	@# its client and its associator need little of what it asks for
+	@$(DEV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps rtsm
 	@touch $@
 
 $(DEMO)/.ready: pyproject.toml constraints.txt

@@ -64,7 +64,14 @@ def test_ctrl_c_leaves_a_recording_that_goes_on(tmp_path: Path) -> None:
     words = ["3" if word == MINUTES else word for word in WORDS]
     out = tmp_path / "out"
     command = [sys.executable, "-m", "lastseen.cli.main", *words, str(out)]
-    process = subprocess.Popen(command, env={**os.environ, **SMALL}, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **SMALL},
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell that starts the tests in the background lets its children ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     poses = out / "groundtruth.txt"
     deadline = time.monotonic() + 60.0
     while not (poses.is_file() and poses.read_text().count("\n") > 4) and time.monotonic() < deadline:

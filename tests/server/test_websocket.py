@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import struct
@@ -22,6 +23,9 @@ from tests.memory.homes import walk
 from tests.server.conftest import serving
 from tests.server.test_ingest import shot, sightings
 from tests.server.test_security import TOKEN
+
+STAMPS = itertools.count(20)
+"""Stamps for what is sent to the shared server: its time goes on in whatever order the tests run."""
 
 
 @contextmanager
@@ -69,7 +73,7 @@ def test_the_full_state_comes_first_and_then_only_what_changed(home: Running) ->
         first = until(client, "objects_update")
         assert first["reset"]
         assert len(first["objects"]) == requests.get(f"{home.address.base}/objects", timeout=10).json()["total"]
-        sightings(home, stamp=20.0, xyz_world=[6, 6, 1], labels={"lamp": 0.9})
+        sightings(home, stamp=next(STAMPS), xyz_world=[6, 6, 1], labels={"lamp": 0.9})
         later = until(client, "objects_update")
         assert not later["reset"]
         assert [one["label_primary"] for one in later["objects"]] == ["lamp"]
@@ -87,11 +91,12 @@ def test_objects_over_the_wire_are_those_of_rest(home: Running) -> None:
 
 def test_events_tell_of_the_life_of_an_object(home: Running) -> None:
     with watching(home, "events") as client:
-        sightings(home, stamp=30.0, xyz_world=[7, 6, 1], labels={"vase": 0.9})
+        stamp = next(STAMPS)
+        sightings(home, stamp=stamp, xyz_world=[7, 6, 1], labels={"vase": 0.9})
         while (event := until(client, "object_created"))["label_primary"] != "vase":
             pass  # what happened before is told too
         assert event["xyz_world"] == [7.0, 6.0, 1.0]
-        assert event["time"] == 30.0
+        assert event["time"] == stamp
         requests.post(f"{home.address.base}/objects/{event['id']}/relabel", json={"label": "jug"}, timeout=10)
         corrected = until(client, "object_corrected")
         assert corrected["seq"] == event["seq"] + 1
@@ -103,7 +108,7 @@ def test_the_robot_and_its_path_are_told(home: Running) -> None:
         assert until(client, "robot_pose")["path_reset"]
         until(client, "places_update")
         for number in range(1, 4):
-            sightings(home, stamp=40.0 + number, xyz=(number, 0.0, 1.0))
+            sightings(home, stamp=next(STAMPS), xyz=(number, 0.0, 1.0))
             moved = until(client, "robot_pose")
             assert moved["robot_pose"]["xyz"] == [number, 0.0, 1.0]
             assert not moved["path_reset"]
@@ -137,13 +142,13 @@ def test_a_pause_skips_what_happens_and_resuming_brings_the_latest(home: Running
     with watching(home, "objects") as client:
         until(client, "objects_update")
         assert tell(client, type="pause")["paused"]
-        for number in range(3):
-            sightings(home, stamp=70.0 + number, xyz_world=[9, 6, 1], labels={"clock": 0.9})
+        for stamp in itertools.islice(STAMPS, 3):
+            sightings(home, stamp=stamp, xyz_world=[9, 6, 1], labels={"clock": 0.9})
         with pytest.raises(TimeoutError):
             client.recv(timeout=0.7)
         client.send(json.dumps({"type": "resume"}))
         seen = until(client, "objects_update")["objects"]
-        assert [one["last_seen"] for one in seen] == [72.0]
+        assert [one["last_seen"] for one in seen] == [stamp]
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,10 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         typer.echo(f"error: {error.filename or 'system'}: {error.strerror or error}; check the path", err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("stopped", err=True)
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == 130:
+            typer.echo("stopped; what was written is kept", err=True)
+        raise
 
 
 if __name__ == "__main__":

@@ -208,8 +208,10 @@ def reindex(
     """
     from lastseen.cli.options import current_settings
     from lastseen.encoders import open_encoder
+    from lastseen.memory.longterm.journal.opening import inspect
     from lastseen.memory.longterm.reindex import reindex as run
 
+    inspect(memory)
     settings = current_settings()
     done = run(memory, open_encoder(look, settings.encoding), settings=settings)
     if as_json:
@@ -229,10 +231,19 @@ def forget(
 
     Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
     """
-    if not yes:
-        typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
+    from lastseen.errors import InvalidValue
+
+    if (object_id is None) == (before is None):
+        raise InvalidValue(
+            "forget", object_id, "takes an id or --before, one of them", remedy="lastseen forget obj-7"
+        )
+    moment = _moment("--before", before)
     with _open(memory, read_only=False) as opened:
-        ids = opened.forget(object_id, before=_moment("--before", before))
+        if object_id is not None:
+            opened.object(object_id)
+        if not yes:
+            typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
+        ids = opened.forget(object_id, before=moment)
     if as_json:
         _print_json({"forgotten": ids})
         return

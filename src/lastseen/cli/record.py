@@ -21,7 +21,7 @@ def record(
     depth: Annotated[
         str, typer.Option("--depth", help="32FC1 (exact), 16UC1 (millimetres) or png (millimetres, smaller).")
     ] = "32FC1",
-    frames: Annotated[int | None, typer.Option("--frames", help="Stop after so many frames.")] = None,
+    frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
 ) -> None:
     """Write a source as MCAP: colour, depth, camera infos, tf and detections, for ROS 2 tools and for lastseen.
 

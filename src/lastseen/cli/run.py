@@ -12,6 +12,7 @@ import typer
 from lastseen.cli.options import SourceChanges
 
 if TYPE_CHECKING:
+    from lastseen.errors import SourceError
     from lastseen.sources.follow import Summary
 
 
@@ -54,7 +55,7 @@ def run(
         Path | None,
         typer.Option("--vocabulary", help="Names to choose from by looks (YAML); default: a list for homes."),
     ] = None,
-    frames: Annotated[int | None, typer.Option("--frames", help="Stop after so many frames.")] = None,
+    frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Replay or follow a source and remember what is seen; without --memory nothing is kept.
@@ -78,7 +79,7 @@ def run(
     from lastseen.vlm import open_backend
 
     settings = current_settings()
-    check_choice(detector, labels, segment=segment, encoder=encoder, vocabulary=vocabulary)
+    check_choice(detector, labels, segment=segment, encoder=encoder, vocabulary=vocabulary, look_for=look_for)
     if min_view_bins is not None:
         settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=min_view_bins))
     bar = Progress(
@@ -120,6 +121,8 @@ def run(
             # rooms are named by rules over what was seen: a run needs no key and asks no server
             places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
             summary = follow(opened, kept, perception, progress=show, seen=places.see, max_frames=frames)
+    if not summary.frames:
+        raise nothing_came(source, summary)
     if as_json:
         typer.echo(json.dumps(_facts(summary), indent=2))
         return
@@ -136,6 +139,7 @@ def check_choice(
     segment: bool,
     encoder: str = "look",
     vocabulary: Path | None = None,
+    look_for: str = "",
 ) -> None:
     """Refuse options that contradict each other."""
     from lastseen.encoders.registry import reads_both
@@ -148,8 +152,22 @@ def check_choice(
 
     if labels is not None and detector is None:
         raise InvalidValue("--labels", str(labels), "needs --detector", remedy="give the model it names classes of")
+    if look_for and detector is None:
+        raise InvalidValue(
+            "--look-for", look_for, "needs a detector that is asked", remedy="--detector grounding-dino"
+        )
     if detector is not None and segment:
         raise InvalidValue("--segment", True, "leaves no work for --detector", remedy="give one of them")
+
+
+def nothing_came(source: str, summary: Summary) -> SourceError:
+    """The error of a source that gave no frame, with what became of its records."""
+    from lastseen.errors import SourceError
+
+    why = (
+        ", ".join(f"{count} {reason}" for reason, count in summary.skipped.items()) or "it holds no image with depth"
+    )
+    return SourceError("source", source, f"gave no frame: {why}", remedy=f"ask: lastseen doctor {source}")
 
 
 def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:

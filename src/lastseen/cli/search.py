@@ -14,7 +14,13 @@ def search(
     goal: Annotated[str, typer.Argument(help="What to look for, in words.")],
     *,
     memory: Annotated[
-        Path | None, typer.Option("--memory", help="A memory file or a nodes file; default: a demo flat.")
+        Path | None,
+        typer.Option(
+            "--memory",
+            "-m",
+            envvar="LASTSEEN_MEMORY",
+            help="A memory file or a nodes file; without one a demo flat is searched.",
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Chooses the start and the mock's answers.")] = 0,
@@ -49,6 +55,8 @@ def search(
         settings=current_settings(),
         tell=(lambda _: None) if as_json else typer.echo,
     )
+    if memory is None:
+        typer.echo("no --memory given: this was a rehearsal in a demo flat", err=True)
     if as_json:
         outcome = {
             "status": result.status,

@@ -77,7 +77,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(
-            "settings file", str(path), f"is not TOML ({error})", remedy="see docs/settings.md"
+            "settings file", str(path), f"is not TOML ({error})", remedy="see what `lastseen config` prints"
         ) from error
 
 

@@ -49,8 +49,10 @@ class ImageTextEncoder:
         """Open the model in ``folder``, or, without one, the checked one in the models folder."""
         try:
             import fastembed
+            import onnxruntime
         except ImportError:
             raise MissingExtra(f"the encoder {self.family!r}", extra="clip") from None
+        onnxruntime.disable_telemetry_events()
         self._fastembed: Any = fastembed
         self._settings = settings or Encoding()
         self._folder = checked_folder(self.family) if folder is None else Path(folder)

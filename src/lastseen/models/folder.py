@@ -44,8 +44,9 @@ def checked_folder(name: str, *, folder: Path | None = None) -> Path:
     for file in model.files:
         path = home / file.path
         if not path.is_file():
+            trust = "" if all(each.sha256 for each in model.files) else " --trust"
             raise InvalidValue(
-                "model", name, f"has no {file.path} in {home}", remedy=f"fetch it: lastseen models pull {name}"
+                "model", name, f"has no {file.path} in {home}", remedy=f"fetch it: lastseen models pull {name}{trust}"
             )
         check_file(model, file, path, expected=file.sha256 or trusted.get(file.path))
     return home

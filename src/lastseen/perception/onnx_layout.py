@@ -75,6 +75,7 @@ class Graph:
         )
         if not self.path.is_file():
             raise InvalidValue("detector", str(path), "is not a file", remedy=_REMEDY)
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3

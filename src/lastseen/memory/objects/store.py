@@ -286,7 +286,9 @@ class ObjectStore(Columns):
         text = object_id.removeprefix(ID_PREFIX)
         row = self.row_of.get(int(text)) if text.isdecimal() and text.isascii() else None
         if row is None or not object_id.startswith(ID_PREFIX):
-            raise InvalidValue("object_id", object_id, "is not remembered", remedy="see memory.objects()")
+            raise InvalidValue(
+                "object_id", object_id, "is not remembered", remedy="see `lastseen objects` or memory.objects()"
+            )
         return row
 
     def id(self, row: int) -> str:

@@ -12,6 +12,8 @@ from lastseen.sources.base import RecordSource
 from lastseen.sources.posing import pose_at
 from lastseen.sources.record import Intake, RawRecord, Trajectory
 
+HOLE = 3.0
+"""Usual steps from which a pause between two frames is a hole: one lost frame is none."""
 PROBE = 600
 """Records a source of unknown length is read for at most."""
 
@@ -71,7 +73,9 @@ class Sample:
 
 def take_sample(source: RecordSource, config: Doctor) -> Sample:
     """Read up to ``max_frames`` records: all of a short recording, stretches of a long one."""
-    numbers = _numbers(source.length(), config)
+    if source.live:
+        source.detector()  # waits for the first message: a stream that never speaks is told at once
+    numbers = _numbers(source.length(), source.trajectory(), config)
     records: list[RawRecord] = []
     stretches: list[int] = []
     for record in source.records(wanted=numbers.__contains__):
@@ -80,20 +84,21 @@ def take_sample(source: RecordSource, config: Doctor) -> Sample:
         if len(records) >= config.max_frames:
             break
     period = float(np.median(np.diff([record.stamp for record in records]))) if len(records) > 2 else 0.0
-    # a hole much longer than the usual step starts a new stretch
+    # frames on the two sides of a hole may share nothing: a new stretch begins there
     for index in range(1, len(records)):
         gap = records[index].stamp - records[index - 1].stamp
-        stretches[index] = stretches[index - 1] + (gap > max(5.0 * period, 1.0))
+        stretches[index] = stretches[index - 1] + (gap > HOLE * period)
     return Sample(tuple(records), tuple(stretches), source.intake, source.trajectory())
 
 
-def _numbers(length: int | None, config: Doctor) -> frozenset[int] | range:
+def _numbers(length: int | None, trajectory: Trajectory | None, config: Doctor) -> frozenset[int] | range:
     if length is None:
         return range(0, PROBE, max(1, PROBE // config.max_frames // 2))
-    if length <= config.max_frames:
-        return range(length)
-    # within a stretch every third frame: at 30 Hz neighbours then lie 0.1 s apart
-    step = max(1, min(3, length // config.max_frames))
+    if length <= 1.5 * config.max_frames:
+        return range(min(length, config.max_frames))
+    # within a stretch neighbours lie about 0.1 s apart: every third frame at 30 Hz, every one of a slow walk
+    rate = 0.0 if trajectory is None else length / max(float(np.ptp(trajectory.stamps)), 1e-9)
+    step = max(1, min(3, length // config.max_frames, round(0.1 * rate)))
     count = max(1, config.max_frames // config.stretch)
     starts = np.linspace(0, max(0, length - config.stretch * step), count).astype(int)
     return frozenset(int(start) + step * index for start in starts for index in range(config.stretch))

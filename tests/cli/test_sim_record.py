@@ -70,7 +70,7 @@ def test_ctrl_c_leaves_a_recording_that_goes_on(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         # a shell that starts the tests in the background lets its children ignore Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     poses = out / "groundtruth.txt"
     deadline = time.monotonic() + 60.0

@@ -21,9 +21,9 @@ def serve(
     source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
     options: Annotated[Path | None, typer.Option("--options", help="Source options (TOML).")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Walk a simulated home live.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Which home the demo walks.")] = 7,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which home the demo walks.")] = 7,
     host: Annotated[str | None, typer.Option("--host", help="Another address than 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="0 takes any free port.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = None,
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="A file whose first line is the token.")
     ] = None,
@@ -67,7 +67,8 @@ def serve(
             allowed=tuple(allow_host or ()),
         )
         typer.echo(f"lastseen serves {file or 'a memory that ends with this process'}")
-        typer.echo(f"page: {running.address.page}")
+        # a token of the user's own is a secret that logs must not hold; one made here has to be told once
+        typer.echo(f"page: {running.address.page if token is None else f'{running.address.base}/viewer/'}")
         typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
         if runner is not None:
             runner.start()
@@ -110,6 +111,7 @@ def _service(
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
     _needs_extra()
+    from lastseen.errors import InvalidValue
     from lastseen.memory.facade import Memory
     from lastseen.server.live import DemoRunner, SourceRunner
     from lastseen.server.service import Service
@@ -131,6 +133,8 @@ def _service(
         from lastseen.encoders.look import LookEncoder
 
         memory = stack.enter_context(Memory.open(file, settings=settings, look=LookEncoder.name))
+        if memory.sessions():
+            raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
     memory = stack.enter_context(Memory.open(file, settings=settings, read_only=read_only))
@@ -141,8 +145,13 @@ def _token(path: Path | None) -> str | None:
     """The token from a file or the environment; never from an argument, which other users could read."""
     import os
 
+    from lastseen.errors import InvalidValue
+
     if path is not None:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise InvalidValue("--token-file", str(path), "is no text", remedy="one line of text") from error
         return lines[0].strip() if lines else ""
     return os.environ.get("LASTSEEN_TOKEN") or None
 

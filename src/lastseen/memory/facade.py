@@ -330,6 +330,8 @@ class Memory:
 
     def new_session(self) -> None:
         """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
+        if self.read_only:
+            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to begin a session")
         self.flush()
         with self._working:
             self._order = StampOrder()
@@ -372,6 +374,7 @@ class Memory:
 
     def _take(self, frame: Frame, observations: Sequence[Observation]) -> tuple[tuple[Event, ...], bool]:
         """Take a frame into working memory; tells what happened, and whether an upsert is due."""
+        self._objects.check(observations)
         self._order.accept(frame.stamp)
         if self._clock.current is None:
             wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp

@@ -182,7 +182,7 @@ class AgentTools:
             for one in found
         ]
         reason = f"{len(relations)} relations" if relations else "nothing stands near it"
-        return {"status": "found" if relations else "not_found", "reason": reason, "relations": relations}
+        return {"status": "found", "reason": reason, "relations": relations}
 
     def go_to_hint(self, query: str) -> Answer:
         """Which way and how far from the robot a thing is; by words, or by an id."""
@@ -190,7 +190,10 @@ class AgentTools:
             states = self.service.memory.browse.states([query.strip()]) if _is_id(query.strip()) else []
             if not states:
                 return {"status": "not_found", "reason": f"{query.strip()} is not remembered"}
+            gone = states[0].state in ("missing", "removed")
             status, reason = "found", f"{query.strip()} is remembered"
+            if gone:
+                status, reason = "not_found", f"{query.strip()} was remembered, but its place was seen empty"
             targets = [self._short(one) for one in self.service.facts.objects(states)]
         else:
             answer = self.service.memory.find(query, k=3)

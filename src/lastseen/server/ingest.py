@@ -241,6 +241,12 @@ def routes(service: Service) -> APIRouter:
         """Take one RGB-D frame; the answer comes when it is on disk."""
         return await anyio.to_thread.run_sync(ingest.shot, body, limiter=line)
 
+    @router.post("/session")
+    async def session() -> dict[str, bool]:
+        """Begin a session: the stamps of the next frame may start anew."""
+        await anyio.to_thread.run_sync(service.memory.new_session, limiter=line)
+        return {"begun": True}
+
     return router
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import uvicorn
 
@@ -41,7 +42,7 @@ class Address:
     @property
     def page(self) -> str:
         """What to open in a browser; the token is behind the #, which browsers keep to themselves."""
-        return f"{self.base}/viewer/" + (f"#token={self.token}" if self.token else "")
+        return f"{self.base}/viewer/" + (f"#token={quote(self.token, safe='')}" if self.token else "")
 
 
 def token_for(host: str, *, given: str | None, insecure: bool) -> str | None:

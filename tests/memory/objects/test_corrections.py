@@ -195,3 +195,21 @@ def test_frame_ids_that_start_again_name_other_frames() -> None:
     shifted = Pose3D(np.array([0.5, 0.5, 1.0]), look(HERE, (2.0, 0.0, 0.8)).quaternion)
     assert memory.correct_poses({0: shifted, 1: shifted}) == ()
     assert memory.state("obj-1").xyz_world == pytest.approx(before)
+
+
+def test_a_refused_name_leaves_nothing_to_undo() -> None:
+    memory = ObjectMemory()
+    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.5])])
+    with pytest.raises(InvalidValue, match="label"):
+        memory.relabel("obj-1", " ")
+    with pytest.raises(InvalidValue, match="nothing to take back"):
+        memory.undo()
+
+
+def test_undoing_a_name_keeps_what_was_seen_since() -> None:
+    memory = ObjectMemory()
+    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.5], labels={"mug": 0.9})])
+    memory.relabel("obj-1", "cup")
+    memory.observe(frame_at(1), [seen([2.0, 0.0, 0.5], labels={"mug": 0.9})])
+    memory.undo()
+    assert (memory.state("obj-1").label, memory.state("obj-1").hits) == ("mug", 2)

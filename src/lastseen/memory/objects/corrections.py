@@ -79,6 +79,10 @@ def _move_views(free: SeenFree, poses: Mapping[int, Pose3D], version: int) -> No
             free.changed_at[slot] = version
 
 
+NAME_COLUMNS = ("label_ids", "label_scores", "pinned")
+"""What a new name changes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One correction by hand and the rows as they were before it."""
@@ -95,9 +99,10 @@ class Undo:
         self._changes: list[Change] = []
 
     def remember(self, store: ObjectStore, what: str, rows: Iterable[int]) -> None:
-        """Keep rows as they are before they are changed."""
+        """Keep rows as they are before they are changed; of a new name the old one alone, so that sightings stay."""
         taken = np.array(sorted(rows), dtype=np.int64)
-        columns = {name: store.column(name)[taken] for name in store.names if name != "cell"}
+        names = NAME_COLUMNS if what == "relabel" else tuple(name for name in store.names if name != "cell")
+        columns = {name: store.column(name)[taken] for name in names}
         self._changes.append(Change(what, tuple(store.seq[taken].tolist()), columns))
         del self._changes[:-UNDO_DEPTH]
 
@@ -107,6 +112,8 @@ class Undo:
             raise InvalidValue("undo", 0, "has nothing to take back", remedy="corrections by hand can be undone")
         change = self._changes.pop()
         absent = np.array([number for number in change.numbers if number not in store.row_of], dtype=np.int64)
+        if len(absent) and change.what == "relabel":
+            raise InvalidValue("undo", change.what, "was of an object that is gone since", remedy="undo once more")
         store.take_numbered(absent)
         store.gone = [entry for entry in store.gone if entry[1] not in set(absent.tolist())]
         rows = np.array([store.row_of[number] for number in change.numbers], dtype=np.int64)
@@ -120,10 +127,15 @@ class Undo:
         self._changes = [change for change in self._changes if numbers.isdisjoint(change.numbers)]
 
 
-def name_by_hand(store: ObjectStore, row: int, label: str) -> None:
-    """Give an object one label that later sightings do not change."""
+def checked_name(label: str) -> str:
+    """A label that can be given by hand; a blank one raises."""
     if not normal(label):
         raise InvalidValue("label", label, "must be text that is not blank", remedy="give the thing's name")
+    return label
+
+
+def name_by_hand(store: ObjectStore, row: int, label: str) -> None:
+    """Give an object one label that later sightings do not change."""
     store.label_ids[row], store.label_scores[row] = 0, 0.0
     store.label_ids[row, 0], store.label_scores[row, 0] = store.labels.id_of(label), 1.0
     store.pinned[row] = True

@@ -22,7 +22,7 @@ from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
-from lastseen.memory.objects.corrections import Undo, name_by_hand, retire_frames, shift_to_new_poses
+from lastseen.memory.objects.corrections import Undo, checked_name, name_by_hand, retire_frames, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
@@ -83,6 +83,12 @@ class ObjectMemory:
 
     def __len__(self) -> int:
         return len(self.store)
+
+    def check(self, observations: Sequence[Observation]) -> None:
+        """Refuse observations whose looks do not fit this memory, before anything is changed."""
+        for seen in observations:
+            if seen.embedding is not None and self.store.dim is not None:
+                self.store.use_embeddings(len(seen.embedding))
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
         """Take one frame and what was seen in it; returns what this changed in the lives of objects."""
@@ -157,6 +163,7 @@ class ObjectMemory:
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
+        checked_name(label)
         row = self._begin_change("relabel", object_id)
         before = self.state(object_id).label
         name_by_hand(self.store, row, label)

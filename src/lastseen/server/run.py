@@ -93,7 +93,7 @@ class Running:
     def serve(self) -> None:
         """Serve until told to stop; what memory holds is on disk when this returns."""
         try:
-            with _signals_taken(), _quick_turns():
+            with _signals_taken(self.stop), _quick_turns():
                 self._server.run(sockets=[self._socket])
         finally:
             self.service.stopping = True
@@ -131,7 +131,7 @@ def in_background(running: Running, *, wait: Callable[[float], object]) -> Itera
 
 
 @contextlib.contextmanager
-def _signals_taken() -> Iterator[None]:
+def _signals_taken(stop: Callable[[], None]) -> Iterator[None]:
     """Let SIGINT and SIGTERM end the server and nothing more: it raises them again when it is done.
 
     The default answer to SIGTERM would end the process before memory is flushed.
@@ -139,7 +139,7 @@ def _signals_taken() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, lambda *_: stop()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

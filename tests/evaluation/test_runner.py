@@ -9,6 +9,7 @@ import pytest
 
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.errors import InvalidValue
+from lastseen.evaluation import runner
 from lastseen.evaluation.runner import EPISODES_FILE, TIMING_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})
@@ -83,6 +84,13 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / EPISODES_FILE).write_text("not json\n", encoding="utf-8")
     with pytest.raises(InvalidValue, match="not JSON"):
         run(plan(), tmp_path)
+
+
+def test_a_donor_that_asked_nothing_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[int, tuple[dict[str, int], ...]] = {3: ({"of": 3},), 4: (), 5: ({"of": 5},)}
+    monkeypatch.setattr(runner, "_donor_contexts", lambda seed, *_: told[seed])
+    chosen = plan(episodes=3)
+    assert runner._contexts(chosen, chosen.donor_of(3)) == ({"of": 5},)
 
 
 def test_a_shuffled_arm_never_gets_its_own_episode() -> None:

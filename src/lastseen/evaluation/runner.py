@@ -125,14 +125,20 @@ def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> t
     return {**ran.record, "goal_seen_before": seen}, timing
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _donor_contexts(seed: int, settings: Settings, backend: str, scene: str) -> tuple[Context, ...]:
     case = case_of(seed, settings, scene)
     return tuple(run_arm(case, ARMS["context"], settings=settings, backend=backend).contexts)
 
 
 def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
-    return _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
+    """The contexts of a donor, or of the next one where it found its goal without asking the planner."""
+    for _ in range(max(plan.episodes, 2) - 1):
+        contexts = _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
+        if contexts:
+            return contexts
+        seed = plan.donor_of(seed)
+    return ()
 
 
 def _unit(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:

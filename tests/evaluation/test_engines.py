@@ -62,7 +62,8 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 class TestRay:
     """A real Ray of two workers on this machine, loopback only; each start takes some seconds."""
 
-    pytestmark = pytest.mark.slow
+    # three starts of Ray take two minutes where other work holds the cores
+    pytestmark = (pytest.mark.slow, pytest.mark.timeout(400))
 
     @pytest.fixture(autouse=True)
     def _alone(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,10 +172,11 @@ class Absence(Section):
         0.8, low=0.0, high=1.0, why="share of a flat thing's points with nothing before them, so that it would show"
     )
     silence: float = setting(
-        0.6,
+        0.0,
         low=0.0,
         high=1.0,
-        why="what a detector's silence about an open place is worth of an empty one: it misses more at some places",
+        why="what a detector's silence about a flat thing's open place is worth of an empty one; 0 trusts depth, "
+        "because a detector that misses a thing from one side would have it called missing; 0.6 finds more changes",
     )
     silence_hits: int = setting(
         4, unit="observations", low=1, why="fewer sightings tell nothing about how reliably a thing is detected"

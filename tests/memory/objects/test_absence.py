@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,8 +57,8 @@ def with_depth(frame: Frame, depth: float) -> Frame:
 
 
 GONE = (EventKind.MISSING, EventKind.REMOVED)
-DEAF = Settings(absence=Absence(silence=0.0))
-"""Judging by depth alone: what the detector leaves out counts for nothing."""
+HEARING = Settings(absence=Absence(silence=0.6))
+"""Judging flat things by what the detector leaves out too; by default depth alone counts."""
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_depth_just_behind_the_thing_is_no_evidence() -> None:
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
-    walk = Walk(room, DEAF)
+    walk = Walk(room)
     walk.look(20)
     room.take("poster")
     walk.look(40)
@@ -151,7 +152,7 @@ def test_a_flat_thing_that_a_detector_no_longer_finds_is_missed_without_depth() 
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
-    walk = Walk(room)
+    walk = Walk(room, HEARING)
     walk.look(20)
     poster = walk.memory.states(label="poster")[0].id
     room.take("poster")
@@ -165,7 +166,7 @@ def test_silence_about_a_thing_seen_only_twice_is_no_evidence() -> None:
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
-    walk = Walk(room, Settings(promotion=Promotion(min_view_bins=1)))
+    walk = Walk(room, replace(HEARING, promotion=Promotion(min_view_bins=1)))
     walk.look(2)
     assert {one.label for one in walk.memory.states()} == {"poster", "board"}
     room.take("poster")
@@ -286,7 +287,7 @@ def test_depth_never_judges_a_thing_as_flat_as_its_foot() -> None:
     room = Room()
     room.put("shelf", [2.0, 0.0, 0.35], [0.8, 1.6, 0.7])
     room.put("letter", [2.0, 0.0, 0.71], [0.3, 0.3, 0.02])
-    walk = Walk(room, DEAF)
+    walk = Walk(room)
     walk.look(20)
     room.take("letter")
     walk.look(40)

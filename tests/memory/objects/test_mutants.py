@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.memory.objects.scenes import Room, frame_at, seen
 
+from lastseen.config import Settings
 from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, absence, association
@@ -207,8 +208,8 @@ def missing(events: list[Event]) -> int:
 
 
 def after(stream: Stream, *, body_from: int | None = None) -> tuple[ObjectMemory, list[Event]]:
-    """A memory that saw a stream, the robot's body all over the image from some frame on."""
-    memory = ObjectMemory()
+    """A memory that saw a stream, the robot's body all over the image from some frame on; silence counts."""
+    memory = ObjectMemory(Settings(absence=Absence(silence=0.6)))
     events: list[Event] = []
     for number, (frame, observations) in enumerate(stream):
         if number == body_from:

@@ -59,11 +59,10 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         spread(half, [[1.0]], engine="ray")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)  # three starts of Ray take two minutes where other work holds the cores
 class TestRay:
     """A real Ray of two workers on this machine, loopback only; each start takes some seconds."""
-
-    # three starts of Ray take two minutes where other work holds the cores
-    pytestmark = (pytest.mark.slow, pytest.mark.timeout(400))
 
     @pytest.fixture(autouse=True)
     def _alone(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from lastseen.sources.record import Intake, RawRecord, Trajectory
 
 HOLE = 3.0
 """Usual steps from which a pause between two frames is a hole: one lost frame is none."""
+SLOW = 10.0
+"""Frames a second below which a camera may turn far from one frame to the next."""
 PROBE = 600
 """Records a source of unknown length is read for at most."""
 
@@ -96,9 +98,11 @@ def _numbers(length: int | None, trajectory: Trajectory | None, config: Doctor) 
         return range(0, PROBE, max(1, PROBE // config.max_frames // 2))
     if length <= 1.5 * config.max_frames:
         return range(min(length, config.max_frames))
-    # within a stretch neighbours lie about 0.1 s apart: every third frame at 30 Hz, every one of a slow walk
-    rate = 0.0 if trajectory is None else length / max(float(np.ptp(trajectory.stamps)), 1e-9)
-    step = max(1, min(3, length // config.max_frames, round(0.1 * rate)))
+    # within a stretch every third frame: at 30 Hz neighbours then lie 0.1 s apart. A slow recording that every other
+    # frame covers whole is taken so; of a longer one each frame counts, or neighbours would see other things
+    step = max(1, min(3, length // config.max_frames))
+    if step > 2 and (trajectory is None or length < SLOW * float(np.ptp(trajectory.stamps))):
+        step = 1
     count = max(1, config.max_frames // config.stretch)
     starts = np.linspace(0, max(0, length - config.stretch * step), count).astype(int)
     return frozenset(int(start) + step * index for start in starts for index in range(config.stretch))

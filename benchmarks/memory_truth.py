@@ -14,23 +14,20 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lastseen.memory.objects import EventKind
 from lastseen.sim.change import ChangeKind
-from lastseen.sim.from_graph import home_from_graph
-from lastseen.sim.from_npz import load_npz
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.random_change import random_changes
 from support.changes import KINDS, f1, judge
 from support.ledger import rates, score, show, total
+from support.scenes import foreign_homes
 from support.walking import Robot, RtsmBeside
 
 Counts = dict[str, float]
@@ -153,17 +150,11 @@ def changed(results: Results, homes: int, stops: int) -> dict[str, Any]:
 
 def foreign(results: Results) -> dict[str, Any]:
     """Scenes that others made: whole tours at typical senses, never tuned on."""
-    data = Path(os.environ.get("LASTSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
     told: dict[str, Any] = {}
-    house, graphs = data / "aws_small_house" / "small_house.npz", data / "virtualhome_graphs"
-    scenes: dict[str, list[tuple[str, Callable[[], Home]]]] = {
-        "aws": [("aws", partial(load_npz, house))] if house.exists() else [],
-        "virtualhome": [(path.name, partial(home_from_graph, path)) for path in sorted(graphs.glob("*.json.gz"))],
-    }
-    for name, makers in scenes.items():
+    for name, homes in foreign_homes().items():
         rows = [
-            results.get(key, lambda make=make: walk(make(), level="typical", seed=7, stops=2 * STOPS))  # type: ignore[misc]
-            for key, make in makers
+            results.get(home.name, lambda home=home: walk(home, level="typical", seed=7, stops=2 * STOPS))  # type: ignore[misc]
+            for home in homes
         ]
         if rows:
             show(f"{name} typical", total(rows))

@@ -30,22 +30,10 @@ if not CHROMIUM.is_file():
     pytest.skip(f"no browser at {CHROMIUM}", allow_module_level=True)
 
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright  # noqa: E402
+from tools.screenshots import FLAGS  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WINDOW = ViewportSize(width=960, height=640)
 PATIENCE = 20_000
 """Milliseconds: rendering without a GPU on a busy machine."""

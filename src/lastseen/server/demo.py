@@ -17,7 +17,7 @@ from lastseen.perception.pipeline import Perception
 from lastseen.pose2d import Pose2D
 from lastseen.server.service import Service
 from lastseen.sim.change import Change, ChangeKind
-from lastseen.sim.coverage import coverage_stops, tour
+from lastseen.sim.coverage import endless_tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.generate import generate_home
@@ -54,18 +54,13 @@ class Demo:
         """Every frame of the walk, each already taken into memory."""
         every = self.service.settings.live.demo_change_every
         yield self._see(self.world.reset(), None)
-        for number, action in enumerate(self._actions(), start=1):
+        for number, action in enumerate(
+            endless_tour(self.world.agent, (self.world.start.x, self.world.start.y)), start=1
+        ):
             result = self.world.step(action)
             yield self._see(result.frame, action, collided=result.collided)
             if number % every == 0:
                 self._change()
-
-    def _actions(self) -> Iterator[Action]:
-        agent = self.world.agent
-        stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))
-        while True:
-            yield from tour(agent, stops)
-            stops = stops[::-1]
 
     def _see(self, frame: Frame, action: Action | None, *, collided: bool = False) -> Frame:
         perceived = self.perception.perceive(frame)

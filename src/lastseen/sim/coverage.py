@@ -131,3 +131,11 @@ def _ordered(grid: NavigationGrid, start: Point, stops: list[Point]) -> list[Poi
                     order[i : j + 1] = reversed(order[i : j + 1])
                     improved = True
     return [points[k] for k in order[1:]]
+
+
+def endless_tour(agent: Agent, start: Point) -> Iterator[Action]:
+    """Tours of the whole home, one after the other, every second one the other way round."""
+    stops = coverage_stops(agent.grid, start)
+    while True:
+        yield from tour(agent, stops)
+        stops = stops[::-1]

@@ -9,12 +9,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.sim.change import Change
-from lastseen.sim.coverage import coverage_stops, tour
+from lastseen.sim.coverage import endless_tour
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
 from lastseen.sim.level import Level
@@ -55,7 +54,7 @@ class Walk:
 
     def frames(self, *, first: int = 0, wanted: Callable[[int], bool] | None = None) -> Iterator[Frame]:
         """The frames from number ``first`` on that are wanted; the others are walked without looking."""
-        actions = self._actions()
+        actions = endless_tour(self.world.agent, (self.world.start.x, self.world.start.y))
         for number in range(self.frames_planned):
             self._change()
             action = next(actions) if number else None
@@ -67,13 +66,6 @@ class Walk:
             self.true_poses.append((*pose.translation.tolist(), *pose.quaternion.tolist()))
         # changes that nobody saw any more still happened
         self._change()
-
-    def _actions(self) -> Iterator[Action]:
-        agent = self.world.agent
-        stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))
-        while True:
-            yield from tour(agent, stops)
-            stops = stops[::-1]
 
     def _change(self) -> None:
         """Make the changes that are due; one that would land on the robot waits until it has gone on."""

@@ -1,9 +1,9 @@
 """Does memory know what it does not know? python benchmarks/refusal.py [--quick].
 
 A robot walks through homes with a detector that errs; then memory is asked for what is there, for what is not, and
-in other words. Present things count when they were confirmed. A thing is asked for by the colour of most of its
-surface; a colour is absent when no thing of that class shows it on a twentieth of its surface. Goals hold for plain
-classes and for colour with class; other words are reported.
+in other words. Present things count when they were confirmed. A thing is asked for by the colour of most of the
+surface that shows; a colour is absent when no thing of that class shows it on a twentieth of it. Goals hold for
+plain classes and for colour with class; other words are reported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -26,13 +26,13 @@ from lastseen.memory.answer import Answer
 from lastseen.memory.facade import Memory
 from lastseen.perception.lift import lift_all
 from lastseen.sim.catalog import CLASSES
-from lastseen.sim.catalog.palette import nearest_name
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home, Thing
 from lastseen.sim.walk import Walk, WalkPlan
 from support.progress import say
 from support.scenes import foreign_homes
+from support.worn import WornColors
 
 GOALS = {"absent_not_found": (0.90, True), "present_found": (0.95, True), "ambiguous_when_unique": (0.20, False)}
 NEAR = 0.5
@@ -163,31 +163,6 @@ TRACE = 0.05
 """Share of a thing's surface below which it does not have a colour."""
 
 
-@cache
-def worn_colors(thing: Thing) -> dict[str, float]:
-    """The basic colours of a thing's surface by area, from the triangles it is made of."""
-    corners = thing.mesh.vertices[thing.mesh.faces]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    shares: Counter[str] = Counter()
-    for rgb, area in zip(map(tuple, thing.mesh.colors.tolist()), areas.tolist(), strict=True):
-        shares[basic_color(rgb)] += area
-    return {color: area / float(areas.sum()) for color, area in shares.items()}
-
-
-@cache
-def basic_color(rgb: tuple[int, int, int]) -> str:
-    return parse(f"{nearest_name(rgb)} thing").colors[0]
-
-
-def main_color(thing: Thing) -> str:
-    worn = worn_colors(thing)
-    return max(sorted(worn), key=worn.__getitem__)
-
-
-def wears(thing: Thing, color: str, *, at_least: float) -> bool:
-    return worn_colors(thing).get(color, 0.0) >= at_least
-
-
 def absent_classes(labels: set[str]) -> list[str]:
     """Classes that no thing in the home can be called: foreign homes name a fridge a refrigerator."""
     words = {word for label in labels for word in parse(label).words}
@@ -202,7 +177,7 @@ def absent_classes(labels: set[str]) -> list[str]:
 
 
 def ask(home: Home, memory: Memory, counts: Counts) -> None:
-    held = confirmed_things(home, memory)
+    held, worn = confirmed_things(home, memory), WornColors(home)
     by_label: dict[str, list[Thing]] = {}
     for thing in home.things.values():
         by_label.setdefault(thing.label, []).append(thing)
@@ -218,8 +193,8 @@ def ask(home: Home, memory: Memory, counts: Counts) -> None:
     for label in absent_classes(set(by_label)):
         answer = memory.find(label)
         counts.note("class absent", answer.status == "not_found", f"{label}: {answer.reason}")
-    for label, color in sorted({(thing.label, main_color(thing)) for thing in held}):
-        targets = [thing for thing in by_label[label] if wears(thing, color, at_least=WORN)]
+    for label, color in sorted({(thing.label, worn.main(thing)) for thing in held}):
+        targets = [thing for thing in by_label[label] if worn.wears(thing, color, at_least=WORN)]
         answer = memory.find(f"{color} {label}")
         seen = [hit.color for hit in answer.hits]
         line = f"{color} {label} ({[t.color for t in targets]}): {answer.reason} {seen}"
@@ -228,7 +203,7 @@ def ask(home: Home, memory: Memory, counts: Counts) -> None:
             counts.note("colour clear", answer.status != "ambiguous", line)
     for label in asked_labels:
         for color in ("red", "green", "blue", "yellow", "white", "black"):
-            if not any(wears(thing, color, at_least=TRACE) for thing in by_label[label]):
+            if not any(worn.wears(thing, color, at_least=TRACE) for thing in by_label[label]):
                 answer = memory.find(f"{color} {label}")
                 truth = f"{color} {label} (is {sorted(t.color for t in by_label[label])})"
                 counts.note("colour absent", answer.status == "not_found", f"{truth}: {answer.reason}")

@@ -21,7 +21,7 @@ help:
 	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 900 MB)"
 
 demo: $(DEMO)/.ready
-	@$(DEMO)/bin/python examples/demo.py
+	@$(DEMO)/bin/lastseen demo
 
 test: $(DEV)/.ready browser
 	$(DEV)/bin/ruff check .

@@ -20,7 +20,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_version_prints_the_version() -> None:
-    assert run("version").stdout == f"{lastseen.__version__}\n"
+    assert run("version").stdout == run("--version").stdout == f"{lastseen.__version__}\n"
 
 
 def test_help_lists_the_commands_without_a_heavy_import() -> None:

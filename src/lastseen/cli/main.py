@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, doctor, log, memory, models, record, run, search, serve, sim
+from lastseen.cli import config, demo, doctor, log, memory, models, record, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -22,6 +22,7 @@ app = typer.Typer(
     help="A robot's memory of what it saw, where and when, and the search that uses it.",
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
+app.command("demo")(demo.demo)
 app.command("config")(config.show)
 memory.register(app)
 app.command("doctor")(doctor.diagnose)
@@ -37,6 +38,12 @@ app.command("serve")(serve.serve)
 app.command("mcp")(serve.mcp)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
@@ -46,6 +53,9 @@ def _options(
             "--settings", envvar="LASTSEEN_SETTINGS", help="A TOML file of settings; see `lastseen config`."
         ),
     ] = None,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     remember(Options(debug=debug, settings_file=settings))
 

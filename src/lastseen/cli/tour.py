@@ -1,4 +1,4 @@
-"""The tour behind `make demo`: a robot walks a home, remembers it, is asked, and notices what changed.
+"""The tour behind ``lastseen demo``: a robot walks a home, remembers it, is asked, and notices what changed.
 
 Everything runs for real on this machine: ray-cast RGB-D frames, a simulated detector that errs like a real one,
 the object memory and its file. No camera, no GPU, no key.
@@ -7,7 +7,6 @@ the object memory and its file. No camera, no GPU, no key.
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,14 +14,16 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lastseen import Memory, Settings
+from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
 from lastseen.evaluation.arms import arm_of
 from lastseen.evaluation.cases import case_of
 from lastseen.evaluation.episode_run import run_arm
+from lastseen.memory.facade import Memory
 from lastseen.perception.lift import lift_all
 from lastseen.perception.look import with_looks
-from lastseen.runtime.log import RunLog
+from lastseen.runtime import log_map
+from lastseen.runtime.log import RunLog, read_log
 from lastseen.sim.change import Change, ChangeKind, apply_all
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home
@@ -59,12 +60,13 @@ def visit(home: Home, file: Path, *, minutes: float, seed: int, title: str) -> N
 
 
 def ask(file: Path, questions: list[str]) -> None:
+    """Put questions to a memory file and show what it answers."""
     table = Table("question", "answer", "where (x, y, z)", "why", box=None, pad_edge=False)
     with Memory.open(file, read_only=True) as memory:
         for question in questions:
             answer = memory.find(question)
             hits = answer.hits[: 1 if answer.status == "found" else 3]
-            where = "  ".join("(" + ", ".join(f"{value:.1f}" for value in hit.xyz) + ")" for hit in hits)
+            where = "\n".join("(" + ", ".join(f"{value:.1f}" for value in hit.xyz) + ")" for hit in hits)
             table.add_row(f'"{question}"', answer.status, where, answer.reason)
     console.print(table)
 
@@ -100,8 +102,8 @@ def search(log: Path) -> None:
     )
 
 
-def main() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="lastseen-demo-"))
+def tour(folder: Path) -> None:
+    """The whole tour; its memory, maps and log go to the folder."""
     file = folder / "home.lastseen"
 
     home = generate_home(SEED, rooms=ROOMS)
@@ -135,19 +137,19 @@ def main() -> None:
 
     console.print("\n[bold]5. Elsewhere it is sent to find a bed[/bold], by walking, in a home it does not know")
     search(folder / "run.jsonl")
+    log_map.save_map(read_log(folder / "run.jsonl"), folder / "run.png")
 
-    console.print("\n[bold]Try next[/bold]")
-    command = Path(sys.executable).parent / "lastseen"
+    console.print(f"\n[bold]Look at[/bold] before.png, after.png and run.png in {folder}", soft_wrap=True)
+
+    console.print("[bold]Try next[/bold]")
+    # as it was called: the shell may not know the environment that the demo was installed into
+    command = sys.argv[0] if Path(sys.argv[0]).name == "lastseen" else "lastseen"
     for words in (
         f"find 'red book' --memory {file}",
         f"objects --memory {file}",
         f"sim map --seed 11 {folder / 'house.png'}",
-        f"log map {folder / 'run.jsonl'} {folder / 'run.png'}",
+        f"log show {folder / 'run.jsonl'}",
         "search 'red mug'",
         "self-check",
     ):
         console.print(f"  {command} {words}", soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()

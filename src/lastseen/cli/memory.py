@@ -52,9 +52,13 @@ def find(
 
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
     """
+    from lastseen.memory.eyes import Eyes
+
     place = None if near is None else _point(near)
     with _open(memory) as opened:
-        _give_eyes(opened, encoder)
+        note = Eyes(encoder).give(opened)
+        if note is not None:
+            typer.echo(f"note: {note}", err=True)
         answer = opened.find(
             text,
             near=place,
@@ -273,21 +277,6 @@ def _open(path: Path, *, read_only: bool = True) -> Memory:
     # a command about a memory never makes one
     inspect(path)
     return Memory.open(path, settings=current_settings(), read_only=read_only)
-
-
-def _give_eyes(memory: Memory, encoder: str | None) -> None:
-    """Open the encoder of the memory's looks where it reads words too; without its weights, names must do."""
-    from lastseen.encoders.registry import open_encoder, reads_both
-    from lastseen.errors import IndexMismatch, InvalidValue, MissingExtra
-
-    look, rules = memory.store.look, memory.settings.encoding
-    if encoder is not None:
-        memory.see_with(open_encoder(encoder, rules))
-    elif look is not None and reads_both(look) and memory.encoder.name != look:
-        try:
-            memory.see_with(open_encoder(look.partition("-")[0], rules))
-        except (InvalidValue, MissingExtra, IndexMismatch) as error:
-            typer.echo(f"note: only names are searched, not looks ({error})", err=True)
 
 
 def _object_facts(state: Any) -> dict[str, Any]:

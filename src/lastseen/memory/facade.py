@@ -28,6 +28,7 @@ from lastseen.memory.find.question import Question
 from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, past_table, remembered
+from lastseen.memory.last_pose import LastPose
 from lastseen.memory.longterm.clock import Clock, Moment
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
@@ -74,7 +75,6 @@ class Memory:
         # one frame at a time, and no question in the middle of one; commits and searches do not hold it
         self._working = threading.RLock()
         self._order = StampOrder()
-        self._pose: Pose3D | None = None
         self._last_upsert: float | None = None
         self._closed = False
         self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
@@ -84,7 +84,9 @@ class Memory:
         try:
             self._clock = Clock(self._store.journal.sessions())
             self._feeding = Feeding(self._objects, self._store)
-            self.spatial = spatial_from_meta(self._store.journal.meta(), self.settings)
+            meta = self._store.journal.meta()
+            self.spatial = spatial_from_meta(meta, self.settings)
+            self._pose = self._kept_pose = LastPose.from_meta(meta)
             self._spatial_revision = self.spatial.revision
             if rows is not None:
                 self._feeding.restore(rows)
@@ -256,7 +258,11 @@ class Memory:
         return list(self._clock.sessions)
 
     def pose(self) -> Pose3D | None:
-        """Where the camera was in the newest frame; None before the first."""
+        """Where the camera was in the newest frame, also of an earlier run; None before the first."""
+        return None if self._pose is None else self._pose.pose
+
+    def last_pose(self) -> LastPose | None:
+        """The same, with the memory time it is of."""
         return self._pose
 
     @property
@@ -292,6 +298,9 @@ class Memory:
             if self.spatial.revision != self._spatial_revision:
                 self._spatial_revision = self.spatial.revision
                 self._store.stage(meta=spatial_to_meta(self.spatial))
+            if self._pose is not None and self._pose is not self._kept_pose:
+                self._kept_pose = self._pose
+                self._store.stage(meta=self._pose.to_meta())
         if not self._store.waiting:
             return 0
         rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
@@ -380,7 +389,7 @@ class Memory:
             wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
             self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
         time = self._clock.advance(frame.stamp)
-        self._pose = frame.T_world_camera
+        self._pose = LastPose(frame.T_world_camera, time)
         events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
         self._feeding.tell(events)
         if self._last_upsert is None:

@@ -1,0 +1,33 @@
+"""The encoder of a memory's looks, where it reads words too: with it, words are put to looks that no name answers."""
+
+from __future__ import annotations
+
+from lastseen.encoders.registry import open_encoder, reads_both
+from lastseen.errors import IndexMismatch, InvalidValue, MissingExtra
+from lastseen.memory.facade import Memory
+from lastseen.protocols import Encoder
+
+
+class Eyes:
+    """Gives memories the encoder of their looks; ``encoder`` names one, which then must fit. Opened once."""
+
+    def __init__(self, encoder: str | None = None) -> None:
+        self._named = encoder
+        self._open: Encoder | None = None
+
+    def give(self, memory: Memory) -> str | None:
+        """Let words be put to a memory's looks; returns why only names are searched, None where all is well."""
+        look, rules = memory.store.look, memory.settings.encoding
+        if self._named is not None:
+            self._open = self._open or open_encoder(self._named, rules)
+            memory.see_with(self._open)
+            return None
+        if look is None or not reads_both(look) or memory.encoder.name == look:
+            return None
+        try:
+            if self._open is None or self._open.name != look:
+                self._open = open_encoder(look.partition("-")[0], rules)
+            memory.see_with(self._open)
+        except (InvalidValue, MissingExtra, IndexMismatch) as error:
+            return f"only names are searched, not looks ({error})"
+        return None

@@ -25,7 +25,7 @@ from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
 from lastseen.memory.facade import Memory
 from lastseen.server.demo import Demo, demo_settings
-from lastseen.server.run import Running, in_background
+from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 
 CHROMIUM = "/usr/bin/chromium"
@@ -73,7 +73,8 @@ def served(frames: int, seed: int) -> Iterator[Running]:
         for number, _ in enumerate(islice(Demo(service, seed=seed).walk(), frames) if frames else ()):
             if number % 100 == 0:
                 print(f"frame {number} of {frames}")
-        with in_background(Running(service, host="127.0.0.1", port=0), wait=time.sleep) as running:
+        listening = listen(service.settings.server, host="127.0.0.1", port=0)
+        with in_background(Running(service, listening), wait=time.sleep) as running:
             yield running
 
 

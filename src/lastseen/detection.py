@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
+
+_UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
+"""Control characters other than white space, which counts as a space, and halves of surrogate pairs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +54,15 @@ def check_labels(name: str, labels: Mapping[str, float]) -> None:
     for label, score in labels.items():
         if not isinstance(label, str) or not label.strip():
             raise InvalidValue(name, label, "must be text that is not blank", remedy="drop unnamed classes")
+        check_readable(name, label)
         if not 0.0 <= score <= 1.0:
             raise InvalidValue(f"{name}[{label!r}]", score, "must lie in 0 to 1", remedy="normalize the scores")
+
+
+def check_readable(name: str, text: str) -> None:
+    """Refuse text that people could not read back: control characters and halves of characters."""
+    if _UNREADABLE.search(text):
+        raise InvalidValue(name, text, "holds a control character", remedy="give plain text")
 
 
 def best_label(labels: Mapping[str, float]) -> str | None:

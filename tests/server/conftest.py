@@ -11,7 +11,7 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.memory.facade import Memory
-from lastseen.server.run import Running, in_background
+from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from tests.memory.homes import walk
 
@@ -19,7 +19,7 @@ from tests.memory.homes import walk
 @contextmanager
 def serving(memory: Memory, *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Running]:
     """Serve a memory while the block runs."""
-    running = Running(Service(memory), host=host, port=0, token=token)
+    running = Running(Service(memory), listen(memory.settings.server, host=host, port=0, token=token))
     with in_background(running, wait=time.sleep):
         yield running
 

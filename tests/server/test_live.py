@@ -13,7 +13,7 @@ from lastseen.memory.facade import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.live import SourceRunner
-from lastseen.server.run import Running, in_background
+from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sources.base import RecordSource
 from lastseen.sources.record import RawRecord
@@ -40,9 +40,9 @@ class Given(RecordSource):
 
 
 def run(service: Service, source: RecordSource) -> None:
-    runner = SourceRunner(service, source, Perception(service.settings))
+    runner = SourceRunner(service, lambda: (source, Perception(service.settings)))
     runner.start()
-    while service.source.state == "running":
+    while service.source.state in ("waiting", "running"):
         time.sleep(0.01)
     runner.stop()
 
@@ -61,7 +61,8 @@ def test_a_source_that_fails_is_told_by_health_and_the_rest_goes_on() -> None:
     with Memory.open() as memory:
         service = Service(memory, mode="source")
         run(service, Given(2, broken=True))
-        with in_background(Running(service, host="127.0.0.1", port=0), wait=time.sleep) as running:
+        listening = listen(service.settings.server, host="127.0.0.1", port=0)
+        with in_background(Running(service, listening), wait=time.sleep) as running:
             health = requests.get(f"{running.address.base}/healthz", timeout=10).json()
             assert health["status"] == "degraded"
             assert "unplugged" in health["reasons"][0]

@@ -17,7 +17,7 @@ from lastseen.encoders.look import LookEncoder
 from lastseen.memory.facade import Memory
 from lastseen.perception.lift import lift_all
 from lastseen.perception.look import with_looks
-from lastseen.server.run import Running, in_background
+from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.tiny import tiny_home
@@ -215,7 +215,8 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
         expect(page.locator("#status")).to_have_text("Connection lost", timeout=PATIENCE)
         expect(page.locator("#banner")).to_contain_text("The server does not answer")
         expect(page.locator("#objects li")).to_have_count(1)
-        second = Running(Service(memory), host="127.0.0.1", port=first.address.port)
+        again = listen(memory.settings.server, host="127.0.0.1", port=first.address.port)
+        second = Running(Service(memory), again)
         with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
             expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
             expect(page.locator("#banner")).to_be_hidden()

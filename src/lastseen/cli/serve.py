@@ -31,7 +31,12 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Another name this server is reached by.")
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Change nothing in the file.")] = False,
+    encoder: Annotated[
+        str | None, typer.Option("--encoder", help="The encoder of looks: look, clip, siglip2, or clip:FOLDER.")
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Change nothing in the file; follow whoever writes it.")
+    ] = False,
 ) -> None:
     """Serve a memory: page, REST, live events and MCP on one address.
 
@@ -44,9 +49,27 @@ def serve(
         raise InvalidValue("--demo", source, "does not go with --source", remedy="give one of them")
     if read_only and (demo or source is not None or file is None):
         raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
+    _needs_extra()
+    from lastseen.server.run import Running, listen, signals_taken
+
     settings = current_settings()
     token = _token(token_file)
+    if source is not None:
+        from lastseen.sources.registry import scheme_of
+
+        scheme_of(source)
     with contextlib.ExitStack() as stack:
+        # before any file is opened or made: an address that cannot be had must leave no trace
+        listening = listen(
+            settings.server,
+            host=host or settings.server.host,
+            port=settings.server.port if port is None else port,
+            token=token,
+            insecure=insecure,
+            allowed=tuple(allow_host or ()),
+        )
+        stack.callback(listening.close)
+        is_new = file is not None and not file.exists()
         service, runner = _service(
             stack,
             settings,
@@ -54,27 +77,21 @@ def serve(
             source=source,
             options=options,
             demo=seed if demo else None,
+            encoder=encoder,
             read_only=read_only,
         )
-        from lastseen.server.run import Running
-
-        running = Running(
-            service,
-            host=host or settings.server.host,
-            port=settings.server.port if port is None else port,
-            token=token,
-            insecure=insecure,
-            allowed=tuple(allow_host or ()),
-        )
-        typer.echo(f"lastseen serves {file or 'a memory that ends with this process'}")
+        running = Running(service, listening)
+        typer.echo(f"lastseen serves {_what(file, is_new=is_new, read_only=read_only)}")
         # a token of the user's own is a secret that logs must not hold; one made here has to be told once
         typer.echo(f"page: {running.address.page if token is None else f'{running.address.base}/viewer/'}")
         typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
+        # until everything is on disk: a second Ctrl-C must not cut the writing short
+        stack.enter_context(signals_taken(running.stop))
         if runner is not None:
             runner.start()
             stack.callback(runner.stop)
         running.serve()
-    typer.echo("stopped; everything is on disk" if file is not None else "stopped")
+    typer.echo("stopped; everything is on disk" if file is not None and not read_only else "stopped")
 
 
 def mcp(
@@ -93,8 +110,9 @@ def mcp(
     from lastseen.server.mcp_server import create_mcp
 
     fresh = FreshFile(file, current_settings())
+    _note(fresh.note)
     try:
-        create_mcp(fresh.service).run("stdio")
+        create_mcp(fresh.caught_up).run("stdio")
     finally:
         fresh.close()
 
@@ -107,38 +125,83 @@ def _service(
     source: str | None,
     options: Path | None,
     demo: int | None,
+    encoder: str | None,
     read_only: bool,
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
-    _needs_extra()
     from lastseen.errors import InvalidValue
+    from lastseen.memory.eyes import Eyes
     from lastseen.memory.facade import Memory
-    from lastseen.server.live import DemoRunner, SourceRunner
+    from lastseen.server.live import DemoRunner
     from lastseen.server.service import Service
 
-    if demo is not None:
-        from lastseen.server.demo import demo_settings
+    if read_only and file is not None:
+        from lastseen.server.fresh_file import FileRunner, FreshFile
 
-        settings = demo_settings(settings)
+        fresh = FreshFile(file, settings, encoder=encoder)
+        stack.callback(fresh.close)
+        _note(fresh.note)
+        return fresh.service, FileRunner(fresh)
     if source is not None:
-        from lastseen.perception.pipeline import Perception
-        from lastseen.sources import open_source
-
-        opened = stack.enter_context(open_source(source, options))
-        perception = Perception(settings, detector=opened.detector())
-        memory = stack.enter_context(Memory.open(file, settings=settings, look=perception.encoder.name))
-        service = Service(memory, mode="source")
-        return service, SourceRunner(service, opened, perception)
+        return _following(stack, settings, file=file, source=source, options=options, encoder=encoder or "look")
     if demo is not None:
         from lastseen.encoders.look import LookEncoder
+        from lastseen.server.demo import demo_settings
 
-        memory = stack.enter_context(Memory.open(file, settings=settings, look=LookEncoder.name))
+        memory = stack.enter_context(Memory.open(file, settings=demo_settings(settings), look=LookEncoder.name))
         if memory.sessions():
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
-    memory = stack.enter_context(Memory.open(file, settings=settings, read_only=read_only))
-    return Service(memory, mode="file"), None
+    memory = stack.enter_context(Memory.open(file, settings=settings))
+    eyes = Eyes(encoder)
+    _note(eyes.give(memory))
+    return Service(memory, mode="file", eyes=eyes.encoder), None
+
+
+def _following(
+    stack: contextlib.ExitStack,
+    settings: Settings,
+    *,
+    file: Path | None,
+    source: str,
+    options: Path | None,
+    encoder: str,
+) -> tuple[Service, Runner]:
+    """A memory that a source feeds; the source itself is opened when the server runs."""
+    from lastseen.encoders.registry import open_encoder, reads_both
+    from lastseen.memory.facade import Memory
+    from lastseen.perception.pipeline import Perception
+    from lastseen.perception.vocabulary import Namer, household_list
+    from lastseen.server.live import SourceRunner
+    from lastseen.server.service import Service
+    from lastseen.sources import open_source
+    from lastseen.sources.base import RecordSource
+
+    eyes = open_encoder(encoder, settings.encoding)
+    namer = Namer(eyes, household_list(), settings=settings.vocabulary) if reads_both(eyes.name) else None
+    memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes))
+    service = Service(memory, mode="source", eyes=eyes)
+
+    def opening() -> tuple[RecordSource, Perception]:
+        opened: RecordSource = open_source(source, options, settings=settings)
+        return opened, Perception(settings, detector=opened.detector(), encoder=eyes, namer=namer)
+
+    return service, SourceRunner(service, opening)
+
+
+def _what(file: Path | None, *, is_new: bool, read_only: bool) -> str:
+    """What is served, in words."""
+    if file is None:
+        return "a memory that ends with this process"
+    if is_new:
+        return f"{file} (new, empty memory)"
+    return f"{file} (read only, kept up with whoever writes it)" if read_only else str(file)
+
+
+def _note(note: str | None) -> None:
+    if note is not None:
+        typer.echo(f"note: {note}", err=True)
 
 
 def _token(path: Path | None) -> str | None:

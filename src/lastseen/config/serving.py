@@ -18,6 +18,9 @@ class Server(Section):
     )
     max_query: int = setting(4096, unit="bytes", low=256, why="a question in words and a dozen parameters")
     max_observations: int = setting(512, unit="per frame", low=1, why="far more than a detector finds in one image")
+    max_leap: float = setting(
+        2_592_000.0, unit="s", low=1.0, why="a stamp a month after the last one is a wrong clock or a wrong unit"
+    )
     max_embedding: int = setting(4096, unit="numbers", low=1, why="the longest looks of today's encoders")
     max_image_pixels: int = setting(
         16_000_000, unit="px", low=64, why="a picture may be small as a file and huge when unpacked"
@@ -45,6 +48,9 @@ class Live(Section):
     stats_period: float = setting(1.0, unit="s", low=0.1, why="figures that people read")
     send_timeout: float = setting(
         30.0, unit="s", low=1.0, why="a client that takes nothing for so long is gone; its socket is closed"
+    )
+    follow_period: float = setting(
+        1.0, unit="s", low=0.05, why="how often a file that another process writes is looked at: one look is cheap"
     )
     events_kept: int = setting(500, unit="events", low=10, why="what a client may miss before it is told so")
     events_first: int = setting(100, unit="events", low=0, why="enough to fill a feed when a page opens")

@@ -12,22 +12,22 @@ class Eyes:
     """Gives memories the encoder of their looks; ``encoder`` names one, which then must fit. Opened once."""
 
     def __init__(self, encoder: str | None = None) -> None:
+        self.encoder: Encoder | None = None
         self._named = encoder
-        self._open: Encoder | None = None
 
     def give(self, memory: Memory) -> str | None:
         """Let words be put to a memory's looks; returns why only names are searched, None where all is well."""
         look, rules = memory.store.look, memory.settings.encoding
         if self._named is not None:
-            self._open = self._open or open_encoder(self._named, rules)
-            memory.see_with(self._open)
+            self.encoder = self.encoder or open_encoder(self._named, rules)
+            memory.see_with(self.encoder)
             return None
         if look is None or not reads_both(look) or memory.encoder.name == look:
             return None
         try:
-            if self._open is None or self._open.name != look:
-                self._open = open_encoder(look.partition("-")[0], rules)
-            memory.see_with(self._open)
+            if self.encoder is None or self.encoder.name != look:
+                self.encoder = open_encoder(look.partition("-")[0], rules)
+            memory.see_with(self.encoder)
         except (InvalidValue, MissingExtra, IndexMismatch) as error:
             return f"only names are searched, not looks ({error})"
         return None

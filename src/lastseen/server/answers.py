@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -82,6 +83,14 @@ def status_of(error: LastseenError) -> int:
     return next(status for kind, status in STATUS_OF if isinstance(error, kind))
 
 
+def problem_of(errors: Sequence[Any]) -> str:
+    """The first of pydantic's complaints in one line: which field, and what about it."""
+    first = errors[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path"))
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{where or 'body'}: {str(first['msg'])[:1].lower()}{str(first['msg'])[1:]}{more}"
+
+
 def install(app: FastAPI) -> None:
     """Give every error of an app the one shape."""
 
@@ -94,8 +103,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _validation(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path"))
-        return refuse(422, f"{where or 'body'}: {first['msg']}")
+        if first["type"] == "json_invalid":
+            why = first.get("ctx", {}).get("error", "unreadable")
+            return refuse(400, f"the body is not JSON: {why} at character {first['loc'][-1]}")
+        return refuse(422, problem_of(error.errors()))
 
     @app.exception_handler(LastseenError)
     async def _own(_: Request, error: LastseenError) -> Response:

@@ -11,10 +11,13 @@ from importlib.util import find_spec
 import anyio.to_thread
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
 from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
+from lastseen.server.answers import refuse
 from lastseen.server.metrics import Counting
 from lastseen.server.priority import RobotFirst
 from lastseen.server.security import Access, Guard
@@ -79,4 +82,11 @@ def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsy
         json_response=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return list(served.routes), server.session_manager.run
+    return [Route("/mcp", _no_stream, methods=["GET", "DELETE"]), *served.routes], server.session_manager.run
+
+
+async def _no_stream(_: Request) -> Response:
+    """Without sessions there is nothing to stream and nothing to end; MCP's clients know this answer."""
+    answer = refuse(405, "POST questions here: without sessions there is no stream")
+    answer.headers["allow"] = "POST"
+    return answer

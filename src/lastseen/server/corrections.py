@@ -41,7 +41,6 @@ class Nothing(Strict):
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["corrections"])
-    memory = service.memory
 
     def done(events: tuple[Event, ...]) -> Response:
         service.tell(events)
@@ -51,26 +50,26 @@ def routes(service: Service) -> APIRouter:
     def relabel(object_id: ObjectId, body: Relabel) -> Response:
         """Name an object by hand; later sightings do not change the name."""
         known(service, object_id)
-        return done(memory.relabel(object_id, body.label))
+        return done(service.memory.relabel(object_id, body.label))
 
     @router.post("/objects/{object_id}/delete")
     def delete(object_id: ObjectId, body: Annotated[Nothing, Body()]) -> Response:  # noqa: ARG001
         """Drop an object that is none."""
         known(service, object_id)
-        return done(memory.delete(object_id))
+        return done(service.memory.delete(object_id))
 
     @router.post("/objects/{object_id}/merge")
     def merge(object_id: ObjectId, body: Merge) -> Response:
         """Say that two objects are one; the id in the path stays."""
         known(service, object_id)
         known(service, body.lose)
-        return done(memory.merge(object_id, body.lose))
+        return done(service.memory.merge(object_id, body.lose))
 
     @router.post("/corrections/undo")
     def undo(body: Annotated[Nothing, Body()]) -> Response:  # noqa: ARG001
         """Take back the last correction of this run."""
         try:
-            return done(memory.undo())
+            return done(service.memory.undo())
         except InvalidValue as error:
             raise refusal(409, str(error)) from None
 

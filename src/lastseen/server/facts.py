@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +26,15 @@ EVENT_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Writes what one memory says; ``whereabouts`` knows which place a point belongs to."""
+    """Writes what the memory of now says; ``whereabouts`` knows which place a point belongs to."""
 
-    memory: Memory
+    current: Callable[[], Memory]
     whereabouts: Whereabouts
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that is asked at this moment; a file that is followed gives a new one now and then."""
+        return self.current()
 
     def objects(self, states: Sequence[ObjectState]) -> list[dict[str, Any]]:
         """States as the outside reads them."""

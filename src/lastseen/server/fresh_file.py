@@ -2,54 +2,99 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 
 from lastseen.config import Settings
+from lastseen.errors import JournalError
+from lastseen.memory.eyes import Eyes
 from lastseen.memory.facade import Memory
+from lastseen.memory.objects import Event, EventKind
+from lastseen.server.live import Runner
 from lastseen.server.service import Service
 
-_Mark = tuple[tuple[int, int], ...]
+_Mark = tuple[tuple[int, int, int], ...]
+_log = logging.getLogger(__name__)
 
 
 class FreshFile:
-    """Gives the service over the newest state of a file; opened for reading only."""
+    """Keeps one service at the newest state of a file, which is opened for reading only."""
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: Settings, *, encoder: str | None = None) -> None:
         self.path = path
         self.settings = settings
+        self._eyes = Eyes(encoder)
         self._lock = threading.Lock()
         self._mark = self._changed()
-        self._service = self._open()
-        self._before: Service | None = None
+        memory = self._open()
+        self.note = self._eyes.give(memory)
+        self._last_event = memory.store.journal.last_event()
+        self._before: Memory | None = None
+        self.service = Service(memory, eyes=self._eyes.encoder)
 
-    def service(self) -> Service:
+    def caught_up(self) -> Service:
         """The service over what the file holds now."""
-        mark = self._changed()
         with self._lock:
+            mark = self._changed()
             if mark != self._mark:
-                if self._before is not None:
-                    self._before.memory.close()
-                # a question may still be on its way through the last one: it is closed a change later
-                self._mark, self._before, self._service = mark, self._service, self._open()
-            return self._service
+                self._turn(mark)
+            return self.service
 
     def close(self) -> None:
         """Release the file."""
-        for service in (self._before, self._service):
-            if service is not None:
-                service.memory.close()
+        for memory in (self._before, self.service.memory):
+            if memory is not None:
+                memory.close()
 
-    def _open(self) -> Service:
-        return Service(Memory.open(self.path, settings=self.settings, read_only=True))
+    def _turn(self, mark: _Mark) -> None:
+        memory = self._open()
+        self._eyes.give(memory)
+        journal = memory.store.journal
+        # fewer events than before: another file took this one's place, and its past is not news
+        known = min(self._last_event, journal.last_event())
+        self._last_event, records = journal.events_after(known)
+        events = [
+            Event(record.time, 0, EventKind(record.kind), record.object_id, record.evidence) for record in records
+        ]
+        if self._before is not None:
+            self._before.close()
+        # a question may still be on its way through the last one: it is closed a change later
+        self._mark, self._before = mark, self.service.memory
+        self.service.turn_to(memory, events)
+
+    def _open(self) -> Memory:
+        return Memory.open(self.path, settings=self.settings, read_only=True)
 
     def _changed(self) -> _Mark:
-        """Size and time of the file and of what SQLite keeps beside it."""
+        """Number, size and time of the file and of what SQLite keeps beside it."""
         found = []
         for path in (self.path, self.path.with_name(self.path.name + "-wal")):
             try:
                 stat = path.stat()
             except FileNotFoundError:
                 continue
-            found.append((stat.st_mtime_ns, stat.st_size))
+            found.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
         return tuple(found)
+
+
+class FileRunner(Runner):
+    """Follows what another process writes, so that page, answers and events keep up with it."""
+
+    def __init__(self, fresh: FreshFile) -> None:
+        super().__init__(fresh.service)
+        self.fresh = fresh
+
+    def feed(self) -> None:
+        """Look at the file now and then; one that cannot be read is told by health and tried again."""
+        status = self.service.source
+        status.state = "following"
+        while not self.stopped.wait(self.service.settings.live.follow_period):
+            try:
+                self.fresh.caught_up()
+            except JournalError as error:
+                if status.state == "following":
+                    _log.error("the file cannot be read again: %s", error)
+                status.error, status.state = str(error), "failed"
+            else:
+                status.error, status.state = None, "following"

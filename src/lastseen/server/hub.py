@@ -58,7 +58,9 @@ class Hub:
         with self._refreshing:
             if self._revision == browse.revision:
                 return False
-            changed = browse.changed(self._revision or 0)
+            # a file that was replaced by an older one counts from less
+            since = self._revision if self._revision is not None and self._revision < browse.revision else 0
+            changed = browse.changed(since)
             gone = np.setdiff1d(self._numbers, changed.numbers, assume_unique=True)
             self._take(self.facts.objects(changed.objects), gone)
             self._revision, self._numbers = changed.revision, changed.numbers

@@ -15,7 +15,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, StampError
 from lastseen.frame import Frame, metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects import Event
@@ -116,8 +116,9 @@ class Ingest:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.perception = Perception(service.settings)
+        self.perception = Perception(service.settings, encoder=service.eyes)
         self._lock = threading.Lock()
+        self._last_stamp: float | None = None
 
     def sightings(self, body: Sightings) -> Response:
         """Take observations that were made elsewhere."""
@@ -131,7 +132,9 @@ class Ingest:
         frame = Frame(body.frame_id, body.stamp, blank, nothing, pose, _BLIND)
         observations = [self._observation(seen, frame) for seen in body.observations]
         with self._lock:
+            self._check_stamp(frame.stamp)
             events = self.service.memory.observe(frame, observations)
+            self._last_stamp = frame.stamp
             time = self.service.memory.browse.now
         self.service.flush()
         self.service.robot.note(frame, time=time)
@@ -156,6 +159,7 @@ class Ingest:
                 409, f"this memory's looks are of {store.look}; send observations with its embeddings instead"
             )
         with self._lock:
+            self._check_stamp(frame.stamp)
             # the first look met names the encoder of all
             store.look = store.look or self.perception.encoder.name
             found = None if body.detections is None else [_detection(one) for one in body.detections]
@@ -164,6 +168,7 @@ class Ingest:
             events: tuple[Event, ...] = ()
             if perceived.refusal is None:
                 events = self.service.take(frame, perceived.observations, durable=True)
+                self._last_stamp = frame.stamp
             else:
                 self.service.show(frame)
             time = self.service.memory.browse.now
@@ -177,6 +182,22 @@ class Ingest:
                 "events": self.service.facts.events(events),
             }
         )
+
+    def new_session(self) -> None:
+        """Let the next frame's stamp start anew."""
+        with self._lock:
+            self.service.memory.new_session()
+            self._last_stamp = None
+
+    def _check_stamp(self, stamp: float) -> None:
+        limit, last = self.service.settings.server.max_leap, self._last_stamp
+        if last is not None and stamp - last > limit:
+            raise StampError(
+                "stamp",
+                stamp,
+                f"leaps {stamp - last:g} s ahead of the last frame ({last:g}), more than server.max_leap = {limit:g}",
+                remedy="give seconds, or begin a session with POST /ingest/session",
+            )
 
     def _writable(self) -> None:
         if self.service.memory.read_only:
@@ -244,7 +265,7 @@ def routes(service: Service) -> APIRouter:
     @router.post("/session")
     async def session() -> dict[str, bool]:
         """Begin a session: the stamps of the next frame may start anew."""
-        await anyio.to_thread.run_sync(service.memory.new_session, limiter=line)
+        await anyio.to_thread.run_sync(ingest.new_session, limiter=line)
         return {"begun": True}
 
     return router

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Image
-from pydantic import Field
+from mcp.server.mcpserver import Context, Image
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult, InputRequiredResult
+from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from lastseen import __version__
 from lastseen.errors import LastseenError
 from lastseen.server.agent_tools import AgentTools
-from lastseen.server.answers import text_of
+from lastseen.server.answers import problem_of, text_of
 from lastseen.server.service import Service
 
 INSTRUCTIONS = (
@@ -33,11 +35,24 @@ When = Annotated[
 Count = Annotated[int, Field(ge=1, le=200)]
 
 
+class _Asked(MCPServer[Any]):
+    """Tells an agent in one line what is wrong about its arguments."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool by name."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {problem_of(error.__cause__.errors())}") from error.__cause__
+            raise
+
+
 def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
     """An MCP server; ``current`` gives the service at the moment of each question."""
-    server: MCPServer[Any] = MCPServer(
-        "lastseen", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
-    )
+    server = _Asked("lastseen", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     async def ask(question: Callable[[AgentTools], Any]) -> Any:
         """Ask off the event loop; an error is an answer with a reason, not a broken call."""

@@ -21,7 +21,7 @@ Label = Annotated[str | None, Query(max_length=200, description="Only objects mo
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["objects"])
-    memory, facts = service.memory, service.facts
+    facts = service.facts
 
     @router.get("/objects")
     def objects(
@@ -42,7 +42,7 @@ def routes(service: Service) -> APIRouter:
             "include_tentative": not confirmed_only,
             "include_absent": include_absent,
         }
-        moment = moment_of("as_of", as_of)
+        memory, moment = service.memory, moment_of("as_of", as_of)
         if moment is None:
             page = memory.browse.page(**chosen, offset=offset, limit=limit)
         else:
@@ -88,7 +88,7 @@ def routes(service: Service) -> APIRouter:
     def history(object_id: ObjectId) -> Response:
         """Where it was and what happened to it, oldest first."""
         known(service, object_id)
-        entries = [facts.entry(entry) for entry in memory.object(object_id).history()]
+        entries = [facts.entry(entry) for entry in service.memory.object(object_id).history()]
         return reply({"id": object_id, "count": len(entries), "history": entries})
 
     return router

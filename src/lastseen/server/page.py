@@ -65,6 +65,8 @@ def mount(app: FastAPI) -> None:
 
     if (FOLDER / "index.html").is_file():
         # the folder is fixed and StaticFiles keeps within it: a request names a file of the wheel or nothing
+        # without the slash a mount answers nothing before the door has seen a token
+        app.get("/viewer", include_in_schema=False)(root)
         app.mount("/viewer", StaticFiles(directory=FOLDER, html=True, follow_symlink=False))
         return
 

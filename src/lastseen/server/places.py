@@ -24,7 +24,7 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["places"])
-    memory, facts = service.memory, service.facts
+    facts = service.facts
 
     @router.get("/places")
     def places() -> Response:
@@ -49,7 +49,7 @@ def routes(service: Service) -> APIRouter:
         track = service.robot
         return reply(
             {
-                "robot_pose": track.pose,
+                "robot_pose": service.robot_pose(),
                 "camera": track.camera,
                 "path": track.path(),
                 "clearance": track.clearance,
@@ -59,6 +59,7 @@ def routes(service: Service) -> APIRouter:
     @router.get("/timeline")
     def timeline() -> Response:
         """The sessions and the marks of what happened in them."""
+        memory = service.memory
         browse, sessions = memory.browse, memory.sessions()
         return reply(
             {
@@ -93,7 +94,7 @@ def routes(service: Service) -> APIRouter:
     def changes(since: MomentText = None, limit: Limit = 200) -> Response:
         """What happened to objects, oldest first; the newest when there are more than the limit."""
         # what befell mere protos is left out, so more events than asked for are looked at
-        found = memory.what_changed(moment_of("since", since), newest=limit * 10)
+        found = service.memory.what_changed(moment_of("since", since), newest=limit * 10)
         kept = found[-limit:]
         return reply(
             {

@@ -33,18 +33,25 @@ class RobotTrack:
 
     def note(self, frame: Frame, *, time: float) -> None:
         """Take the newest frame."""
-        camera, xyz = frame.intrinsics, frame.T_world_camera.translation.tolist()
+        camera = frame.intrinsics
+        self.camera = {name: getattr(camera, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
+        self.clearance = _clearance(frame, time)
+        self.stand(frame.T_world_camera, time=time)
+
+    def stand(self, pose: Pose3D, *, time: float, on_path: bool = True) -> None:
+        """Take a pose that is known without its frame; one of an earlier run is no part of this run's path."""
+        xyz = pose.translation.tolist()
         with self._lock:
-            self.pose = pose_facts(frame.T_world_camera, time=time, epoch=self.epoch)
-            self.camera = {name: getattr(camera, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
-            self.clearance = _clearance(frame, time)
+            self.pose = pose_facts(pose, time=time, epoch=self.epoch)
+            self.version += 1
+            if not on_path:
+                return
             last = self._path[-1] if self._path else None
             if last is None or np.linalg.norm(np.subtract(xyz, last[1:])) >= _STEP:
                 self._path.append((round(time, 3), *(round(value, 3) for value in xyz)))
             if len(self._path) > self.settings.path_points:
                 self._path = [*self._path[:-1:2], self._path[-1]]
                 self.generation += 1
-            self.version += 1
 
     def path(self, *, start: int = 0) -> list[tuple[float, float, float, float]]:
         """The path from a point on, oldest first."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
+import math
 import secrets
 import signal
 import socket
@@ -15,14 +17,15 @@ from urllib.parse import quote
 
 import uvicorn
 
+from lastseen.config.serving import Server
 from lastseen.errors import InvalidValue
 from lastseen.server.app import create_app
-from lastseen.server.security import Access, is_loopback
+from lastseen.server.security import Access, check_token, is_loopback
 from lastseen.server.service import Service
 from lastseen.server.watcher import MAX_COMMAND
 
-_GRACE = 5
-"""Seconds that running requests get when the server stops."""
+_GRACE = 1.0
+"""Seconds that running requests and those who read slowly get when the server stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +57,64 @@ def token_for(host: str, *, given: str | None, insecure: bool) -> str | None:
     return secrets.token_urlsafe(32)
 
 
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An address that is bound: who connects waits until a memory is served there."""
+
+    socket: socket.socket
+    address: Address
+    access: Access
+
+    def close(self) -> None:
+        """Give the address back; may be called twice."""
+        self.socket.close()
+
+
+def listen(
+    settings: Server,
+    *,
+    host: str,
+    port: int,
+    token: str | None = None,
+    insecure: bool = False,
+    allowed: tuple[str, ...] = (),
+) -> Listening:
+    """Bind an address and check who may ask there, before any memory is opened or made."""
+    token = token_for(host, given=token, insecure=insecure)
+    check_token(token)
+    bound = _bind(host, port)
+    address = Address(host, int(bound.getsockname()[1]), token)
+    access = Access(token=token, host=host, port=address.port, max_sessions=settings.max_sessions, allowed=allowed)
+    return Listening(bound, address, access)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Stops within a moment: watchers are told at once, and who takes nothing is not waited for."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, end what is open, and let the application end."""
+        self._stopping()
+        timer = asyncio.get_running_loop().call_later(_GRACE, self._abort)
+        await super().shutdown(sockets)
+        timer.cancel()
+
+    def _abort(self) -> None:
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+
 class Running:
     """A bound server; ``serve`` blocks until ``stop`` or a signal."""
 
-    def __init__(
-        self,
-        service: Service,
-        *,
-        host: str,
-        port: int,
-        token: str | None = None,
-        insecure: bool = False,
-        allowed: tuple[str, ...] = (),
-    ) -> None:
-        token = token_for(host, given=token, insecure=insecure)
-        self._socket = _bind(host, port)
-        self.address = Address(host, int(self._socket.getsockname()[1]), token)
-        limits = service.settings.server
-        access = Access(
-            token=token, host=host, port=self.address.port, max_sessions=limits.max_sessions, allowed=allowed
-        )
-        self.app = create_app(service, access)
+    def __init__(self, service: Service, listening: Listening) -> None:
+        self._listening = listening
+        self.address = listening.address
+        self.app = create_app(service, listening.access)
         self.service = service
         config = uvicorn.Config(
             self.app,
@@ -82,28 +122,31 @@ class Running:
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=limits.max_connections,
-            timeout_graceful_shutdown=_GRACE,
+            limit_concurrency=service.settings.server.max_connections,
+            timeout_graceful_shutdown=2 * math.ceil(_GRACE),
             ws_max_size=4 * MAX_COMMAND,
             ws_per_message_deflate=False,
             lifespan="on",
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Uvicorn(config, self._leave)
 
     def serve(self) -> None:
         """Serve until told to stop; what memory holds is on disk when this returns."""
         try:
-            with _signals_taken(self.stop), _quick_turns():
-                self._server.run(sockets=[self._socket])
+            with signals_taken(self.stop), _quick_turns():
+                self._server.run(sockets=[self._listening.socket])
         finally:
-            self.service.stopping = True
-            self._socket.close()
+            self._leave()
+            self._listening.close()
             self.service.memory.flush()
 
     def stop(self) -> None:
         """Ask for the end; safe from any thread."""
-        self.service.stopping = True
+        self._leave()
         self._server.should_exit = True
+
+    def _leave(self) -> None:
+        self.service.stopping = True
 
     def pending_bytes(self) -> int:
         """Bytes that were written to clients and not yet taken by them."""
@@ -131,7 +174,7 @@ def in_background(running: Running, *, wait: Callable[[float], object]) -> Itera
 
 
 @contextlib.contextmanager
-def _signals_taken(stop: Callable[[], None]) -> Iterator[None]:
+def signals_taken(stop: Callable[[], None]) -> Iterator[None]:
     """Let SIGINT and SIGTERM end the server and nothing more: it raises them again when it is done.
 
     The default answer to SIGTERM would end the process before memory is flushed.

@@ -21,7 +21,7 @@ Score = Annotated[float, Query(ge=0.0, le=1.0, allow_inf_nan=False)]
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["search"], prefix="/search")
-    memory, facts = service.memory, service.facts
+    facts = service.facts
 
     @router.get("/semantic")
     def semantic(
@@ -38,7 +38,7 @@ def routes(service: Service) -> APIRouter:
     ) -> Response:
         """Find by meaning; a weak match is no match."""
         place = point_of("near", near)
-        answer = memory.find(
+        answer = service.memory.find(
             query,
             near=place,
             radius=3.0 if place is not None and radius is None else radius,
@@ -68,6 +68,7 @@ def routes(service: Service) -> APIRouter:
         asked = " ".join(query.lower().split())
         if not asked:
             raise refusal(422, "query: must name a label")
+        memory = service.memory
         found = memory.browse.labelled(
             lambda label: 1.0 if label == asked else 0.5 if asked in label.split() else 0.0
         )[:top_k]
@@ -104,7 +105,7 @@ def routes(service: Service) -> APIRouter:
     ) -> Response:
         """What stands within a radius, nearest first."""
         reach = radius or radius_m or 1.0
-        answer = memory.find(near=(x, y, z), radius=reach, k=_AT_MOST)
+        answer = service.memory.find(near=(x, y, z), radius=reach, k=_AT_MOST)
         results = facts.hits(answer.hits[offset : offset + limit])
         for one in results:
             del one["score"]

@@ -26,7 +26,7 @@ from lastseen.server.answers import refuse
 
 MIN_TOKEN = 16
 """Characters: shorter ones can be guessed over a network."""
-OPEN_PATHS = ("/", "/session", "/health", "/healthz", "/readyz", "/favicon.ico")
+OPEN_PATHS = ("/", "/viewer", "/session", "/health", "/healthz", "/readyz", "/favicon.ico")
 _OPEN_FOLDER = "/viewer/"
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; "
@@ -73,13 +73,7 @@ class Access:
     def __init__(
         self, *, token: str | None, host: str, port: int, max_sessions: int, allowed: Iterable[str] = ()
     ) -> None:
-        if token is not None and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable()):
-            raise InvalidValue(
-                "token",
-                f"{len(token)} characters",
-                f"must be {MIN_TOKEN} or more plain characters",
-                remedy="leave it out to have one made",
-            )
+        check_token(token)
         self.token = token
         self.cookie = f"lastseen_session_{port}"
         self.sessions = Sessions(max_sessions)
@@ -122,6 +116,17 @@ class Access:
             return None
         found = cookies.get(self.cookie)
         return None if found is None else found.value
+
+
+def check_token(token: str | None) -> None:
+    """Refuse a token that could be guessed or not be typed."""
+    if token is not None and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable()):
+        raise InvalidValue(
+            "token",
+            f"{len(token)} characters",
+            f"must be {MIN_TOKEN} or more plain characters",
+            remedy="leave it out to have one made",
+        )
 
 
 class Guard:

@@ -12,13 +12,15 @@ from lastseen import __version__
 from lastseen.frame import Frame
 from lastseen.memory.facade import Memory
 from lastseen.memory.objects import Event
+from lastseen.memory.places import SpatialMemory
 from lastseen.observation import Observation
+from lastseen.protocols import Encoder
 from lastseen.server.answers import text_of
 from lastseen.server.facts import Facts
 from lastseen.server.hub import Hub
 from lastseen.server.metrics import RequestCounts
 from lastseen.server.point_cloud import PointCloud
-from lastseen.server.robot_track import RobotTrack, pose_facts
+from lastseen.server.robot_track import RobotTrack
 from lastseen.server.whereabouts import Whereabouts
 
 _RATE_WINDOW = 5.0
@@ -27,7 +29,7 @@ _RATE_WINDOW = 5.0
 
 @dataclass(slots=True)
 class SourceStatus:
-    """How the stream behind the server does: none, running, ended or failed."""
+    """How the stream behind the server does: none, waiting, running, following, ended or failed."""
 
     state: str = "none"
     error: str | None = None
@@ -36,12 +38,13 @@ class SourceStatus:
 class Service:
     """One memory and everything that is derived from it while it is served."""
 
-    def __init__(self, memory: Memory, *, mode: str = "file") -> None:
+    def __init__(self, memory: Memory, *, mode: str = "file", eyes: Encoder | None = None) -> None:
         self.memory = memory
+        self.eyes = eyes
         self.settings = memory.settings
         self.mode = mode
-        self.whereabouts = Whereabouts(memory, reach=memory.settings.live.place_reach)
-        self.facts = Facts(memory, self.whereabouts)
+        self.whereabouts = Whereabouts(lambda: self.memory, reach=memory.settings.live.place_reach)
+        self.facts = Facts(lambda: self.memory, self.whereabouts)
         self.hub = Hub(self.facts, memory.settings.live)
         self.points = PointCloud(memory.settings.live)
         self.robot = RobotTrack(memory.settings.live)
@@ -50,14 +53,25 @@ class Service:
         self.clients = 0
         self.stopping = False
         self.frames = 0
-        self.upserts = 0
         self.stats_version = 0
         self.stats_text = ""
-        self.places_revision: int | None = None
+        self.places_revision = 0
         self.places_text = ""
+        self._places_seen: tuple[SpatialMemory, int] | None = None
         self._started = time.monotonic()
         self._stamps: list[float] = []
         self._lock = threading.Lock()
+        last = memory.last_pose()
+        if last is not None:
+            self.robot.stand(last.pose, time=last.time, on_path=False)
+
+    def turn_to(self, memory: Memory, events: Sequence[Event]) -> None:
+        """Go on with a later state of the same memory, as another process wrote it, and tell what happened."""
+        before, last = self.memory.last_pose(), memory.last_pose()
+        self.memory = memory
+        if last is not None and (before is None or last.time > before.time):
+            self.robot.stand(last.pose, time=last.time)
+        self.tell(events)
 
     def take(self, frame: Frame, observations: Sequence[Observation], *, durable: bool = False) -> tuple[Event, ...]:
         """Take one frame into memory and tell those who watch; ``durable`` returns when it is on disk."""
@@ -85,10 +99,13 @@ class Service:
     def refresh(self, *, stats: bool) -> None:
         """Bring what watchers see up to date; ``stats`` renews the figures too."""
         self.hub.refresh()
-        revision = self.memory.spatial.revision
-        if revision != self.places_revision:
-            self.places_text = text_of({"type": "places_update", **self.whereabouts.all()})
-            self.places_revision = revision
+        spatial = self.memory.spatial
+        if self._places_seen != (spatial, spatial.revision):
+            self._places_seen = spatial, spatial.revision
+            text = text_of({"type": "places_update", **self.whereabouts.all()})
+            if text != self.places_text:
+                self.places_text = text
+                self.places_revision += 1
         if stats:
             self.hub.age()
             self.stats_text = text_of({"type": "stats", **self.stats()})
@@ -96,16 +113,16 @@ class Service:
 
     def flush(self) -> None:
         """Put everything on disk."""
-        rows = self.memory.flush()
-        with self._lock:
-            self.upserts += rows
+        self.memory.flush()
 
     def robot_pose(self) -> dict[str, Any] | None:
-        """The pose of the newest frame, also of one that memory took before it was served."""
-        pose = self.memory.pose()
-        if self.robot.pose is None and pose is not None:
-            return pose_facts(pose, time=self.memory.browse.now, epoch=self.robot.epoch)
-        return self.robot.pose
+        """The pose of the newest frame, also of an earlier run, and for how many seconds it has been the newest."""
+        pose = self.robot.pose
+        if pose is None:
+            return None
+        wall = self.memory.browse.wall(pose["timestamp"])
+        age = None if wall is None else round(max(0.0, time.time() - wall), 1)
+        return {**pose, "wall_utc": wall, "age": age}
 
     def stats(self) -> dict[str, Any]:
         """The figures that people and agents poll."""
@@ -119,7 +136,7 @@ class Service:
             "missing": counts["missing"],
             "removed": counts["removed"],
             "avg_hits": round(counts["avg_hits"], 3),
-            "upserts_total": self.upserts,
+            "upserts_total": self.memory.store.rows_written,
             "sessions": len(self.memory.sessions()),
             "now": browse.now,
             "stale_after": self.settings.lifecycle.stale_after,

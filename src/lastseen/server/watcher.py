@@ -160,7 +160,7 @@ class Watcher:
                 {
                     "type": "robot_pose",
                     "time": self.service.memory.browse.now,
-                    "robot_pose": robot.pose,
+                    "robot_pose": self.service.robot_pose(),
                     "camera": robot.camera,
                     "path": path,
                     "path_reset": reset,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lastseen.memory.facade import Memory
+from lastseen.memory.places import SpatialMemory
 
 Places = dict[str, Any]
 
 
 class Whereabouts:
-    """Anchors of one memory as arrays, renewed when the spatial memory has changed."""
+    """Anchors of the memory of now as arrays, renewed when the spatial memory has changed."""
 
-    def __init__(self, memory: Memory, *, reach: float) -> None:
-        self.memory = memory
+    def __init__(self, current: Callable[[], Memory], *, reach: float) -> None:
+        self.current = current
         self.reach = reach
-        self._revision: int | None = None
+        self._seen: tuple[SpatialMemory, int] | None = None
         self._known: tuple[cKDTree | None, list[int]] = (None, [])
 
     def places_of(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
@@ -35,8 +36,9 @@ class Whereabouts:
 
     def all(self) -> Places:
         """Every place and anchor, as ``/places`` answers; ``object_ids`` are left to the caller."""
-        spatial = self.memory.spatial
-        with self.memory.browse.lock:
+        memory = self.current()
+        spatial = memory.spatial
+        with memory.browse.lock:
             graph = spatial.graph
             anchors = [graph.anchors[key].to_dict() for key in sorted(graph.anchors)]
             places = [graph.places[key].to_dict() for key in sorted(graph.places)]
@@ -75,14 +77,15 @@ class Whereabouts:
         }
 
     def _anchors(self) -> tuple[cKDTree | None, list[int]]:
-        revision = self.memory.spatial.revision
-        if revision != self._revision:
-            with self.memory.browse.lock:
-                found = [anchor for anchor in self.memory.spatial.graph.anchors.values() if anchor.world_pose]
+        memory = self.current()
+        spatial = memory.spatial
+        if self._seen != (spatial, spatial.revision):
+            with memory.browse.lock:
+                found = [anchor for anchor in spatial.graph.anchors.values() if anchor.world_pose]
                 points = [(anchor.world_pose.x, anchor.world_pose.y) for anchor in found if anchor.world_pose]
                 tree = cKDTree(np.array(points)) if points else None
                 self._known = tree, [anchor.place_id for anchor in found]
-                self._revision = self.memory.spatial.revision
+                self._seen = spatial, spatial.revision
         return self._known
 
 

@@ -42,17 +42,7 @@ def open_source(
     ``name.mcap.toml`` beside ``name.mcap``. ``changes`` are single options on top, as ``name=value``;
     ``settings`` matter to the simulator only.
     """
-    text = str(address)
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        scheme, rest = _scheme_of_path(Path(text)), text
-    if scheme not in SCHEMES:
-        raise SourceError(
-            "source",
-            text,
-            f"has an unknown scheme {scheme!r}",
-            remedy=f"use a path or {', '.join(sorted(SCHEMES))}",
-        )
+    scheme, rest = scheme_of(address)
     if options is None:
         # a folder has them inside, a file beside it
         beside = (Path(rest) / FILE_NAME, Path(f"{rest}.toml"))
@@ -67,6 +57,22 @@ def open_source(
     if settings is not None and getattr(kind, "takes_settings", False):
         return kind(rest, resolved, settings=settings)
     return kind(rest, resolved)
+
+
+def scheme_of(address: str | Path) -> tuple[str, str]:
+    """The scheme that opens an address, and the rest of it; refuses at once what no source opens."""
+    text = str(address)
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        scheme, rest = _scheme_of_path(Path(text)), text
+    if scheme not in SCHEMES:
+        raise SourceError(
+            "source",
+            text,
+            f"has an unknown scheme {scheme!r}",
+            remedy=f"use a path or {', '.join(sorted(SCHEMES))}",
+        )
+    return scheme, rest
 
 
 def _scheme_of_path(path: Path) -> str:

@@ -50,6 +50,7 @@ class LongTermStore:
         self.look: str | None = None
         self.colors: dict[str, NDArray[np.float32]] = {}
         self.places: dict[str, str] = {}
+        self.rows_written = 0
         self._make_index = make_index
         self._objects: dict[str, ObjectRecord] = {}
         self._gone: dict[str, None] = {}
@@ -165,6 +166,7 @@ class LongTermStore:
                     meta={**self._meta, **({"look": self.look} if self.look else {})},
                 )
             rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
+            self.rows_written += rows
             with self.guard:
                 for record in batch.objects:
                     if self._objects.get(record.id) is record:

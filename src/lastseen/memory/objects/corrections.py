@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import check_readable
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.memory.objects.freespace import SeenFree
@@ -128,9 +129,10 @@ class Undo:
 
 
 def checked_name(label: str) -> str:
-    """A label that can be given by hand; a blank one raises."""
+    """A label that can be given by hand; one that is blank or cannot be read raises."""
     if not normal(label):
         raise InvalidValue("label", label, "must be text that is not blank", remedy="give the thing's name")
+    check_readable("label", label)
     return label
 
 

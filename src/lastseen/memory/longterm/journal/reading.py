@@ -90,6 +90,20 @@ class JournalReader:
             ).fetchall()
         return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in reversed(rows)]
 
+    def events_after(self, number: int) -> tuple[int, list[EventRecord]]:
+        """What was written after event ``number``, and the number to ask with next; for whoever follows the file."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT id, time, object_id, kind, evidence FROM events WHERE id > ? ORDER BY id", (number,)
+            ).fetchall()
+        found = [EventRecord(time, key, kind, json.loads(evidence)) for _, time, key, kind, evidence in rows]
+        return rows[-1][0] if rows else number, found
+
+    def last_event(self) -> int:
+        """The number of the newest event; 0 before the first."""
+        with self._reading() as db:
+            return int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
     def versions(self, object_id: str) -> list[VersionRecord]:
         """What was known of one object, oldest first."""
         with self._reading() as db:

@@ -17,9 +17,11 @@ from tests.memory.homes import walk
 
 
 @contextmanager
-def serving(memory: Memory, *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Running]:
+def serving(
+    memory: Memory, *, service: Service | None = None, host: str = "127.0.0.1", token: str | None = None
+) -> Iterator[Running]:
     """Serve a memory while the block runs."""
-    running = Running(Service(memory), listen(memory.settings.server, host=host, port=0, token=token))
+    running = Running(service or Service(memory), listen(memory.settings.server, host=host, port=0, token=token))
     with in_background(running, wait=time.sleep):
         yield running
 

@@ -94,6 +94,32 @@ def test_a_stamp_that_runs_backwards_is_a_conflict(home: Running) -> None:
     assert answer.json()["error"] == "conflict"
 
 
+def test_a_stamp_that_leaps_a_month_ahead_is_a_conflict_until_a_session_begins() -> None:
+    with Memory.open() as memory, serving(memory) as running:
+        sightings(running, stamp=60.0)
+        answer = sightings(running, stamp=1.7e9)
+        assert answer.status_code == 409
+        assert "max_leap" in answer.json()["message"]
+        requests.post(f"{running.address.base}/ingest/session", json={}, timeout=10)
+        assert sightings(running, stamp=1.7e9).status_code == 200
+        assert sightings(running, stamp=1e18).status_code == 422
+
+
+def test_rows_that_were_written_are_counted(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home.lastseen") as memory, serving(memory) as running:
+        before = requests.get(f"{running.address.base}/stats", timeout=10).json()["upserts_total"]
+        sightings(running, stamp=1.0, xyz_world=[1, 2, 0.5], labels={"vase": 0.8})
+        assert requests.get(f"{running.address.base}/stats", timeout=10).json()["upserts_total"] > before
+
+
+def test_a_body_that_is_no_json_is_said_so(home: Running) -> None:
+    headers = {"content-type": "application/json"}
+    answer = requests.post(f"{home.address.base}/ingest/frames", data=b'{"stamp": ', headers=headers, timeout=10)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "bad_request"
+    assert "not JSON" in answer.json()["message"]
+
+
 @pytest.mark.parametrize(
     "seen",
     [
@@ -102,6 +128,7 @@ def test_a_stamp_that_runs_backwards_is_a_conflict(home: Running) -> None:
         {"xyz_world": [1, 2, 3], "extent": [-1, 1, 1]},
         {"xyz_world": [1, 2, 3], "labels": {"mug": 7}},
         {"xyz_world": [1, 2, 3], "labels": {" ": 0.5}},
+        {"xyz_world": [1, 2, 3], "labels": {"mu\x00g": 0.5}},
         {"xyz_world": [1, 2, 3], "embedding": [0.0, 0.0]},
         {"xyz_world": [1, 2, 3], "crop_b64": "####"},
         {"xyz_world": [1, 2, 3], "crop_b64": base64.b64encode(b"<script>").decode()},

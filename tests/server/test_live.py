@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import requests
 
@@ -15,9 +18,10 @@ from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.live import SourceRunner
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
-from lastseen.sources.base import RecordSource
+from lastseen.sources.base import News, RecordSource
 from lastseen.sources.record import RawRecord
 from tests.memory.objects.scenes import frame_at
+from tests.server.conftest import serving
 
 
 class Given(RecordSource):
@@ -67,6 +71,43 @@ def test_a_source_that_fails_is_told_by_health_and_the_rest_goes_on() -> None:
             assert health["status"] == "degraded"
             assert "unplugged" in health["reasons"][0]
             assert requests.get(f"{running.address.base}/stats", timeout=10).json()["server"]["source"] == "failed"
+
+
+def test_a_source_that_keeps_us_waiting_keeps_nobody_else() -> None:
+    with Memory.open() as memory:
+        service, opened = Service(memory, mode="source"), threading.Event()
+
+        def opening() -> tuple[RecordSource, Perception]:
+            opened.wait(20.0)
+            return Given(2), Perception(service.settings)
+
+        runner = SourceRunner(service, opening)
+        runner.start()
+        with serving(memory, service=service) as running:
+            stats = requests.get(f"{running.address.base}/stats", timeout=10).json()
+            assert stats["server"]["source"] == "waiting"
+        opened.set()
+        runner.stop()
+
+
+def test_a_source_that_begins_anew_begins_a_session() -> None:
+    def sharp(number: int) -> Frame:
+        frame = frame_at(number, depth=2.0, eye=(0.2 * number, 0.0, 1.2))
+        noise = np.random.default_rng(number).integers(60, 200, frame.rgb.shape).astype(np.uint8)
+        return replace(frame, rgb=noise)
+
+    class Anew(Given):
+        def frames(self) -> Iterator[Frame]:
+            yield sharp(5)
+            self._news = News(restarted=True)
+            yield sharp(0)
+
+    with Memory.open() as memory:
+        service = Service(memory, mode="source")
+        run(service, Anew(2))
+        assert service.source.state == "ended"
+        assert len(memory.sessions()) == 2
+        assert memory.places()
 
 
 @pytest.mark.slow

@@ -114,6 +114,29 @@ def test_a_robot_is_told_which_way_to_go(home: Running) -> None:
     assert "left" in hint["direction"]
 
 
+def test_arguments_that_do_not_fit_are_named_in_one_line(home: Running) -> None:
+    async def use(client: Any) -> Any:
+        return await client.call_tool("objects_near", {"x": "far", "y": 0, "z": 0})
+
+    result = with_client(address(home), use)
+    assert result.is_error
+    (text,) = [part.text for part in result.content]
+    assert text.startswith("objects_near: x: input should be a valid number")
+    assert "\n" not in text
+    assert "pydantic" not in text
+
+
+def test_a_restarted_server_still_knows_where_the_robot_stood(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        walk(memory, 6, looks="random")
+    with Memory.open(path) as memory, serving(memory) as running:
+        hint = ask(address(running), "go_to_hint", query="sofa")
+    assert hint["results"][0]["direction"]
+    assert hint["robot_pose"]["age"] < 60.0
+    assert "robot stood" in hint["reason"]
+
+
 def test_a_token_guards_agents_too() -> None:
     async def use(client: Any) -> Any:
         return await client.list_tools()

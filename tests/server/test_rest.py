@@ -131,6 +131,8 @@ def test_corrections_are_made_and_taken_back(home: Running) -> None:
     assert post("/corrections/undo").status_code == 409
     assert post("/objects/obj-99/delete").status_code == 404
     assert post("/objects/obj-1/merge", lose="obj-1").status_code == 422
+    for label in ("mu\x00g", "\x1b[31mmug", " "):
+        assert post("/objects/obj-1/relabel", label=label).status_code == 422
 
 
 @pytest.mark.parametrize(

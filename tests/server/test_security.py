@@ -25,6 +25,13 @@ def guarded() -> Iterator[Running]:
             yield running
 
 
+def test_the_page_is_reached_without_its_slash_and_without_a_token() -> None:
+    with Memory.open() as memory, serving(memory, token=TOKEN) as running:
+        answer = requests.get(f"{running.address.base}/viewer", timeout=10)
+        assert answer.status_code == 200
+        assert answer.url.endswith("/viewer/")
+
+
 def test_another_address_needs_a_token_unless_said_otherwise() -> None:
     assert token_for("127.0.0.1", given=None, insecure=False) is None
     made = token_for("0.0.0.0", given=None, insecure=False)

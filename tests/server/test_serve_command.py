@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,8 +17,10 @@ from pathlib import Path
 import pytest
 import requests
 from typer.testing import CliRunner
+from websockets.sync.client import connect
 
 from lastseen.cli.main import app
+from lastseen.cli.serve import _what
 from lastseen.memory.facade import Memory
 
 
@@ -28,7 +32,7 @@ def started(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Po
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as process:
         try:
             assert process.stdout is not None
-            seen = []
+            seen: list[str] = []
             for line in process.stdout:
                 seen.append(line)
                 found = re.match(r"page: (http://\S+)", line)
@@ -102,6 +106,52 @@ def test_a_signal_ends_it_and_everything_is_on_disk(tmp_path: Path) -> None:
     assert process.returncode == 0, rest
     assert "everything is on disk" in rest
     assert path.exists()
+
+
+@pytest.mark.parametrize(("made", "told"), [(False, "home (new, empty memory)"), (True, "home")])
+def test_a_file_that_is_made_is_told_as_new(made: bool, told: str) -> None:
+    assert _what(Path("home"), is_new=not made, read_only=False) == told
+    assert _what(None, is_new=False, read_only=False) == "a memory that ends with this process"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_open_streams_and_deaf_watchers_are_let_go_without_noise(tmp_path: Path, number: signal.Signals) -> None:
+    path = tmp_path / "home.lastseen"
+    with started(str(path)) as (process, page), contextlib.ExitStack() as stack:
+        assert process.stdout is not None
+        base = page.removesuffix("/viewer/")
+        send(base, 1)
+        address = base.replace("http", "ws") + "/ws"
+        for _ in range(3):
+            # subscribed to everything, and never read
+            watcher = stack.enter_context(connect(address, max_queue=1))
+            watcher.send('{"type": "subscribe", "topics": ["objects", "robot", "stats"]}')
+        refused = requests.get(f"{base}/mcp", headers={"accept": "text/event-stream"}, timeout=10, stream=True)
+        assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+        process.send_signal(number)
+        process.send_signal(number)  # impatience must not cut the writing short
+        rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 0, rest
+    told = [line for line in rest.splitlines() if not line.startswith("API:")]
+    assert told == ["stopped; everything is on disk"], rest
+
+
+def test_a_start_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "new.lastseen"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for arguments in (
+            ["--port", str(taken.getsockname()[1])],
+            ["--host", "256.1.1.1"],
+            ["--port", "0", "--source", "nowhere"],
+        ):
+            assert CliRunner().invoke(app, ["serve", str(path), *arguments]).exit_code != 0
+    monkeypatch.setenv("LASTSEEN_TOKEN", "short")
+    result = CliRunner().invoke(app, ["serve", str(path), "--port", "0"])
+    assert "16 or more" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -256,3 +256,44 @@ def test_a_hostile_label_is_only_text(open_page: OpenPage) -> None:
             expect(page.locator(".tag img, #objects img, #details h2 img")).to_have_count(0)
             assert page.title() == "lastseen"
             page.close()
+
+
+def test_a_person_renames_deletes_and_takes_back(open_page: OpenPage) -> None:
+    with moved_mug() as running:
+        page = open_page(running.address.page)
+        page.locator("#objects li", has_text="plant").click()
+        page.get_by_role("button", name="Rename").click()
+        page.get_by_label("New name").fill("cactus")
+        page.keyboard.press("Enter")
+        expect(page.locator("#details h2")).to_have_text("cactus", timeout=PATIENCE)
+        page.get_by_role("button", name="Delete").click()
+        expect(page.locator("#objects li")).to_have_count(2)
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Delete").click()
+        page.locator(".question .danger").click()
+        expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
+        expect(page.locator("#notice")).to_contain_text("cactus was deleted")
+        page.locator("#notice").get_by_role("button", name="Undo").click()
+        expect(page.locator("#objects li")).to_have_count(2, timeout=PATIENCE)
+        page.locator("#objects li", has_text="cactus").click()
+        page.get_by_role("button", name="Merge").click()
+        page.locator(".question .primary").click()
+        expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
+        scrub_to(page, 0.3)
+        expect(page.get_by_role("button", name="Rename")).to_have_count(0)
+        page.close()
+
+
+def test_a_memory_opened_for_reading_offers_no_corrections(open_page: OpenPage, tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    room = Room()
+    room.put("mug", BEFORE)
+    with Memory.open(path, settings=Settings()) as memory:
+        for number in range(12):
+            memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=BEFORE))
+    with Memory.open(path, read_only=True) as memory, serving(memory) as running:
+        page = open_page(running.address.page)
+        page.locator("#objects li").first.click()
+        expect(page.locator("#details .facts")).to_be_visible(timeout=PATIENCE)
+        expect(page.locator(".corrections")).to_have_count(0)
+        page.close()

@@ -135,8 +135,8 @@ export class LiveMemory implements SocketListener {
 
   stats({ now, server }: { readonly now: number; readonly server: WireServer }): void {
     this.moveOn(now);
-    const { mode, source, source_error, points, frame_rate } = server;
-    this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate } });
+    const { mode, source, source_error, points, frame_rate, read_only } = server;
+    this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate, readOnly: read_only } });
   }
 
   cloud(part: CloudPart): void {

@@ -16,6 +16,7 @@ import { Gate } from "./panels/gate";
 import { Help } from "./panels/help";
 import { Layout } from "./panels/layout";
 import { ListPanel } from "./panels/list_panel";
+import { Notice } from "./panels/notice";
 import { SearchPanel } from "./panels/search_panel";
 import { Status } from "./panels/status";
 import { TimelinePanel } from "./panels/timeline";
@@ -53,7 +54,8 @@ const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), 
   store.set({ selected: thing.id });
   fly(store.state.things.get(thing.id) ?? thing);
 });
-new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly);
+const notice = new Notice(byId("notice"));
+new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly, notice);
 const timeline = new TimelinePanel(byId("timeline"), store, clock, memory);
 new Status(byId("status"), byId("banner"), byId("empty"), store, clock, () => memory.socket.connectNow());
 

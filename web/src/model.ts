@@ -85,6 +85,7 @@ export interface ServerNote {
   readonly sourceError: string | null;
   readonly points: number;
   readonly frameRate: number;
+  readonly readOnly: boolean;
 }
 
 export type Connection = "connecting" | "live" | "slow" | "lost" | "denied";

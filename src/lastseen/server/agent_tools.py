@@ -204,7 +204,7 @@ class AgentTools:
             return {"status": status, "reason": f"{reason}; where the robot is, is not known", "results": targets}
         for target in targets:
             target.update(_way(robot, target["xyz_world"]))
-        return {"status": status, "reason": reason, "robot_pose": robot, "results": targets}
+        return {"status": status, "reason": f"{reason}; {_age(robot)}", "robot_pose": robot, "results": targets}
 
     def _short(self, one: dict[str, Any]) -> dict[str, Any]:
         """What an agent needs of an object; tokens are dear."""
@@ -214,6 +214,17 @@ class AgentTools:
 
 FARTHEST_PAGE = 10_000
 """Objects that are sorted by state at once."""
+
+
+def _age(robot: dict[str, Any]) -> str:
+    """How old the pose is that the way starts from: an agent must not steer by where the robot was yesterday."""
+    age = robot["age"]
+    if age is None:
+        return "when the robot stood there is not known"
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if age >= 2 * size:
+            return f"the robot stood there {age / size:.0f} {name} ago"
+    return f"the robot stood there {age:.0f} s ago"
 
 
 def _way(robot: dict[str, Any], target: list[float]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FrameType
 from urllib.parse import quote
 
 import uvicorn
@@ -95,6 +96,12 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(config)
         self._stopping = stopping
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal: once is enough, and impatience does not cut short what takes a moment anyway."""
+        del sig, frame
+        self._stopping()
+        self.should_exit = True
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, end what is open, and let the application end."""
         self._stopping()
@@ -133,7 +140,7 @@ class Running:
     def serve(self) -> None:
         """Serve until told to stop; what memory holds is on disk when this returns."""
         try:
-            with signals_taken(self.stop), _quick_turns():
+            with _quick_turns():
                 self._server.run(sockets=[self._listening.socket])
         finally:
             self._leave()
@@ -175,7 +182,7 @@ def in_background(running: Running, *, wait: Callable[[float], object]) -> Itera
 
 @contextlib.contextmanager
 def signals_taken(stop: Callable[[], None]) -> Iterator[None]:
-    """Let SIGINT and SIGTERM end the server and nothing more: it raises them again when it is done.
+    """Let SIGINT and SIGTERM end the server and nothing more, until the block ends.
 
     The default answer to SIGTERM would end the process before memory is flushed.
     """

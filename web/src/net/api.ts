@@ -69,11 +69,7 @@ export class Api {
   }
 
   async logIn(token: string): Promise<void> {
-    await this.fetch("/session", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ token }),
-    });
+    await this.post("/session", { token });
   }
 
   /** Every object known at a time; those that left for good are not among them. */
@@ -148,6 +144,28 @@ export class Api {
     }
     const { changes } = await this.get<Wire>("/changes?limit=300");
     return changes.map(({ id, kind, time, label, xyz }) => happening(kind, id, time, label, xyz));
+  }
+
+  async relabel(id: string, label: string): Promise<void> {
+    await this.post(`/objects/${encodeURIComponent(id)}/relabel`, { label });
+  }
+
+  /** Say that two objects are one; the first id stays. */
+  async merge(keep: string, lose: string): Promise<void> {
+    await this.post(`/objects/${encodeURIComponent(keep)}/merge`, { lose });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.post(`/objects/${encodeURIComponent(id)}/delete`, {});
+  }
+
+  /** Take back the last correction. */
+  async undo(): Promise<void> {
+    await this.post("/corrections/undo", {});
+  }
+
+  private async post(path: string, body: object): Promise<void> {
+    await this.fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   }
 
   private async get<T>(path: string, signal?: AbortSignal): Promise<T> {

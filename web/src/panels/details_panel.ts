@@ -8,6 +8,8 @@ import type { HistoryStep, Thing } from "../model";
 import { type Api, ApiError, type Details, isAbort } from "../net/api";
 import { spotsOf } from "../scene/track_layer";
 import type { State, Store } from "../store";
+import { Corrections } from "./corrections";
+import type { Notice } from "./notice";
 
 const MOST_STEPS = 12;
 /** seconds between two readings of the same object while it changes */
@@ -21,6 +23,7 @@ export class DetailsPanel {
   private history: readonly HistoryStep[] = [];
   private problem = "";
   private readAt = -Infinity;
+  private readonly corrections: Corrections;
 
   constructor(
     private readonly host: HTMLElement,
@@ -30,8 +33,10 @@ export class DetailsPanel {
     private readonly onHistory: (history: readonly HistoryStep[]) => void,
     private readonly choose: (id: string) => void,
     private readonly fly: (thing: Thing) => void,
+    notice: Notice,
   ) {
-    store.on(["selected", "things", "asOf", "places"], (state) => this.follow(state));
+    this.corrections = new Corrections(api, notice, () => this.reread());
+    store.on(["selected", "things", "asOf", "places", "server"], (state) => this.follow(state));
   }
 
   private follow(state: Readonly<State>): void {
@@ -43,6 +48,7 @@ export class DetailsPanel {
       this.readAt = -Infinity;
       this.onHistory([]);
       this.host.scrollTop = 0;
+      this.corrections.close();
     }
     this.host.hidden = this.shownId === null;
     if (this.shownId === null) {
@@ -55,6 +61,12 @@ export class DetailsPanel {
     const fresh = performance.now() - this.readAt > REREAD_SECONDS * 1000;
     if (fresh && (thing?.lastSeen !== this.details?.thing.lastSeen || !this.details)) void this.read(this.shownId);
     this.draw();
+  }
+
+  /** After a correction: what was read before no longer holds. */
+  private reread(): void {
+    this.readAt = -Infinity;
+    if (this.shownId !== null) void this.read(this.shownId);
   }
 
   private async read(id: string): Promise<void> {
@@ -80,12 +92,12 @@ export class DetailsPanel {
   private draw(): void {
     const { state } = this.store;
     const id = this.shownId;
-    if (id === null) return;
+    if (id === null || this.corrections.asking) return;
     const thing = state.things.get(id) ?? (state.asOf === null ? this.details?.thing : undefined);
     const now = state.asOf ?? this.clock.now;
     const place = state.places.find((candidate) => candidate.id === thing?.place)?.name;
     // building anew only what looks different keeps focus and scrolling where they are
-    const look = JSON.stringify([id, thing, place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf]);
+    const look = JSON.stringify([id, thing, place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf, this.canCorrect]);
     if (look === this.shownLook) return;
     this.shownLook = look;
     const focused = this.host.contains(document.activeElement) ? (document.activeElement?.getAttribute("data-key") ?? null) : null;
@@ -106,12 +118,19 @@ export class DetailsPanel {
       const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Fly there");
       goto.addEventListener("click", () => this.fly(thing));
       parts.push(el("p", { class: "badges" }, el("span", { class: "badge", "data-state": thing.state }, el("i", { class: "glyph" }), thing.state), goto));
+      if (this.canCorrect) parts.push(this.corrections.show(thing, this.store.state.things.values()));
       parts.push(this.pictures(thing));
       parts.push(this.facts(thing, now, place));
     }
     if (this.details?.relations.length) parts.push(this.relations(this.details));
     if (this.history.length) parts.push(this.past(this.history));
     return parts;
+  }
+
+  /** The past is not corrected, and neither is a memory that was opened for reading. */
+  private get canCorrect(): boolean {
+    const { server, asOf } = this.store.state;
+    return asOf === null && server !== null && !server.readOnly;
   }
 
   private pictures(thing: Thing): HTMLElement {

@@ -44,7 +44,7 @@ export class Status {
     document.documentElement.dataset["connection"] = connection;
     const message = this.message(state);
     this.banner.hidden = message === "";
-    this.banner.dataset["kind"] = connection === "slow" ? "slow" : "lost";
+    this.banner.dataset["kind"] = connection === "slow" || state.server?.source === "waiting" ? "slow" : "lost";
     this.retry.hidden = connection !== "lost";
     setText(this.text, message);
     this.drawEmpty(state);
@@ -56,6 +56,8 @@ export class Status {
       return `The server does not answer.${shown} ${connectionNote}`;
     }
     if (connection === "slow") return `The connection is slow. ${connectionNote} What you see may be behind.`;
+    if (server?.mode === "source" && server.source === "waiting" && loaded) return "Waiting for the source: no frame has come yet, or none for a while.";
+    if (server?.source === "failed" && server.readOnly) return `The file cannot be read: ${server.sourceError ?? "no reason was given"}`;
     if (server?.source === "failed") return `The source failed: ${server.sourceError ?? "no reason was given"}`;
     return "";
   }
@@ -73,9 +75,11 @@ export class Status {
       setText(this.title, "Nothing is remembered yet");
       setText(
         this.advice,
-        server?.source === "running"
-          ? "Frames are coming in. Objects appear here as soon as they are seen."
-          : "Feed it a recording with lastseen serve --source, or send frames to /ingest/frames.",
+        server?.source === "running" || server?.source === "waiting"
+          ? "Objects appear here as soon as frames come in and things are seen."
+          : server?.source === "following"
+            ? "Objects appear here as soon as another process has written some to the file."
+            : "Feed it a recording with lastseen serve --source, or send frames to /ingest/frames.",
       );
     }
   }

@@ -1,0 +1,156 @@
+/** Putting right what the memory got wrong: a name, two entries of one thing, a thing that is none. */
+
+import { el, icon } from "../dom";
+import type { Thing } from "../model";
+import { type Api, ApiError } from "../net/api";
+import type { Notice } from "./notice";
+
+const MOST_NEIGHBOURS = 12;
+
+export class Corrections {
+  readonly element = el("div", { class: "corrections" });
+  private thing: Thing | null = null;
+  private others: readonly Thing[] = [];
+  private open = false;
+
+  constructor(
+    private readonly api: Api,
+    private readonly notice: Notice,
+    private readonly done: () => void,
+  ) {}
+
+  /** Whether a question stands open: what is around it must not be built anew meanwhile. */
+  get asking(): boolean {
+    return this.open;
+  }
+
+  /** Show the ways to correct one object; ``things`` are those it could be the same as. */
+  show(thing: Thing, things: Iterable<Thing>): HTMLElement {
+    if (this.thing?.id !== thing.id) this.open = false;
+    this.thing = thing;
+    this.others = nearest(thing, things);
+    if (!this.open) this.rest();
+    return this.element;
+  }
+
+  close(): void {
+    this.open = false;
+    this.thing = null;
+  }
+
+  private rest(): void {
+    this.open = false;
+    const ways: [string, "corrected" | "merged" | "remove", () => void][] = [
+      ["Rename", "corrected", () => this.askName()],
+      ["Merge", "merged", () => this.askMerge()],
+      ["Delete", "remove", () => this.askDelete()],
+    ];
+    const buttons = ways.map(([name, sign, ask]) => {
+      const button = el("button", { type: "button", class: "plain", "data-key": name }, icon(sign), name);
+      button.disabled = name === "Merge" && !this.others.length;
+      button.addEventListener("click", ask);
+      return button;
+    });
+    this.element.replaceChildren(...buttons);
+  }
+
+  private askName(): void {
+    const thing = this.thing;
+    if (!thing) return;
+    const input = el("input", { type: "search", maxlength: 200, "aria-label": "New name", autocomplete: "off", spellcheck: "false" });
+    input.value = thing.label === "unnamed" ? "" : thing.label;
+    this.ask("What is it really?", input, "Rename", () => {
+      const label = input.value.trim();
+      if (!label) return null;
+      return { run: this.api.relabel(thing.id, label), told: `${thing.label} is now called ${label}.` };
+    });
+    input.select();
+  }
+
+  private askMerge(): void {
+    const thing = this.thing;
+    if (!thing) return;
+    const choices = this.others.map((other) =>
+      el("option", { value: other.id }, `${other.label} (${other.id}), ${distance(thing, other).toFixed(1)} m away`),
+    );
+    const select = el("select", { "aria-label": "The same thing, remembered twice" }, ...choices);
+    this.ask(`Which one is the same thing? It becomes part of ${thing.id}.`, select, "Merge", () => {
+      const other = this.others.find(({ id }) => id === select.value);
+      if (!other) return null;
+      return { run: this.api.merge(thing.id, other.id), told: `${other.id} is now part of ${thing.label} (${thing.id}).` };
+    });
+  }
+
+  private askDelete(): void {
+    const thing = this.thing;
+    if (!thing) return;
+    this.ask(`Delete ${thing.label} (${thing.id})? It leaves the memory; undo brings it back.`, null, "Delete", () => ({
+      run: this.api.remove(thing.id),
+      told: `${thing.label} was deleted.`,
+    }));
+  }
+
+  private ask(
+    question: string,
+    field: HTMLInputElement | HTMLSelectElement | null,
+    verb: string,
+    act: () => { run: Promise<void>; told: string } | null,
+  ): void {
+    this.open = true;
+    const problem = el("p", { class: "problem", role: "alert" });
+    const confirm = el("button", { type: "submit", class: verb === "Delete" ? "primary danger" : "primary" }, verb);
+    const cancel = el("button", { type: "button", class: "plain" }, "Cancel");
+    const form = el("form", { class: "question" }, el("p", {}, question), field, problem, el("div", { class: "choice" }, cancel, confirm));
+    const leave = (): void => {
+      this.rest();
+      this.element.querySelector<HTMLElement>("button")?.focus();
+    };
+    cancel.addEventListener("click", leave);
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      leave();
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const action = act();
+      if (!action) return;
+      confirm.disabled = true;
+      action.run.then(
+        () => {
+          this.rest();
+          this.notice.tell(action.told, () => this.undo());
+          this.done();
+        },
+        (error: unknown) => {
+          confirm.disabled = false;
+          problem.textContent = error instanceof ApiError ? error.message : "That did not work.";
+        },
+      );
+    });
+    this.element.replaceChildren(form);
+    // a delete is not confirmed by the key that asked for it
+    (field ?? cancel).focus();
+  }
+
+  private undo(): void {
+    this.api.undo().then(
+      () => {
+        this.notice.tell("Undone.");
+        this.done();
+      },
+      (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
+    );
+  }
+}
+
+function distance(a: Thing, b: Thing): number {
+  return Math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1], a.centre[2] - b.centre[2]);
+}
+
+/** Things that could be the same one: of the same name first, then by how near they are. */
+function nearest(thing: Thing, things: Iterable<Thing>): readonly Thing[] {
+  const rank = (other: Thing): number => distance(thing, other) + (other.label === thing.label ? 0 : 100);
+  const others = [...things].filter(({ id }) => id !== thing.id);
+  return others.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_NEIGHBOURS);
+}

@@ -111,18 +111,21 @@ class Browse:
         """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
         self.flush()
         time = self.clock.time(as_of, name="as_of")
-        left_out = {*(() if include_tentative else (PROTO,)), *(() if include_absent else (MISSING, REMOVED))}
-        called = None if label is None else normal(label)
-        kept = [
-            version
-            for version in self.store.journal.as_of(time)
-            if version.status not in left_out and (called is None or best_label(version.label_scores) == called)
-        ]
-        kept.sort(key=lambda version: id_order(version.object_id))
-        some = kept[offset : offset + limit]
+        left_out = (*(() if include_tentative else (PROTO,)), *(() if include_absent else (MISSING, REMOVED)))
+        if label is None:
+            total, some = self.store.journal.page_as_of(time, without=left_out, offset=offset, limit=limit)
+        else:
+            called = normal(label)
+            kept = [
+                version
+                for version in self.store.journal.as_of(time)
+                if version.status not in left_out and best_label(version.label_scores) == called
+            ]
+            kept.sort(key=lambda version: id_order(version.object_id))
+            total, some = len(kept), kept[offset : offset + limit]
         today = {state.id: state for state in self.states([version.object_id for version in some])}
         stale_after = self.store.settings.lifecycle.stale_after
-        return Page(len(kept), past_states(some, time, today, stale_after=stale_after))
+        return Page(total, past_states(some, time, today, stale_after=stale_after))
 
     def states(self, ids: list[str]) -> list[ObjectState]:
         """The objects of these ids that are still remembered, in their order."""

@@ -16,7 +16,7 @@ export class Corrections {
   constructor(
     private readonly api: Api,
     private readonly notice: Notice,
-    private readonly done: () => void,
+    private readonly done: (gone: boolean) => void,
   ) {}
 
   /** Whether a question stands open: what is around it must not be built anew meanwhile. */
@@ -120,7 +120,7 @@ export class Corrections {
         () => {
           this.rest();
           this.notice.tell(action.told, () => this.undo());
-          this.done();
+          this.done(verb === "Delete");
         },
         (error: unknown) => {
           confirm.disabled = false;
@@ -137,7 +137,7 @@ export class Corrections {
     this.api.undo().then(
       () => {
         this.notice.tell("Undone.");
-        this.done();
+        this.done(false);
       },
       (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
     );

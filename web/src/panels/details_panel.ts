@@ -35,7 +35,7 @@ export class DetailsPanel {
     private readonly fly: (thing: Thing) => void,
     notice: Notice,
   ) {
-    this.corrections = new Corrections(api, notice, () => this.reread());
+    this.corrections = new Corrections(api, notice, (gone) => (gone ? this.store.set({ selected: null }) : this.reread()));
     store.on(["selected", "things", "asOf", "places", "server"], (state) => this.follow(state));
   }
 
@@ -59,14 +59,17 @@ export class DetailsPanel {
     }
     const thing = state.things.get(this.shownId);
     const fresh = performance.now() - this.readAt > REREAD_SECONDS * 1000;
-    if (fresh && (thing?.lastSeen !== this.details?.thing.lastSeen || !this.details)) void this.read(this.shownId);
+    // deleted or merged, here or elsewhere: asking again would only be told so
+    const left = !thing && this.details !== null && state.asOf === null;
+    if (left) this.problem = "It is no longer in the memory.";
+    else if (fresh && (thing?.lastSeen !== this.details?.thing.lastSeen || !this.details)) void this.read(this.shownId);
     this.draw();
   }
 
   /** After a correction: what was read before no longer holds. */
   private reread(): void {
     this.readAt = -Infinity;
-    if (this.shownId !== null) void this.read(this.shownId);
+    if (this.shownId !== null && this.store.state.things.has(this.shownId)) void this.read(this.shownId);
   }
 
   private async read(id: string): Promise<void> {

@@ -9,7 +9,7 @@ import json
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,12 +118,23 @@ class JournalReader:
         """The newest version of every object that was known at a memory time, in the order of first writing."""
         names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
         with self._reading() as db:
-            rows = db.execute(
-                f"SELECT o.id, {names} FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
-                "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?) ORDER BY o.num",
-                (time,),
-            )
+            rows = db.execute(f"SELECT o.id, {names} {_AS_OF} ORDER BY o.num", (time,))
             return [read_version(row[0], row[1:]) for row in rows]
+
+    def page_as_of(
+        self, time: float, *, without: Sequence[str], offset: int, limit: int
+    ) -> tuple[int, list[VersionRecord]]:
+        """Some of the same in the order of ids, leaving out these statuses, and how many there are in all."""
+        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
+        chosen = f"{_AS_OF} WHERE v.status NOT IN ({', '.join('?' for _ in without)})"
+        with self._reading() as db:
+            total = int(db.execute(f"SELECT count(*) {chosen}", (time, *without)).fetchone()[0])
+            # ids count up: a longer one is a later one
+            rows = db.execute(
+                f"SELECT o.id, {names} {chosen} ORDER BY length(o.id), o.id LIMIT ? OFFSET ?",
+                (time, *without, limit, offset),
+            )
+            return total, [read_version(row[0], row[1:]) for row in rows]
 
     def crops(self, object_id: str) -> list[CropRecord]:
         """The pictures kept of one object, best first."""
@@ -192,6 +203,10 @@ class JournalReader:
             yield self._db
 
 
+_AS_OF = (
+    "FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
+    "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?)"
+)
 _SIZE_QUERIES = {
     "objects": "SELECT sum(length(state) + length(label_scores) + 160) FROM objects",
     "embeddings": "SELECT sum(length(mean) + length(gallery) + 16) FROM embeddings",

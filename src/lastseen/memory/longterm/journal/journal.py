@@ -182,33 +182,42 @@ class Journal(JournalReader):
         known = self._written.get(object_id)
         if known is None:
             record = self.object(object_id)
-            known = None if record is None else _digests(record)
+            known = (
+                None if record is None else _digests(object_row(record), embedding_row(record), version_row(record))
+            )
         return known
 
     def _put_object(
         self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
     ) -> _Written | None:
-        digests, known = _digests(record), self._known(record.id)
+        row, vectors, version = object_row(record), embedding_row(record), version_row(record)
+        digests, known = _digests(row, vectors, version), self._known(record.id)
         if known is not None and known == digests:
             return None
-        num = int(db.execute(_UPSERT_OBJECT, object_row(record)).fetchone()[0])
-        vectors = embedding_row(record)
+        num = int(db.execute(_UPSERT_OBJECT, row).fetchone()[0])
         if vectors is not None and (known is None or known.embedding != digests.embedding):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
         elif vectors is None and known is not None and known.embedding:
             db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
         if record.status != PROTO and (known is None or known.version != digests.version):
-            self._put_version(db, num, record, batch, keep=settings.longterm.keep_versions)
+            self._put_version(db, num, record, version, batch, keep=settings.longterm.keep_versions)
         return digests
 
     def _put_version(
-        self, db: sqlite3.Connection, num: int, record: ObjectRecord, batch: Batch, *, keep: int
+        self,
+        db: sqlite3.Connection,
+        num: int,
+        record: ObjectRecord,
+        version: tuple[object, ...],
+        batch: Batch,
+        *,
+        keep: int,
     ) -> None:
         newest = db.execute("SELECT max(time) FROM versions WHERE num = ?", (num,)).fetchone()[0]
         time = batch.turned.get(record.id, record.last_seen)
         if newest is not None and time <= newest:
             time = batch.time
-        db.execute(_INSERT_VERSION, (num, time, *version_row(record)))
+        db.execute(_INSERT_VERSION, (num, time, *version))
         db.execute(
             "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
             "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
@@ -273,13 +282,12 @@ class Journal(JournalReader):
                 raise
 
 
-def _digests(record: ObjectRecord) -> _Written:
-    vectors = embedding_row(record)
-    version = version_row(record)
+def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, version: tuple[object, ...]) -> _Written:
     # hits and last_seen change with every sighting and are no new version by themselves
     told = (*version[:5], version[6], *version[8:])
     return _Written(
-        row=_digest(repr(object_row(record)).encode()),
+        # the last three are blobs and their sum: hashed as they are, for writing them out would cost more than they do
+        row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),
         embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
         version=_digest(repr(told).encode()),
     )

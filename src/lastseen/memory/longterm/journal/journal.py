@@ -286,7 +286,7 @@ def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, ver
     # hits and last_seen change with every sighting and are no new version by themselves
     told = (*version[:5], version[6], *version[8:])
     return _Written(
-        # the last three are blobs and their sum: hashed as they are, for writing them out would cost more than they do
+        # the last three are blobs and their sum: writing bytes out as text would cost more than hashing them
         row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),
         embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
         version=_digest(repr(told).encode()),

@@ -126,7 +126,9 @@ export class Api {
     const all = wide ? "&include_tentative=true&include_removed=true" : "";
     const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}${all}`, signal);
     const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? { ...bare(result), state: "missing" as const }, score: result.score }));
-    return { query, status: wire.status, reason: wire.reason, hits, asOf, wide };
+    // the page has a button for what the API's users are told to do
+    const reason = wire.reason.replace(/; ask with include_\w+/, "");
+    return { query, status: wire.status, reason, hits, asOf, wide };
   }
 
   async timeline(): Promise<Timeline> {

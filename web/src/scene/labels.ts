@@ -57,7 +57,9 @@ export class Labels {
       const marked = this.marked(thing.id);
       const tag = this.tag(thing);
       // one at the rim is moved inwards rather than cut
-      const left = Math.min(Math.max(x - tag.width / 2, EDGE), this.stage.size.x - tag.width - EDGE);
+      // between the panels, not half behind them
+      const { left: first, right: last } = this.insets();
+      const left = Math.min(Math.max(x - tag.width / 2, first + EDGE), this.stage.size.x - last - tag.width - EDGE);
       const box: [number, number, number, number] = [left - GAP, y - HEIGHT - GAP, left + tag.width + GAP, y + GAP];
       const free = taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
       if (!free && thing.id !== this.selected) continue;

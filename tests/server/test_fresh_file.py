@@ -12,10 +12,14 @@ import pytest
 import requests
 
 from lastseen.config import Settings
+from lastseen.encoders.registry import open_encoder
+from lastseen.memory.eyes import Eyes
 from lastseen.memory.facade import Memory
 from lastseen.server.fresh_file import FileRunner, FreshFile
 from lastseen.server.run import Running, in_background, listen
+from tests.encoders.tiny_towers import tiny_clip
 from tests.memory.homes import ROOM, walk
+from tests.memory.test_seeing import look_around
 
 SETTINGS = replace(Settings(), live=replace(Settings().live, follow_period=0.05))
 
@@ -99,3 +103,28 @@ def test_a_file_that_cannot_be_read_is_told_and_tried_again(writer: Memory, tmp_
     assert comes_true(lambda: fresh.service.source.state == "following")
     runner.stop()
     fresh.close()
+
+
+def test_words_are_put_to_looks_also_after_the_file_changed(tmp_path: Path) -> None:
+    folder, path = tiny_clip(tmp_path / "clip"), tmp_path / "home.lastseen"
+    clip = open_encoder(f"clip:{folder}")
+    with Memory.open(path, look=clip) as writer:
+        look_around(writer, clip)
+        writer.flush()
+        fresh = FreshFile(path, SETTINGS, encoder=f"clip:{folder}")
+        before = fresh.service.memory
+        assert before.find("red mug", include_tentative=True).status == "found"
+        writer.relabel("obj-1", "lamp")
+        after = fresh.caught_up().memory
+        assert after is not before
+        assert after.find("green mug", include_tentative=True).status == "found"
+        fresh.close()
+
+
+def test_a_memory_whose_encoder_is_not_at_hand_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTSEEN_MODELS", str(tmp_path / "none"))
+    path = tmp_path / "home.lastseen"
+    Memory.open(path, look="clip-of-elsewhere").close()
+    with Memory.open(path, look="clip-of-elsewhere") as memory:
+        assert "only names are searched" in str(Eyes().give(memory))
+        assert Eyes().give(Memory.open()) is None

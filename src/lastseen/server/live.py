@@ -82,6 +82,8 @@ class SourceRunner(Runner):
         source, perception = self._opening()
         with source:
             self._source = source
+            if self.stopped.is_set():
+                return
             if source.live:
                 source.waiting = self._silent  # type: ignore[attr-defined]
             self._follow(source, perception)

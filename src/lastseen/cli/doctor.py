@@ -50,6 +50,8 @@ def diagnose(
             color = colors[check.verdict]
             table.add_row(check.name, f"[{color}]{check.verdict.value}[/{color}]", check.figure, check.remedy)
         Console().print(table)
+        for note in report.notes:
+            typer.echo(f"note: {note}")
         if report.faults and fix is None and report.options.changed():
             typer.echo("write the corrections with --fix FILE and give them to any command with --options FILE")
         elif fix is not None:

@@ -54,7 +54,7 @@ def record(
             if not out.exists():
                 raise
             written = opened.intake.frames
-        lost = opened.intake.lines()
+        lost = [*([opened.intake.cut_off] if opened.intake.cut_off else []), *opened.intake.lines()]
     typer.echo(f"{out}: {written} frames, {out.stat().st_size / 2**20:.1f} MiB")
     for line in lost:
         typer.echo(line)

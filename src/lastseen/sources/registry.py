@@ -76,6 +76,9 @@ def _scheme_of_path(path: Path) -> str:
         return "tum"
     if (path / "metadata.yaml").is_file() or (path.is_file() and path.suffix in BAG_FILES):
         return "bag"
+    # metadata.yaml is written when a recorder ends: one that lost power leaves none
+    if path.is_dir() and any(one.suffix in {".mcap", ".db3"} for one in path.iterdir()):
+        return "bag"
     raise SourceError(
         "source",
         str(path),

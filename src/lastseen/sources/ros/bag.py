@@ -22,7 +22,7 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_POSE, RawRecord, Trajectory
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.container import Container, Raw
-from lastseen.sources.ros.index import BagIndex, read_index
+from lastseen.sources.ros.index import BagIndex, cut_off_line, read_index
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 
@@ -81,10 +81,15 @@ class BagSource(RecordSource):
         self._cameras = self._index.cameras(self.options, self.intake)
         poses = self._poses()
         corrections = Corrections(poses)
+        stamps: list[float] = []
         for pair in self._pairs(wanted):
             record = self._record(pair, poses, corrections)
             if record is not None:
+                stamps.append(record.stamp)
                 yield record
+        if self.intake.cut_off and wanted is None:
+            # the last images may have lost their depth or pose behind the cut
+            self.intake.cut_off = cut_off_line(stamps)
 
     def close(self) -> None:
         """Release the files."""

@@ -78,8 +78,16 @@ def read_index(bag: Container, options: SourceOptions) -> BagIndex:
         if not index.color_stamps:
             raise
         index.intake.skip("bag breaks off", str(error))
+    if bag.cut_off or index.intake.skipped["bag breaks off"]:
+        index.intake.cut_off = cut_off_line(index.color_stamps)
     reading.finish()
     return index
+
+
+def cut_off_line(stamps: list[float]) -> str:
+    """What is said of a recording that breaks off."""
+    until = f" (t = {max(stamps):.3f} s, {max(stamps) - min(stamps):.1f} s after the first)" if stamps else ""
+    return f"the recording was cut off after {len(stamps)} frames{until}"
 
 
 def frame_name(name: str) -> str:

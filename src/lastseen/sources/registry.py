@@ -9,7 +9,7 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.errors import SourceError
-from lastseen.sources.options import FILE_NAME, SourceOptions
+from lastseen.sources.options import FILE_NAME, TAKEN, SourceOptions
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
@@ -27,6 +27,7 @@ BAG_FILES = (".bag", ".mcap", ".db3")
 def register_source(scheme: str, target: str) -> None:
     """Make ``scheme://...`` open with ``module:Class``, a ``RecordSource`` called with the rest and the options."""
     SCHEMES[scheme] = target
+    TAKEN.pop(scheme, None)
 
 
 def open_source(
@@ -62,6 +63,8 @@ def open_source(
         resolved = SourceOptions.load(options)
     if changes:
         resolved = (resolved or SourceOptions()).with_words(changes)
+    if resolved is not None:
+        resolved.check_taken(scheme)
     module, _, name = SCHEMES[scheme].partition(":")
     kind = getattr(importlib.import_module(module), name)
     if settings is not None and getattr(kind, "takes_settings", False):

@@ -53,6 +53,7 @@ ORDER = [
     "lastseen.evaluation",
     "lastseen.server",
     "lastseen.cli",
+    "lastseen.__main__",
 ]
 STANDARD_LIBRARY_ONLY = ["lastseen._lazy", "lastseen.errors", "lastseen.pose2d", "lastseen.config"]
 STANDARD_LIBRARY_ONLY += [

@@ -59,12 +59,42 @@ def test_without_names_a_place_is_unknown_and_can_be_walked_to_all_the_same() ->
     assert len(spatial.graph.anchors) > 10
 
 
-def test_a_memory_that_was_walked_before_gets_a_new_episode_and_no_edge_between() -> None:
+def test_the_same_walk_again_comes_by_the_same_anchors_and_places() -> None:
+    spatial = walked(SpatialMemory())
+    places, anchors = list(spatial.graph.places), list(spatial.graph.anchors)
+    again = walked(SpatialMemory.from_dict(spatial.to_dict()), start=200)
+    assert again.episode == 0
+    assert list(again.graph.places) == places
+    assert list(again.graph.anchors) == anchors
+    assert again.current_place is not None
+    assert again.current_place.place_type == "bedroom"
+
+
+def test_a_walk_that_leaves_the_known_way_adds_anchors_in_the_same_frame() -> None:
     spatial = walked(SpatialMemory())
     before = len(spatial.graph.anchors)
-    walked(spatial, start=200)
+    layer = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend()))
+    for number in range(40):
+        y = 0.125 * number
+        layer.see(
+            frame_at(300 + number, stamp=30.0 + number, eye=(2.0, y, 1.2), target=(2.0, y + 2.0, 1.0)), saw(*KITCHEN)
+        )
+    new = [one for one in spatial.graph.anchors.values() if one.anchor_id >= before]
+    assert new
+    assert len(spatial.graph.places) == 2
+    for anchor in new:
+        assert anchor.world_pose is not None
+        assert anchor.pose.x == pytest.approx(anchor.world_pose.x, abs=1e-6)
+        assert anchor.pose.y == pytest.approx(anchor.world_pose.y, abs=1e-6)
+    # the way from the known part to the new one is an edge
+    assert min(new[0].neighbors) < before
+
+
+def test_anchors_without_poses_in_a_map_begin_another_episode() -> None:
+    spatial = SpatialMemory()
+    spatial.scene_analyzed("kitchen")
+    walked(spatial)
     assert spatial.episode == 1
-    assert all(other >= before for other in spatial.graph.anchors[before].neighbors)
 
 
 def test_equal_streams_give_equal_places() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sources.lens import Lens
 
 CAMERA = Intrinsics(140.0, 140.0, 79.5, 59.5, 160, 120)
 ROOM = np.array([[-3.0, -2.5, 0.0], [3.0, 2.5, 2.6]])
@@ -26,10 +27,15 @@ BOXES = np.array(
 )
 
 
-def render(pose: Pose3D, camera: Intrinsics = CAMERA) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Colour and depth (metres) of the room as the camera at this pose sees it."""
+def render(
+    pose: Pose3D, camera: Intrinsics = CAMERA, lens: Lens | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Colour and depth (metres) of the room as the camera at this pose sees it, through a lens that bends."""
     pixels = np.stack(np.meshgrid(np.arange(camera.width), np.arange(camera.height)), axis=-1)
-    rays = camera.unproject(pixels, np.ones(pixels.shape[:2])) @ pose.rotation.T
+    plane = camera.unproject(pixels, np.ones(pixels.shape[:2]))
+    if lens is not None:
+        plane[..., :2] = lens.straighten(plane[..., :2])
+    rays = plane @ pose.rotation.T
     inverse = 1.0 / np.where(np.abs(rays) < 1e-9, 1e-9, rays)
     origin = pose.translation
     depth = np.maximum((ROOM[0] - origin) * inverse, (ROOM[1] - origin) * inverse).min(axis=-1)

@@ -27,10 +27,10 @@ def diagnose(
     Examples: [bold]lastseen doctor my_recording[/bold],
     [bold]lastseen doctor my_recording --fix my_recording/source.toml[/bold]
     """
-    from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
     from lastseen.cli.options import current_settings
+    from lastseen.cli.tables import print_table
     from lastseen.sources import open_source
     from lastseen.sources.doctor import Verdict, examine
 
@@ -43,13 +43,16 @@ def diagnose(
         typer.echo(json.dumps(report.as_dict(), indent=2))
     else:
         colors = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAULT: "red", Verdict.UNSURE: "blue"}
-        table = Table(
-            "check", "verdict", "figure", "remedy", title=f"{report.address}: {report.frames} frames sampled"
+        print_table(
+            ["check", "verdict", "figure", "remedy"],
+            [
+                [check.name, Text(check.verdict.value, style=colors[check.verdict]), check.figure, check.remedy]
+                for check in report.checks
+            ],
+            title=f"{report.address}: {report.frames} frames sampled",
         )
-        for check in report.checks:
-            color = colors[check.verdict]
-            table.add_row(check.name, f"[{color}]{check.verdict.value}[/{color}]", check.figure, check.remedy)
-        Console().print(table)
+        for note in report.notes:
+            typer.echo(f"note: {note}")
         if report.faults and fix is None and report.options.changed():
             typer.echo("write the corrections with --fix FILE and give them to any command with --options FILE")
         elif fix is not None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from lastseen.cli.options import current_settings
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-app = typer.Typer(no_args_is_help=True, help="Measure searches against each other.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Measure searches against each other.\n\nExample: [bold]lastseen eval objectnav --out results[/bold]",
+)
 
 
 @app.callback()
 def _group() -> None:
-    """Measure searches against each other."""
+    """Measure searches against each other.
+
+    Example: [bold]lastseen eval objectnav --out results[/bold]
+    """
 
 
 @app.command("objectnav")
@@ -55,7 +58,7 @@ def objectnav(
     write_summary(out, summary)
     for line in summary["verdict"]:
         typer.echo(line)
-    Console().print(_table(summary))
+    _print_summary(summary)
     typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
     if report:
         from lastseen.evaluation.report import write_report
@@ -93,21 +96,41 @@ class _Bar:
         self._progress.update(self._task, advance=1, description=f"SR  {running}")
 
 
-def _table(summary: dict[str, Any]) -> Table:
-    from rich.table import Table
+def _print_summary(summary: dict[str, Any]) -> None:
+    from lastseen.cli.tables import print_table
 
-    table = Table(title="ObjectNav: mean, with the bootstrap 95 % interval of SR and SPL")
-    columns = ("SR", "SPL", "SoftSPL", "steps", "calls", "ABABA", "STUCK", "no progress", "revisited m2")
-    table.add_column("arm")
-    for column in columns:
-        table.add_column(column, justify="right")
-    keys = ("soft_spl", "steps", "planner_calls", "ababa", "stuck", "no_progress", "revisited_m2")
-    for name, figures in summary["arms"].items():
-        cells = [_span(figures["sr"]), _span(figures["spl"])]
-        cells += [f"{figures[key]['mean']:.2f}" if key != "steps" else f"{figures[key]['mean']:.0f}" for key in keys]
-        table.add_row(name, *cells)
-    return table
+    arms = summary["arms"].items()
+    columns = ["arm", "SR", "SR 95 %", "SPL", "SPL 95 %", "SoftSPL", "steps", "calls"]
+    print_table(
+        columns,
+        [
+            [
+                name,
+                _mean(figures["sr"]),
+                _span(figures["sr"]),
+                _mean(figures["spl"]),
+                _span(figures["spl"]),
+                _mean(figures["soft_spl"]),
+                f"{figures['steps']['mean']:.0f}",
+                _mean(figures["planner_calls"]),
+            ]
+            for name, figures in arms
+        ],
+        title="ObjectNav: means, with bootstrap intervals",
+        right=columns[1:],
+    )
+    keys = {"ABABA": "ababa", "STUCK": "stuck", "no progress": "no_progress", "revisited m2": "revisited_m2"}
+    print_table(
+        ["arm", *keys],
+        [[name, *(_mean(figures[key]) for key in keys.values())] for name, figures in arms],
+        title="Going in circles: means per episode",
+        right=list(keys),
+    )
+
+
+def _mean(figure: dict[str, float]) -> str:
+    return f"{figure['mean']:.2f}"
 
 
 def _span(figure: dict[str, float]) -> str:
-    return f"{figure['mean']:.2f} ({figure['low']:.2f}-{figure['high']:.2f})"
+    return f"{figure['low']:.2f}-{figure['high']:.2f}"

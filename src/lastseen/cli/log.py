@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Look at the log of a run.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Look at the log of a run.\n\nExample: [bold]lastseen log show run.jsonl[/bold]",
+)
 
 LogFile = Annotated[Path, typer.Argument(help="The log of a run (JSON lines).", show_default=False)]
 
@@ -16,6 +20,7 @@ LogFile = Annotated[Path, typer.Argument(help="The log of a run (JSON lines).", 
 def show(
     file: LogFile,
     anchors: Annotated[bool, typer.Option("--anchors", help="Show every anchor too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print header, steps and events as JSON.")] = False,
 ) -> None:
     """Print what happened when, with the steps in between folded.
 
@@ -24,7 +29,11 @@ def show(
     from lastseen.runtime.log import read_log
     from lastseen.runtime.timeline import timeline
 
-    for line in timeline(read_log(file), anchors=anchors):
+    run = read_log(file)
+    if as_json:
+        typer.echo(json.dumps({name: getattr(run, name) for name in ("header", "steps", "events", "torn")}, indent=2))
+        return
+    for line in timeline(run, anchors=anchors):
         typer.echo(line)
 
 
@@ -37,8 +46,13 @@ def draw(
 
     Example: [bold]lastseen log map run.jsonl run.png[/bold]
     """
+    from lastseen.errors import InvalidValue
     from lastseen.runtime.log import read_log
     from lastseen.runtime.log_map import save_map
 
+    if out.suffix.lower() != ".png":
+        raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")
+    if not out.parent.is_dir():
+        raise InvalidValue("out", str(out), "lies in no folder", remedy=f"make {out.parent} first")
     save_map(read_log(file), out)
     typer.echo(f"wrote {out}")

@@ -14,6 +14,11 @@ from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
+USAGE_ERROR = typer.BadParameter.__mro__[2]
+"""What every wrong usage is: the class above the usage error, which Typer does not give a name of its own."""
+
+STOPPED = 130
+
 app = typer.Typer(
     name="lastseen",
     no_args_is_help=True,
@@ -62,7 +67,10 @@ def _options(
 
 @app.command()
 def version() -> None:
-    """Print the version and nothing else."""
+    """Print the version and nothing else.
+
+    Example: [bold]lastseen version[/bold]
+    """
     typer.echo(__version__)
 
 
@@ -70,7 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line: exit code 0 for success, 1 for a lastseen error, 2 for wrong usage, 130 for Ctrl-C."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        app(words, prog_name="lastseen")
+        code = app(words, prog_name="lastseen", standalone_mode=False)
     except LastseenError as error:
         if "--debug" in words:
             raise
@@ -81,10 +89,27 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         typer.echo(f"error: {error.filename or 'system'}: {error.strerror or error}; check the path", err=True)
         sys.exit(1)
-    except SystemExit as ended:
-        if ended.code == 130:
-            typer.echo("stopped; what was written is kept", err=True)
-        raise
+    except typer.Abort:
+        typer.echo("nothing was done", err=True)
+        sys.exit(1)
+    except USAGE_ERROR as error:
+        sys.exit(_told_usage(error))
+    if code == STOPPED:
+        typer.echo("stopped; what was written is kept", err=True)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told_usage(error: Exception) -> int:
+    """Say what is wrong with the words in one line, and where the right ones stand; returns the exit code."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # no word at all is a question, and help is the answer
+        typer.echo(str(error), err=True)
+        return 2
+    message = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+    path = "lastseen" if context is None else context.command_path
+    typer.echo(f"error: {message[:1].lower()}{message[1:]}; see: {path} --help", err=True)
+    return 2
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from lastseen.cli.tables import print_table
 
 if TYPE_CHECKING:
     from lastseen.memory.facade import Memory
@@ -22,6 +24,7 @@ MemoryFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 DEFAULT_FILE = Path("home.lastseen")
+PLACE = "x y z (m)"
 
 
 def register(app: typer.Typer) -> None:
@@ -71,8 +74,16 @@ def find(
             include_removed=removed,
             k=k,
         )
+        browse = opened.browse
+        seen = [
+            _when(browse.wall(browse.time((hit.session or 0, hit.last_seen), name="last_seen")), hit.last_seen)
+            for hit in answer.hits
+        ]
     if as_json:
-        hits = [{name: getattr(hit, name) for name in hit.__slots__} for hit in answer.hits]
+        hits = [
+            {**{name: getattr(hit, name) for name in hit.__slots__}, "last_seen_at": when}
+            for hit, when in zip(answer.hits, seen, strict=True)
+        ]
         _print_json({"status": answer.status, "reason": answer.reason, "hits": hits})
         return
     typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
@@ -84,12 +95,14 @@ def find(
                 hit.color or "-",
                 _place(hit.xyz),
                 f"{hit.score:.2f}",
-                f"{hit.last_seen:.1f}",
+                when,
                 hit.status + (", stale" if hit.stale else ""),
             ]
-            for hit in answer.hits
+            for hit, when in zip(answer.hits, seen, strict=True)
         ]
-        _print_table(["id", "label", "colour", "x y z (m)", "score", "last seen (s)", "state"], rows)
+        print_table(
+            ["id", "label", "colour", PLACE, "score", "last seen", "state"], rows, right=["score"], whole=["id"]
+        )
 
 
 def objects(
@@ -105,8 +118,12 @@ def objects(
     """
     with _open(memory) as opened:
         states = opened.objects(label, include_tentative=tentative, include_absent=removed)
+        browse = opened.browse
+        seen = [_when(browse.wall(state.last_seen), browse.clock.stamp(state.last_seen)) for state in states]
     if as_json:
-        _print_json([_object_facts(state) for state in states])
+        _print_json(
+            [{**_object_facts(state), "last_seen_at": when} for state, when in zip(states, seen, strict=True)]
+        )
         return
     rows = [
         [
@@ -115,12 +132,13 @@ def objects(
             _place(state.xyz_world),
             str(state.hits),
             f"{state.stability:.2f}",
-            f"{state.last_seen:.1f}",
+            when,
             state.state + (", stale" if state.stale else ""),
         ]
-        for state in states
+        for state, when in zip(states, seen, strict=True)
     ]
-    _print_table(["id", "label", "x y z (m)", "hits", "stability", "last seen (s)", "state"], rows)
+    columns = ["id", "label", PLACE, "hits", "stable", "last seen", "state"]
+    print_table(columns, rows, right=["hits", "stable"], whole=["id"])
 
 
 def history(
@@ -139,8 +157,7 @@ def history(
         return
     rows = [
         [
-            str(entry.session),
-            f"{entry.stamp:.1f}",
+            _when(entry.wall, entry.stamp),
             entry.kind,
             "-" if entry.xyz is None else _place(entry.xyz),
             entry.label or "-",
@@ -148,7 +165,7 @@ def history(
         ]
         for entry in entries
     ]
-    _print_table(["session", "stamp (s)", "what", "x y z (m)", "label", "state or evidence"], rows)
+    print_table(["when", "what", PLACE, "label", "state or evidence"], rows)
 
 
 def changes(
@@ -167,8 +184,7 @@ def changes(
         return
     rows = [
         [
-            str(change.session),
-            f"{change.stamp:.1f}",
+            _when(change.wall, change.stamp),
             change.kind,
             change.object_id,
             change.label or "-",
@@ -177,7 +193,7 @@ def changes(
         ]
         for change in found
     ]
-    _print_table(["session", "stamp (s)", "what", "id", "label", "x y z (m)", "evidence"], rows)
+    print_table(["when", "what", "id", "label", PLACE, "evidence"], rows, whole=["id"])
 
 
 def export(
@@ -265,7 +281,8 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
         _print_json(facts)
         return
     for title, unit in (("counts", ""), ("disk", " B"), ("ram", " B")):
-        _print_table([title, "value"], [[name, f"{value:,}{unit}"] for name, value in facts[title].items()])
+        rows = [[name, f"{value:,}{unit}"] for name, value in facts[title].items()]
+        print_table([title, "value"], rows, right=["value"])
     typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['look'] or 'none yet'}")
 
 
@@ -325,6 +342,14 @@ def _point(text: str) -> tuple[float, float, float]:
     return x, y, z
 
 
+def _when(wall: datetime | float | None, stamp: float) -> str:
+    """A moment as every table shows it: the date in UTC where its session has one, else the frame's stamp."""
+    if wall is None:
+        return f"{stamp:.1f} s"
+    moment = wall if isinstance(wall, datetime) else datetime.fromtimestamp(wall, tz=UTC)
+    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
+
+
 def _place(xyz: Any) -> str:
     return " ".join(f"{float(value):.2f}" for value in xyz)
 
@@ -335,18 +360,3 @@ def _short(evidence: Any) -> str:
 
 def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
-
-
-def _print_table(columns: list[str], rows: list[list[str]]) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        # labels come from detectors and may hold anything: never read as markup
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Models of other people: list what is known, fetch by name.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Models of other people: list what is known, fetch by name.\n\nExample: [bold]lastseen models list[/bold]",
+)
 
 
 @app.command("list")
@@ -34,23 +37,24 @@ def list_known(as_json: Annotated[bool, typer.Option("--json", help="Print JSON 
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), "models": rows}, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
+    from lastseen.cli.tables import print_table
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("model", "use", "licence", "MB", "sha256", "here"):
-        table.add_column(title, justify="right" if title == "MB" else "left")
-    for row in rows:
-        size = f"{int(str(row['bytes'])) / 1e6:,.0f}"
-        table.add_row(
-            str(row["name"]),
-            str(row["use"]),
-            str(row["licence"]),
-            size,
-            str(row["sha256"]),
-            "yes" if row["present"] else "no",
-        )
-    Console().print(table)
+    print_table(
+        ["model", "use", "licence", "MB", "sha256", "here"],
+        [
+            [
+                str(row["name"]),
+                str(row["use"]),
+                str(row["licence"]),
+                f"{int(str(row['bytes'])) / 1e6:,.0f}",
+                str(row["sha256"]),
+                "yes" if row["present"] else "no",
+            ]
+            for row in rows
+        ],
+        right=["MB"],
+        whole=["model"],
+    )
     typer.echo(f"they lie in {folder} (LASTSEEN_MODELS changes that)")
 
 

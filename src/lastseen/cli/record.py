@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ def record(
         str, typer.Option("--depth", help="32FC1 (exact), 16UC1 (millimetres) or png (millimetres, smaller).")
     ] = "32FC1",
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Write a source as MCAP: colour, depth, camera infos, tf and detections, for ROS 2 tools and for lastseen.
 
@@ -54,7 +56,20 @@ def record(
             if not out.exists():
                 raise
             written = opened.intake.frames
-        lost = opened.intake.lines()
+        intake = opened.intake
+    if as_json:
+        facts = {
+            "file": str(out),
+            "frames": written,
+            "bytes": out.stat().st_size,
+            "cut_off": intake.cut_off,
+            "skipped": dict(sorted(intake.skipped.items())),
+            "notes": intake.notes,
+        }
+        typer.echo(json.dumps(facts, indent=2))
+        return
     typer.echo(f"{out}: {written} frames, {out.stat().st_size / 2**20:.1f} MiB")
-    for line in lost:
+    if intake.cut_off:
+        typer.echo(intake.cut_off)
+    for line in (*(f"note: {note}" for note in intake.notes), *intake.lines()):
         typer.echo(line)

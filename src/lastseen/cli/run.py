@@ -189,6 +189,8 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
     ):
         if count:
             lines.append(f"{count} {what}")
+    if summary.cut_off:
+        lines.append(summary.cut_off)
     lines += [f"note: {note}" for note in summary.notes]
     if not named:
         lines.append("things have no names: no detections came with the source and no model was given;")

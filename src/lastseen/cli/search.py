@@ -71,8 +71,17 @@ def search(
         typer.echo("\n".join(said(result)))
 
 
-def self_check() -> None:
-    """Check every rule of the search; exit code 1 when one is broken."""
-    from lastseen.runtime.self_check import print_self_check
+def self_check(
+    as_json: Annotated[bool, typer.Option("--json", help="Print each rule and its problem as JSON.")] = False,
+) -> None:
+    """Check every rule of the search; exit code 1 when one is broken.
 
-    raise typer.Exit(print_self_check(typer.echo))
+    Example: [bold]lastseen self-check[/bold]
+    """
+    from lastseen.runtime import self_check as rules
+
+    if not as_json:
+        raise typer.Exit(rules.print_self_check(typer.echo))
+    checked = rules.self_check()
+    typer.echo(json.dumps([asdict(each) for each in checked], indent=2))
+    raise typer.Exit(1 if any(each.problem for each in checked) else 0)

@@ -9,7 +9,12 @@ import typer
 
 from lastseen.cli import sim_record, sim_search
 
-app = typer.Typer(name="sim", no_args_is_help=True, help="Simulated homes: draw them, walk them, record them.")
+app = typer.Typer(
+    name="sim",
+    no_args_is_help=True,
+    help="Simulated homes: draw them, walk them, record them.\n\n"
+    "Example: [bold]lastseen sim map --seed 7 house.png[/bold]",
+)
 app.command("record")(sim_record.record)
 app.command("search")(sim_search.search)
 

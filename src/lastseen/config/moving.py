@@ -36,6 +36,12 @@ class Places(Section):
         low=0.1,
         why="between two frames of a recording: farther is a lost pose or a cut, and no way that was walked",
     )
+    same_anchor: float = setting(
+        0.25,
+        unit="m",
+        low=0.0,
+        why="half the way between two anchors: nearer, an anchor of an earlier walk in the same map is this one",
+    )
     max_description: int = setting(
         240, unit="characters", low=20, why="section 7.1: one or two short sentences per place"
     )

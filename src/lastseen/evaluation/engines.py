@@ -27,6 +27,16 @@ _LOCAL_STORE = 100_000_000
 """Bytes of shared memory for a Ray of one machine; plans and records are a few kilobytes, Ray asks for 75 MB."""
 
 
+def check_engine(engine: str, *, jobs: int) -> None:
+    """Refuse an engine that cannot be used, before anything is made for it."""
+    if jobs < 1:
+        raise InvalidValue("jobs", jobs, "must be at least 1", remedy="one process per core is best")
+    if engine not in ENGINES:
+        raise InvalidValue("engine", engine, "is not known", remedy=f"choose one of {', '.join(ENGINES)}")
+    if engine == "ray":
+        _ray()
+
+
 def spread(
     one: Callable[[Unit], Result], groups: Sequence[Sequence[Unit]], *, engine: str = "processes", jobs: int = 1
 ) -> Iterator[Result]:
@@ -35,10 +45,7 @@ def spread(
     With the engine ``ray`` and RAY_ADDRESS set, the cluster there is used, all of it. Closing the iterator, or an
     interrupt, gives up what has not been started and leaves no process behind.
     """
-    if jobs < 1:
-        raise InvalidValue("jobs", jobs, "must be at least 1", remedy="one process per core is best")
-    if engine not in ENGINES:
-        raise InvalidValue("engine", engine, "is not known", remedy=f"choose one of {', '.join(ENGINES)}")
+    check_engine(engine, jobs=jobs)
     if engine == "ray":
         return _on_ray(_ray(), one, groups, jobs)
     if jobs == 1 or sum(map(len, groups)) < 2:

@@ -20,7 +20,7 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import ARMS, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.earlier_visit import known_map, visit_of
-from lastseen.evaluation.engines import spread
+from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Record, run_arm
 from lastseen.runtime.json_lines import JsonLines
 from lastseen.runtime.log import RunLog
@@ -80,6 +80,8 @@ def run(
 
     What the clock and the meter said of each episode goes to timing.jsonl, in the order the episodes ended.
     """
+    check_engine(engine, jobs=jobs)
+    names = [arm.name for arm in arms_of(plan.arms)]
     out.mkdir(parents=True, exist_ok=True)
     _same_config(plan, out / CONFIG_FILE)
     file = out / EPISODES_FILE
@@ -87,7 +89,6 @@ def run(
     _write(file, done.values())
     for record in _sorted(done.values()):
         progress(record)
-    names = [arm.name for arm in arms_of(plan.arms)]
     todo = [(seed, name) for seed in plan.seeds for name in names if (seed, name) not in done]
     with file.open("a", encoding="utf-8") as lines, JsonLines(out / TIMING_FILE, append=True) as timings:
         for record, timing in spread(partial(_unit, plan), _by_episode(todo), engine=engine, jobs=jobs):

@@ -29,7 +29,7 @@ from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, past_table, remembered
 from lastseen.memory.last_pose import LastPose
-from lastseen.memory.longterm.clock import Clock, Moment
+from lastseen.memory.longterm.clock import PAUSE, Clock, Moment
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
@@ -82,7 +82,9 @@ class Memory:
             path, self.settings, read_only=read_only, look=look_name, room=partial(room, self._objects.store)
         )
         try:
-            self._clock = Clock(self._store.journal.sessions())
+            # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
+            pause = self.settings.lifecycle.proto_ttl + PAUSE
+            self._clock = Clock(self._store.journal.sessions(), pause=pause)
             self._feeding = Feeding(self._objects, self._store)
             meta = self._store.journal.meta()
             self.spatial = spatial_from_meta(meta, self.settings)

@@ -14,15 +14,16 @@ from lastseen.memory.places.posed_walk import PosedWalk
 from lastseen.observation import Observation
 from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
-from lastseen.pose2d import Pose2D
+from lastseen.pose2d import ORIGIN, Pose2D
 
 
 class PlaceLayer:
-    """Feeds one spatial memory; a memory that was walked before gets a new episode."""
+    """Feeds one spatial memory; one that was walked before knows the places and anchors it comes by again."""
 
     def __init__(self, spatial: SpatialMemory, analyzer: SceneAnalyzer) -> None:
         self.spatial, self.analyzer = spatial, analyzer
         self._walk = PosedWalk(spatial.settings)
+        self._origin = ORIGIN
         self._seen: dict[str, float] = {}
 
     def see(self, frame: Frame, observations: Sequence[Observation]) -> None:
@@ -33,11 +34,12 @@ class PlaceLayer:
             if each.label is not None:
                 self._seen[each.label] = max(self._seen.get(each.label, 0.0), each.labels[each.label])
         moved = self._walk.move_to(world_pose)
-        if moved.began and self.spatial.graph.anchors:
-            self.spatial.begin_episode()
+        if moved.began:
+            self._origin = self.spatial.begin_walk(world_pose)
         self._name_the_scene(world_pose)
         for step in moved.steps:
-            self.spatial.step(step.action, world_pose=step.world_pose, pose=step.pose)
+            pose = step.world_pose.relative_to(self._origin)
+            self.spatial.step(step.action, world_pose=step.world_pose, pose=pose)
             self._name_the_scene(step.world_pose)
         self.spatial.saw(labels)
 

@@ -30,6 +30,7 @@ class Summary:
     lost: int = 0
     stalls: int = 0
     restarts: int = 0
+    cut_off: str = ""
     notes: list[str] = field(default_factory=list)
     earlier_seconds: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
@@ -93,6 +94,7 @@ def follow(
         if not source.live:
             raise
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
+    summary.cut_off = source.intake.cut_off
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()
     promotion = memory.settings.promotion

@@ -22,6 +22,42 @@ from lastseen.geometry import CameraAxes, WorldUp
 FILE_NAME = "source.toml"
 """Options in a file of this name inside a recording's folder are read without being asked for."""
 
+_CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
+_CAMERA |= {
+    "image_rotation",
+    "rescale_intrinsics",
+    "fx",
+    "fy",
+    "cx",
+    "cy",
+    "share_view",
+    "focal_factor",
+    "max_pixels",
+}
+_CAMERA |= {"depth_shift_x", "depth_shift_y"}
+_CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
+_TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
+_TOPICS |= {
+    "world_frame",
+    "camera_frame",
+    "pose_frame",
+    "odom_frame",
+    "jump_correction",
+    "jump_distance",
+    "jump_angle",
+}
+_STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_after", "max_leap", "max_message_mb"}
+
+TAKEN = {
+    "bag": _CAMERA | _CLOCKS | _TOPICS,
+    "ros2": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
+    "ros2+zenoh": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
+    "sim": _CAMERA,
+    "tum": _CAMERA | _CLOCKS | {"min_confidence"},
+    "zmq": _CAMERA | _STREAM | {"max_stamp_difference"},
+}
+"""The options that each kind of source reads, by its scheme; one that is not listed takes them all."""
+
 QUARTER_TURNS = ("0", "90", "180", "270")
 
 
@@ -184,6 +220,19 @@ class SourceOptions(Section):
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         }
+
+    def check_taken(self, scheme: str) -> None:
+        """Refuse an option that a source of this scheme would ignore."""
+        taken = TAKEN.get(scheme)
+        ignored = [] if taken is None else [name for name in self.changed() if name not in taken]
+        if taken is not None and ignored:
+            known = [name for name in self.names() if name in taken]
+            raise SettingsError(
+                f"source options.{ignored[0]}",
+                self.changed()[ignored[0]],
+                f"means nothing to a {scheme} source",
+                remedy=f"it takes {', '.join(known)}",
+            )
 
     def to_toml(self) -> str:
         """The changed options as TOML, each with its reason; empty options give one comment."""

@@ -63,7 +63,7 @@ class Intake:
     """What came in and what was left out, by reason; one example of each reason tells where to look.
 
     ``dropped`` counts frames of a live stream that were too old when their turn came, ``restarts`` how often its
-    clock began anew, ``stalls`` how often nothing came for long.
+    clock began anew, ``stalls`` how often nothing came for long; ``cut_off`` says where a recording breaks off.
     """
 
     frames: int = 0
@@ -74,6 +74,7 @@ class Intake:
     restarts: int = 0
     stalls: int = 0
     notes: list[str] = field(default_factory=list)
+    cut_off: str = ""
 
     def note(self, text: str) -> None:
         """Say something about the source once."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.errors import SourceError
-from lastseen.sources.options import FILE_NAME, SourceOptions
+from lastseen.sources.options import FILE_NAME, TAKEN, SourceOptions
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
@@ -27,6 +27,7 @@ BAG_FILES = (".bag", ".mcap", ".db3")
 def register_source(scheme: str, target: str) -> None:
     """Make ``scheme://...`` open with ``module:Class``, a ``RecordSource`` called with the rest and the options."""
     SCHEMES[scheme] = target
+    TAKEN.pop(scheme, None)
 
 
 def open_source(
@@ -52,6 +53,8 @@ def open_source(
         resolved = SourceOptions.load(options)
     if changes:
         resolved = (resolved or SourceOptions()).with_words(changes)
+    if resolved is not None:
+        resolved.check_taken(scheme)
     module, _, name = SCHEMES[scheme].partition(":")
     kind = getattr(importlib.import_module(module), name)
     if settings is not None and getattr(kind, "takes_settings", False):
@@ -81,6 +84,9 @@ def _scheme_of_path(path: Path) -> str:
     if path.is_dir() and (path / "rgb.txt").exists():
         return "tum"
     if (path / "metadata.yaml").is_file() or (path.is_file() and path.suffix in BAG_FILES):
+        return "bag"
+    # metadata.yaml is written when a recorder ends: one that lost power leaves none
+    if path.is_dir() and any(one.suffix in {".mcap", ".db3"} for one in path.iterdir()):
         return "bag"
     raise SourceError(
         "source",

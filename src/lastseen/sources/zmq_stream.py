@@ -30,8 +30,12 @@ class ZmqSource(LiveSource[list[bytes]]):
             import zmq
         except ImportError as error:
             raise MissingExtra("a camera over ZeroMQ", extra="zmq") from error
-        if not re.fullmatch(r"[\w.:\[\]-]+:\d{1,5}", address):
+        if not re.fullmatch(r"[\w.:\[\]-]+:\d+", address):
             raise SourceError("zmq address", address, "is no host:port", remedy="for example zmq://127.0.0.1:5599")
+        if not 1 <= int(address.rpartition(":")[2]) <= 65535:
+            raise SourceError(
+                "zmq address", address, "has no port from 1 to 65535", remedy="for example zmq://127.0.0.1:5599"
+            )
         self._endpoint = f"tcp://{address}"
         self._context = zmq.Context()
         self._detections = RecentDetections(self.options)

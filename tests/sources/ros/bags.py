@@ -67,7 +67,13 @@ class Bag:
         self.add(topic, kind, stamp, self.make(kind, header=self.header(stamp, OPTICAL), format=told, data=flat))
 
     def info(
-        self, topic: str, stamp: float, camera: Intrinsics = CAMERA, *, distortion: Sequence[float] = ()
+        self,
+        topic: str,
+        stamp: float,
+        camera: Intrinsics = CAMERA,
+        *,
+        distortion: Sequence[float] = (),
+        model: str = "plumb_bob",
     ) -> None:
         k = [camera.fx, 0, camera.cx, 0, camera.fy, camera.cy, 0, 0, 1]
         p = [camera.fx, 0, camera.cx, 0, 0, camera.fy, camera.cy, 0, 0, 0, 1, 0]
@@ -83,7 +89,7 @@ class Bag:
             header=self.header(stamp, OPTICAL),
             height=camera.height,
             width=camera.width,
-            distortion_model="plumb_bob",
+            distortion_model=model,
             **named,
             binning_x=0,
             binning_y=0,

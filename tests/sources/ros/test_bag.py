@@ -248,14 +248,61 @@ def test_missing_depth_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_a_bag_that_is_cut_off_or_empty_is_one_clear_error(container: str, tmp_path: Path) -> None:
+def test_a_bag_that_is_cut_off_before_its_images_or_empty_is_one_clear_error(container: str, tmp_path: Path) -> None:
     path = walk_bag(POSES, ros1=container == "ros1").write(tmp_path, container)
-    file = path if path.is_file() else next(one for one in path.iterdir() if one.suffix in {".db3", ".mcap"})
+    file = stored_file(path)
     whole = file.read_bytes()
-    for kept in (0, 5, len(whole) // 2):
+    for kept in (0, 5, 300) if "mcap" in container else (0, 5, len(whole) // 2):
         file.write_bytes(whole[:kept])
         with pytest.raises(SourceError, match=r"cannot be read|has no bytes|finds nothing"):
             open_source(path)
+
+
+@pytest.mark.parametrize("container", ["mcap", "mcap zstd", "bare mcap"])
+def test_what_lies_before_the_cut_of_an_mcap_is_read(container: str, tmp_path: Path) -> None:
+    path = walk_bag(POSES).write(tmp_path, container)
+    file = stored_file(path)
+    with open_source(path) as source:
+        whole = list(source.frames())
+        assert source.intake.cut_off == ""
+    data = file.read_bytes()
+    file.write_bytes(data[: int(len(data) * (0.6 if container != "mcap zstd" else 0.8))])
+    with open_source(path) as source:
+        found = list(source.frames())
+        told = source.intake.cut_off
+        report = examine(source)
+    assert 1 <= len(found) < 4
+    last = found[-1].stamp
+    since = last - START
+    assert (
+        told
+        == f"the recording was cut off after {len(found)} frames (t = {last:.3f} s, {since:.1f} s after the first)"
+    )
+    assert "cut off after" in report.check("recording complete").figure
+    for mine, theirs in zip(found, whole, strict=False):
+        assert (mine.rgb == theirs.rgb).all()
+        assert np.array_equal(mine.depth, theirs.depth, equal_nan=True)
+
+
+@pytest.mark.parametrize("container", ["mcap", "sqlite3"])
+def test_a_folder_whose_recorder_wrote_no_metadata_is_read(container: str, tmp_path: Path) -> None:
+    path = walk_bag(POSES).write(tmp_path, container)
+    (path / "metadata.yaml").unlink()
+    with open_source(path) as source:
+        assert len(list(source.frames())) == 4
+        assert "cut off after 4 frames" in source.intake.cut_off
+
+
+@pytest.mark.parametrize("suffix", [".mcap", ".bag", ".db3"])
+def test_what_only_has_the_name_of_a_recording_is_one_clear_line(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"noise{suffix}"
+    path.write_bytes(np.random.default_rng(1).bytes(4000))
+    with pytest.raises(SourceError, match=r"is no (MCAP file|ROS 1 bag|SQLite database): it does not begin like one"):
+        open_source(path)
+
+
+def stored_file(path: Path) -> Path:
+    return path if path.is_file() else next(one for one in path.iterdir() if one.suffix in {".db3", ".mcap"})
 
 
 @pytest.mark.parametrize("words", ["", "a: [", "rosbag2_bagfile_information: 3", "\x00\x01"])

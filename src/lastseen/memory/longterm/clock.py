@@ -19,15 +19,16 @@ Moment = float | tuple[int, float] | datetime
 Session 0 stands for memory's own clock, which runs through all of them.
 """
 
-_PAUSE = 1.0
-"""Seconds that a pause of unknown length counts for, so that two sessions never share a moment."""
+PAUSE = 1.0
+"""Seconds that a pause of unknown length counts for at least, so that two sessions never share a moment."""
 
 
 class Clock:
-    """The sessions of a memory and the time they share."""
+    """The sessions of a memory and the time they share; ``pause`` is what a pause of unknown length counts for."""
 
-    def __init__(self, sessions: Sequence[SessionRecord] = ()) -> None:
+    def __init__(self, sessions: Sequence[SessionRecord] = (), *, pause: float = PAUSE) -> None:
         self.sessions = list(sessions)
+        self._pause = max(pause, PAUSE)
         self.current: SessionRecord | None = None
 
     def begin(self, stamp: float, *, robot: str, wall_offset: float | None) -> SessionRecord:
@@ -36,7 +37,7 @@ class Clock:
         offset, time = 0.0, stamp
         if last is not None:
             goes_on = stamp >= last.stamp(last.last)
-            offset = last.clock_offset if goes_on else last.last + _PAUSE - stamp
+            offset = last.clock_offset if goes_on else last.last + self._pause - stamp
             time = max(stamp + offset, last.last)
         self.current = SessionRecord(len(self.sessions) + 1, robot, offset, wall_offset, time, time)
         self.sessions.append(self.current)

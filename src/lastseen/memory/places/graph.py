@@ -1,4 +1,4 @@
-"""The places and anchors of a robot's life, and the edges it travelled; nothing is ever merged."""
+"""The places and anchors of a robot's life, and the edges it travelled."""
 
 from __future__ import annotations
 
@@ -47,9 +47,14 @@ class PlaceGraph:
         self.anchors[anchor.anchor_id] = anchor
         self.places[place_id].anchors.append(anchor.anchor_id)
         if reached_from is not None:
-            self.anchor(reached_from).neighbors.append(anchor.anchor_id)
-            anchor.neighbors.append(reached_from)
+            self.join(reached_from, anchor.anchor_id)
         return anchor
+
+    def join(self, first: int, second: int) -> None:
+        """Make two anchors neighbours of each other, once."""
+        for one, other in ((first, second), (second, first)):
+            if one != other and other not in self.anchor(one).neighbors:
+                self.anchor(one).neighbors.append(other)
 
     def place(self, place_id: int) -> Place:
         """The place of this id."""

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
+from lastseen.pose2d import Pose2D, wrap_angle
 
 
 @dataclass(frozen=True, slots=True)
 class PosedStep:
-    """One step: what an agent would have done, where it led from the start of the walk, and where in the world."""
+    """One step: what an agent would have done, and where in the world it led."""
 
     action: Action
-    pose: Pose2D
     world_pose: Pose2D
 
 
@@ -36,34 +35,30 @@ class PosedWalk:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self._start: Pose2D | None = None
-        self._last = ORIGIN
+        self._last: Pose2D | None = None
 
     def move_to(self, world_pose: Pose2D) -> Moved:
         """The steps that lead here from the last pose at which a step ended."""
         motion = self.settings.dead_reckoning
-        gap = self._last.distance_to(world_pose)
-        if self._start is None or gap > self.settings.places.max_jump:
-            self._start = self._last = world_pose
+        last = self._last
+        if last is None or last.distance_to(world_pose) > self.settings.places.max_jump:
+            self._last = world_pose
             return Moved(began=True)
+        gap = last.distance_to(world_pose)
         steps: list[PosedStep] = []
-        turned = wrap_angle(world_pose.yaw - self._last.yaw)
+        turned = wrap_angle(world_pose.yaw - last.yaw)
         if abs(turned) >= math.radians(motion.turn_angle):
             action = Action.TURN_LEFT if turned > 0 else Action.TURN_RIGHT
-            steps.append(self._step(action, Pose2D(self._last.x, self._last.y, world_pose.yaw)))
+            steps.append(PosedStep(action, Pose2D(last.x, last.y, world_pose.yaw)))
         count = int(gap / motion.forward_step + 1e-9) if motion.forward_step > 0 else 0
         for number in range(1, count + 1):
             share = number / count
             between = Pose2D(
-                self._last.x + share * (world_pose.x - self._last.x),
-                self._last.y + share * (world_pose.y - self._last.y),
+                last.x + share * (world_pose.x - last.x),
+                last.y + share * (world_pose.y - last.y),
                 world_pose.yaw,
             )
-            steps.append(self._step(Action.FORWARD, between))
+            steps.append(PosedStep(Action.FORWARD, between))
         if steps:
             self._last = steps[-1].world_pose
         return Moved(tuple(steps))
-
-    def _step(self, action: Action, world_pose: Pose2D) -> PosedStep:
-        assert self._start is not None
-        return PosedStep(action, world_pose.relative_to(self._start), world_pose)

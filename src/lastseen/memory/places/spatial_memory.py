@@ -20,6 +20,7 @@ from lastseen.memory.places.graph import PlaceGraph
 from lastseen.memory.places.localization import Nearby, nearby_anchors
 from lastseen.memory.places.place import Place
 from lastseen.memory.places.progress import Progress
+from lastseen.memory.places.revisiting import EarlierWalks
 from lastseen.memory.places.scene_type import UNKNOWN, normalize_scene_type
 from lastseen.pose2d import ORIGIN, Pose2D
 
@@ -56,6 +57,7 @@ class SpatialMemory:
         self._dwell = Dwell(self.settings.places.dwell)
         self._analyzed_at: int | None = None
         self._settled = False
+        self._earlier = EarlierWalks(self.graph, episode=self.episode)
         self.path.clear()
         self.recent_places.clear()
 
@@ -64,6 +66,26 @@ class SpatialMemory:
         self.episode += 1
         self.revision += 1
         self._begin()
+
+    def begin_walk(self, world_pose: Pose2D) -> Pose2D:
+        """Begin at a pose of the map that earlier walks of this episode were in; returns the episode's origin there.
+
+        Anchors and places of those walks are recognised where this one comes by again. A memory whose anchors have
+        no poses in a map begins another episode.
+        """
+        if not self.graph.anchors:
+            return world_pose
+        origin = EarlierWalks(self.graph, episode=self.episode).origin()
+        if origin is None:
+            self.begin_episode()
+            return world_pose
+        self.revision += 1
+        self._begin()
+        self._reckoner.pose = world_pose.relative_to(origin)
+        self.progress.policy_poses.clear()
+        self.progress.policy_poses.append(self.pose)
+        self._earlier.count = len(self.graph.anchors)
+        return origin
 
     @property
     def pose(self) -> Pose2D:
@@ -195,7 +217,7 @@ class SpatialMemory:
     ) -> list[SpatialEvent]:
         """Enter a place of this type, a known one or a new one, and make its first anchor here."""
         came_from = self.current_place_id
-        place = self._place_to_reenter(scene_type)
+        place = self._place_to_reenter(scene_type) or self._place_walked_before(scene_type, world_pose)
         made = place is None
         if place is None:
             place = self.graph.add_place(scene_type, episode=self.episode)
@@ -232,8 +254,20 @@ class SpatialMemory:
                 found.append((distance, place_id))
         return self.graph.place(min(found)[1]) if found else None
 
+    def _place_walked_before(self, scene_type: str, world_pose: Pose2D | None) -> Place | None:
+        """The place of an earlier walk at this spot: of this type, or of any while nobody knows the type yet."""
+        wanted = normalize_scene_type(scene_type)
+        for _, anchor in self._earlier.near(world_pose, radius=self.settings.localization.radius):
+            place = self.graph.place(anchor.place_id)
+            if place.place_id != self.current_place_id and wanted in (place.scene_type, UNKNOWN):
+                return place
+        return None
+
     def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
         assert self.current_place_id is not None
+        known = self._earlier.near(world_pose, radius=self.settings.places.same_anchor)
+        if known:
+            return self._come_by(known[0][1], reasons)
         anchor = self.graph.add_anchor(
             self.pose,
             place_id=self.current_place_id,
@@ -247,6 +281,23 @@ class SpatialMemory:
         self._rule.anchored()
         return event(
             "anchor_created",
+            self.step_id,
+            anchor_id=anchor.anchor_id,
+            place_id=anchor.place_id,
+            pose=pose_to_list(anchor.pose),
+            reasons=list(reasons),
+        )
+
+    def _come_by(self, anchor: Anchor, reasons: list[AnchorReason]) -> SpatialEvent:
+        """Stand at an anchor of an earlier walk; the way there is an edge like any other."""
+        came_from = self.current_anchor_id
+        if came_from is not None:
+            self.graph.join(came_from, anchor.anchor_id)
+        self.current_anchor_id = anchor.anchor_id
+        self.path.append(anchor.anchor_id)
+        self._rule.anchored()
+        return event(
+            "anchor_reached",
             self.step_id,
             anchor_id=anchor.anchor_id,
             place_id=anchor.place_id,
@@ -276,6 +327,7 @@ class SpatialMemory:
             "dwell": self._dwell.to_dict(),
             "analyzed_at": self._analyzed_at,
             "settled": self._settled,
+            "earlier_anchors": self._earlier.count,
         }
 
     @classmethod
@@ -302,4 +354,6 @@ class SpatialMemory:
         memory._dwell.restore(values["dwell"])
         memory._analyzed_at = values["analyzed_at"]
         memory._settled = values["settled"]
+        # files of before know no earlier walks
+        memory._earlier = EarlierWalks(memory.graph, episode=memory.episode, count=values.get("earlier_anchors", 0))
         return memory

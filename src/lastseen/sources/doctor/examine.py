@@ -39,7 +39,8 @@ def examine(source: RecordSource, settings: Settings | None = None) -> Report:
         checks = tuple(examination.checks())
     finally:
         source.options = given
-    return Report(source.address, len(examination.sample.records), checks, examination.fixed)
+    sample = examination.sample
+    return Report(source.address, len(sample.records), checks, examination.fixed, tuple(sample.intake.notes))
 
 
 class _Examination:
@@ -84,6 +85,9 @@ class _Examination:
         if not self.sample.records:
             reasons = "; ".join(self.sample.intake.lines()) or "the source gave nothing"
             raise SourceError("source", self.source.address, f"has no readable frame ({reasons})", remedy="see above")
+        if sample.intake.cut_off:
+            remedy = "what came before is whole; the recorder was stopped in the middle"
+            yield Check("recording complete", Verdict.WARN, sample.intake.cut_off, remedy)
         yield judge_frames(sample.intake, len(sample.records), config)
         yield order
         yield self._noted(clock)

@@ -33,12 +33,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All checks in a fixed order, and the options with every correction applied."""
+    """All checks in a fixed order, the options with every correction applied, and what the source says of itself."""
 
     address: str
     frames: int
     checks: tuple[Check, ...]
     options: SourceOptions
+    notes: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -62,6 +63,7 @@ class Report:
             "faults": self.faults,
             "warnings": self.warnings,
             "options": self.options.changed(),
+            "notes": list(self.notes),
             "checks": [
                 {
                     "name": check.name,

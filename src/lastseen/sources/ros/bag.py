@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_POSE, RawRecord, Trajectory
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.container import Container, Raw
-from lastseen.sources.ros.index import BagIndex, read_index
+from lastseen.sources.ros.index import BagIndex, cut_off_line, read_index
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 
@@ -41,6 +42,7 @@ class BagSource(RecordSource):
             self._bag.close()
             raise
         self.intake = copy.deepcopy(self._index.intake)
+        self._cameras = self._index.cameras(self.options, self.intake)
 
     @property
     def index(self) -> BagIndex:
@@ -66,17 +68,28 @@ class BagSource(RecordSource):
         topics = self._index.topics
         if not (topics.detections or topics.detections_text):
             return None
-        return RecordedDetections(self._index.detections, self.options)
+        # detections written by us are of images that were straight already, and their CameraInfo says so
+        rows = [
+            (stamp, replace(one, detection=replace(one.detection, box=self._cameras.straight_box(one.detection.box))))
+            for stamp, one in self._index.detections
+        ]
+        return RecordedDetections(rows, self.options)
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""
         self.intake = copy.deepcopy(self._index.intake)
+        self._cameras = self._index.cameras(self.options, self.intake)
         poses = self._poses()
         corrections = Corrections(poses)
+        stamps: list[float] = []
         for pair in self._pairs(wanted):
             record = self._record(pair, poses, corrections)
             if record is not None:
+                stamps.append(record.stamp)
                 yield record
+        if self.intake.cut_off and wanted is None:
+            # the last images may have lost their depth or pose behind the cut
+            self.intake.cut_off = cut_off_line(stamps)
 
     def close(self) -> None:
         """Release the files."""
@@ -103,7 +116,7 @@ class BagSource(RecordSource):
         yield from pairs.end()
 
     def _record(self, pair: Pair[Raw], poses: CameraPoses, corrections: Corrections) -> RawRecord | None:
-        stamp, index, limit = pair.color.stamp, self._index, self.options.max_pixels
+        stamp, limit = pair.color.stamp, self.options.max_pixels
         pose = poses.at(stamp)
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
@@ -114,19 +127,19 @@ class BagSource(RecordSource):
             depth, raw_per_metre = decode.depth_image(
                 self._bag.decode(pair.depth.item), name="depth", max_pixels=limit
             )
-            camera = index.color_camera(rgb.shape, self.options)
+            view = self._cameras.view(rgb, depth, raw_per_metre)
         except InvalidValue as error:
             self.intake.skip(f"unreadable {error.field.split()[0]}", str(error))
             return None
         return RawRecord(
             stamp=stamp,
-            rgb=rgb,
-            depth=depth,
+            rgb=view.rgb,
+            depth=view.depth,
             raw_per_metre=raw_per_metre,
             translation=pose.translation,
             quaternion=pose.quaternion,
-            intrinsics=camera,
-            depth_intrinsics=index.depth_camera,
+            intrinsics=view.camera,
+            depth_intrinsics=view.depth_camera,
             depth_stamp=pair.depth.stamp + self.options.depth_delay,
             pose_stamp=stamp,
             revised=corrections.advance(stamp),

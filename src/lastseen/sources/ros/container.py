@@ -15,12 +15,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from lastseen.errors import SourceError
+from lastseen.sources.ros.mending import MAGIC, MendedFile, is_cut_off
 from lastseen.sources.ros.types import require_rosbags, ros2_types
 
 _REMEDIES = {
     ".bag": "repair it with `rosbag reindex` or `rosbag filter`",
     ".mcap": "repair it with `mcap recover`",
+    ".db3": "repair it with `sqlite3 FILE .recover`",
 }
+_BEGINNINGS = {".bag": b"#ROSBAG V2.0", ".mcap": MAGIC, ".db3": b"SQLite format 3\x00"}
+_KINDS = {".bag": "ROS 1 bag", ".mcap": "MCAP file", ".db3": "SQLite database"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,10 @@ class Container:
         from rosbags.highlevel import AnyReader
 
         self.path = path
+        self.cut_off = False
+        """Whether the recording has no end: it was read as far as it goes."""
         try:
-            if path.is_file() and path.stat().st_size == 0:
-                raise SourceError("bag", str(path), "has no bytes", remedy="the recorder was cut off: record again")
-            self._reader = AnyReader([path], default_typestore=ros2_types())
+            self._reader = AnyReader(self._readable(), default_typestore=ros2_types())
             self._reader.open()
         except bag_errors() as error:
             if isinstance(error, SourceError):
@@ -103,9 +107,37 @@ class Container:
     ) -> None:
         self.close()
 
+    def _readable(self) -> list[Any]:
+        """What to give the reader: the path, or the files themselves where a recorder did not come to its end."""
+        path = self.path
+        files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.suffix in {".mcap", ".db3"})
+        for file in files:
+            _check_beginning(file)
+        cut = {file for file in files if file.suffix == ".mcap" and is_cut_off(file)}
+        unfinished = path.is_dir() and not (path / "metadata.yaml").exists()
+        self.cut_off = bool(cut) or unfinished
+        if not self.cut_off:
+            return [path]
+        # the files of a folder are in the order of time: each whole one and what is left of the last
+        return [MendedFile(file) if file in cut else file for file in files]
+
     def _damaged(self, error: BaseException) -> SourceError:
         remedy = _REMEDIES.get(self.path.suffix, "check metadata.yaml and the files beside it")
         return SourceError("bag", str(self.path), f"cannot be read ({_words(error)})", remedy=remedy)
+
+
+def _check_beginning(file: Path) -> None:
+    """Refuse what only has the name of a recording, before a reader speaks of magics and codecs."""
+    with file.open("rb") as opened:
+        first = opened.read(16)
+    if not first:
+        raise SourceError("bag", str(file), "has no bytes", remedy="the recorder was cut off: record again")
+    wanted = _BEGINNINGS.get(file.suffix, b"")
+    if not first.startswith(wanted[: len(first)]):
+        kind = _KINDS[file.suffix]
+        raise SourceError(
+            "bag", str(file), f"is no {kind}: it does not begin like one", remedy="check how it was made"
+        )
 
 
 def bag_errors() -> tuple[type[BaseException], ...]:

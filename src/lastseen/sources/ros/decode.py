@@ -152,10 +152,10 @@ def intrinsics(message: Any, *, rectified: bool) -> Intrinsics:
     return Intrinsics(fx, fy, cx, cy, int(message.width), int(message.height))
 
 
-def is_distorted(message: Any) -> bool:
-    """Whether the lens bends lines: the raw image then fits no pinhole exactly."""
+def lens(message: Any) -> tuple[str, tuple[float, ...]]:
+    """The lens model of a CameraInfo and its coefficients, as they stand there."""
     values = message.D if hasattr(message, "D") else message.d
-    return any(abs(float(value)) > 1e-9 for value in values)
+    return str(message.distortion_model), tuple(float(value) for value in values)
 
 
 def pose(position: Any, orientation: Any) -> Pose3D:

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from lastseen.errors import InvalidValue, SourceError
-from lastseen.geometry import Intrinsics
 from lastseen.sources.detections import StoredDetection, rows_of_line
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.ros import decode
+from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import Container, Raw
 from lastseen.sources.ros.poses import CameraPoses
 from lastseen.sources.ros.topics import Chosen, Topic, choose
@@ -22,6 +22,12 @@ from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, TF
 UNNAMED_WORLD = "world"
 """The frame of poses whose message does not name one."""
 
+UNPLACED_DEPTH = (
+    "depth is in frame {depth}, colour in {color}, and tf does not say how they stand: they are taken as one; "
+    "record /tf_static, or name depth that is registered to colour with depth_topic"
+)
+"""Said where depth cannot be registered."""
+
 
 @dataclass(slots=True)
 class BagIndex:
@@ -30,30 +36,30 @@ class BagIndex:
     topics: Chosen
     tree: TransformTree
     camera_frame: str
-    camera: Intrinsics | None = None
-    depth_camera: Intrinsics | None = None
+    color_info: Any = None
+    depth_info: Any = None
     color_stamps: list[float] = field(default_factory=list)
     depth_stamps: list[float] = field(default_factory=list)
     detections: list[tuple[float, StoredDetection]] = field(default_factory=list)
     intake: Intake = field(default_factory=Intake)
 
-    def color_camera(self, shape: tuple[int, ...], options: SourceOptions) -> Intrinsics:
-        """The intrinsics of colour, from CameraInfo or from the options where there is none."""
-        return self.camera or camera_from_options(shape, options)
-
-
-def camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intrinsics:
-    """Intrinsics for images without a CameraInfo; the principal point is the middle unless it is given."""
-    if not (options.fx and options.fy):
-        raise SourceError(
-            "CameraInfo",
-            "no such topic",
-            "is missing",
-            remedy="set color_info_topic, or fx, fy, cx, cy",
+    def cameras(self, options: SourceOptions, intake: Intake) -> CameraPair:
+        """The two cameras as one; what cannot be put right about them is noted."""
+        apart = None
+        color, depth = options.camera_frame or self.camera_frame, self.topics.depth.frame
+        if depth and color and depth != color and self.color_stamps:
+            stamp = min(self.color_stamps) + options.pose_delay
+            apart = self.tree.between_frames(color, depth, stamp, max_gap=options.max_pose_gap)
+            if apart is None:
+                intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
+        return CameraPair(
+            self.color_info,
+            self.depth_info,
+            names=(self.topics.color.name, self.topics.depth.name),
+            options=options,
+            intake=intake,
+            T_color_depth=apart,
         )
-    height, width = shape[:2]
-    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
-    return Intrinsics(options.fx, options.fy, *center, width, height)
 
 
 def read_index(bag: Container, options: SourceOptions) -> BagIndex:
@@ -72,8 +78,16 @@ def read_index(bag: Container, options: SourceOptions) -> BagIndex:
         if not index.color_stamps:
             raise
         index.intake.skip("bag breaks off", str(error))
+    if bag.cut_off or index.intake.skipped["bag breaks off"]:
+        index.intake.cut_off = cut_off_line(index.color_stamps)
     reading.finish()
     return index
+
+
+def cut_off_line(stamps: list[float]) -> str:
+    """What is said of a recording that breaks off."""
+    until = f" (t = {max(stamps):.3f} s, {max(stamps) - min(stamps):.1f} s after the first)" if stamps else ""
+    return f"the recording was cut off after {len(stamps)} frames{until}"
 
 
 def frame_name(name: str) -> str:
@@ -159,29 +173,21 @@ class _Reading:
             moves = CameraPoses(index.tree, index.camera_frame, options).moves()
             if options.pose_topic or not moves:
                 index.tree.give(self._pose_link)
-        color = self._camera(topics.color, topics.color_info)
-        depth = self._camera(topics.depth, topics.depth_info)
-        index.camera = color
-        index.depth_camera = None if depth == color else depth
-        if topics.depth.frame and topics.color.frame and topics.depth.frame != topics.color.frame:
-            index.intake.note(
-                f"depth is in frame {topics.depth.frame}, colour in {topics.color.frame}: depth registered to colour "
-                "fits better; name it with depth_topic"
-            )
+        index.color_info, index.depth_info = self._infos.get(topics.color_info), self._infos.get(topics.depth_info)
+        self._check_frames()
         for stamps in (index.color_stamps, index.depth_stamps):
             index.intake.out_of_order += sum(later < earlier for earlier, later in pairwise(stamps))
 
-    def _camera(self, image: Topic, info: str) -> Intrinsics | None:
-        message = self._infos.get(info)
-        if message is None:
-            return None
-        rectified = "rect" in image.name.lower()
-        if decode.is_distorted(message) and not rectified:
-            self._index.intake.note(f"{image.name} is not rectified: positions near its edges are off")
-        try:
-            return decode.intrinsics(message, rectified=rectified)
-        except InvalidValue as error:
-            raise SourceError(info, error.value, error.problem, remedy="calibrate, or set fx, fy, cx, cy") from error
+    def _check_frames(self) -> None:
+        """Refuse a frame that was named and is not there, before every image is left out for want of a pose."""
+        options, tree = self._options, self._index.tree
+        camera = options.camera_frame or self._index.camera_frame
+        if options.camera_frame and camera not in tree.frames():
+            raise SourceError("camera_frame", camera, "is no frame of tf", remedy=f"tf has: {tree.told()}")
+        if options.world_frame and tree.chain(options.world_frame, camera) is None:
+            raise SourceError(
+                "world_frame", options.world_frame, f"is not above {camera} in tf", remedy=f"tf has: {tree.told()}"
+            )
 
     def _transforms(self, message: Any, *, static: bool) -> None:
         for one in message.transforms:

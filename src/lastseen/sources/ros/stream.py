@@ -6,24 +6,26 @@ waits until tf has caught up with it, because a pose is interpolated and never g
 
 from __future__ import annotations
 
+import math
 import struct
 import threading
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lastseen.errors import InvalidValue, SourceError
-from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.geometry import Pose3D
 from lastseen.protocols import Detector
 from lastseen.sources.detections import RecentDetections, StoredDetection
 from lastseen.sources.live import LiveSource
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
 from lastseen.sources.ros import decode
+from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.index import UNNAMED_WORLD, camera_from_options, frame_name
+from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
@@ -58,6 +60,7 @@ class RosStream(LiveSource[Arrived]):
         self._chosen: Chosen | None = None
         self._detections = RecentDetections(self.options)
         self._infos: dict[str, Any] = {}
+        self._cameras: CameraPair | None = None
         self._revised: dict[float, RevisedPose] = {}
         self._pose_link: Link | None = None
         self._tree = TransformTree(odom_frame=self.options.odom_frame)
@@ -109,11 +112,10 @@ class RosStream(LiveSource[Arrived]):
         chosen, limit = self.topics(), self.options.max_pixels
         color = _message(item.pair.color.item, chosen.color.type, "color")
         rgb = decode.color_image(color, name="color", max_pixels=limit)
-        depth, raw_per_metre = decode.depth_image(
-            _message(item.pair.depth.item, chosen.depth.type, "depth"), name="depth", max_pixels=limit
-        )
-        camera = self._camera(chosen.color, chosen.color_info)
-        depth_camera = self._camera(chosen.depth, chosen.depth_info)
+        distant = _message(item.pair.depth.item, chosen.depth.type, "depth")
+        depth, raw_per_metre = decode.depth_image(distant, name="depth", max_pixels=limit)
+        cameras = self._camera_pair(frame_name(color.header.frame_id), frame_name(distant.header.frame_id))
+        view = cameras.view(rgb, depth, raw_per_metre)
         with self._lock:
             if self._poses is not None:
                 world, top = self._poses.world, self._tree.root(self._poses.camera)
@@ -122,13 +124,13 @@ class RosStream(LiveSource[Arrived]):
             revised, self._revised = tuple(self._revised.values()), {}
         return RawRecord(
             stamp=item.pair.color.stamp,
-            rgb=rgb,
-            depth=depth,
+            rgb=view.rgb,
+            depth=view.depth,
             raw_per_metre=raw_per_metre,
             translation=item.pose.translation,
             quaternion=item.pose.quaternion,
-            intrinsics=camera or camera_from_options(rgb.shape, self.options),
-            depth_intrinsics=None if depth_camera == camera else depth_camera,
+            intrinsics=view.camera,
+            depth_intrinsics=view.depth_camera,
             depth_stamp=item.pair.depth.stamp + self.options.depth_delay,
             pose_stamp=item.pair.color.stamp,
             revised=revised,
@@ -163,7 +165,10 @@ class RosStream(LiveSource[Arrived]):
             self._pose(message)
         else:
             stamp = decode.nanoseconds(message.header) / 1e9
-            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in decode.detections(message)])
+            boxes = list(decode.detections(message))
+            if self._cameras is not None:
+                boxes = [replace(one, box=self._cameras.straight_box(one.box)) for one in boxes]
+            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in boxes])
         return self._posed()
 
     def _image(self, is_color: bool, kind: str, data: bytes) -> list[Arrived]:
@@ -198,7 +203,9 @@ class RosStream(LiveSource[Arrived]):
             pair = self._unposed.popleft()
             pose = self._poses.at(stamp) if placed else None
             if pose is None:
-                self.mailbox.report(NO_POSE, f"stamp {stamp:.6f}")
+                wanted = self._poses.options.world_frame
+                missing = f"; world_frame {wanted} is not above {self._poses.camera}" if wanted and not placed else ""
+                self.mailbox.report(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.told()}")
                 continue
             # from now on this is the world, whatever tf puts above it later
             self._poses.options = self._poses.options.replaced(world_frame=self._poses.world)
@@ -232,9 +239,23 @@ class RosStream(LiveSource[Arrived]):
             self._tree.give(link)
         link.add(decode.nanoseconds(message.header) / 1e9, decode.pose_of(message))
 
-    def _camera(self, image: Topic, info: str) -> Intrinsics | None:
-        message = self._infos.get(info)
-        return None if message is None else decode.intrinsics(message, rectified="rect" in image.name.lower())
+    def _camera_pair(self, color: str, depth: str) -> CameraPair:
+        """The two cameras as one, from the first moment on at which all is known about them."""
+        if self._cameras is not None:
+            return self._cameras
+        chosen, options = self.topics(), self.options
+        infos = [self._infos.get(name) for name in (chosen.color_info, chosen.depth_info)]
+        color, apart = options.camera_frame or color, None
+        if depth and depth != color and self._newest is not None:
+            with self._lock:
+                apart = self._tree.between_frames(color, depth, self._newest, max_gap=math.inf)
+            if apart is None:
+                self.intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
+        names = (chosen.color.name, chosen.depth.name)
+        pair = CameraPair(*infos, names=names, options=options, intake=self.intake, T_color_depth=apart)
+        if all(info is not None for info in infos) and (apart is not None or depth == color):
+            self._cameras = pair
+        return pair
 
     def _wait_for_topics(self) -> Chosen:
         found: list[Topic] = []

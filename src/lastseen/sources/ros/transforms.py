@@ -101,6 +101,27 @@ class TransformTree:
             frame = link.parent
         return frame
 
+    def frames(self) -> list[str]:
+        """Every frame that somebody named, sorted."""
+        return sorted({*self.links, *(link.parent for link in self.links.values())})
+
+    def told(self) -> str:
+        """The frames in words for an error."""
+        return ", ".join(self.frames()) or "nothing"
+
+    def between_frames(self, first: str, second: str, stamp: float, *, max_gap: float) -> Pose3D | None:
+        """T_first_second at a moment, by the frame that both hang from; None where tf does not tell."""
+        above, frame = [first], first
+        while frame in self.links and len(above) <= DEEPEST:
+            frame = self.links[frame].parent
+            above.append(frame)
+        for common in above:
+            other = self.frame_in(common, second, stamp, max_gap=max_gap)
+            one = None if other is None else self.frame_in(common, first, stamp, max_gap=max_gap)
+            if one is not None and other is not None:
+                return one.inverse() @ other
+        return None
+
     def chain(self, world: str, frame: str) -> list[Link] | None:
         """The links from ``world`` down to ``frame``, the topmost first; None where they are not connected so."""
         links: list[Link] = []

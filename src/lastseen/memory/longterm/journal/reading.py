@@ -214,7 +214,6 @@ _SIZE_QUERIES = {
     "versions": "SELECT count(*) * 120 FROM versions",
     "events": "SELECT sum(length(evidence) + 48) FROM events",
     "views": "SELECT sum(length(body) + 16) FROM views",
-    "places": "SELECT sum(length(body)) FROM places",
-    "nodes": "SELECT sum(length(body)) FROM nodes",
+    "places": "SELECT sum(length(CAST(value AS BLOB))) FROM meta WHERE key LIKE 'places.%'",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

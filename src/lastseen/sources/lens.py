@@ -1,0 +1,172 @@
+"""Lenses that bend lines, and the straight image a pinhole would have seen.
+
+Everything behind the door projects by a pinhole. A raw image of a wide lens fits none, so it is taken straight once,
+where it is read: colour between its pixels, depth from the nearest one, by maps that are computed once per camera.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import SourceError
+from lastseen.geometry import Intrinsics
+
+PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
+
+MODELS = {
+    PLUMB_BOB: (4, 5),
+    RATIONAL: (8, 12),
+    EQUIDISTANT: (4,),
+    "radtan": (4, 5),
+    "fisheye": (4,),
+}
+"""Names of lens models as ROS and Kalibr write them, and how many coefficients each may have."""
+
+_SAME = {"radtan": PLUMB_BOB, "fisheye": EQUIDISTANT}
+_STEPS = 20
+_NEGLIGIBLE = 1e-9
+_FIXED = 256
+"""Steps between two pixels that colour is mixed in: the grey levels it has."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A lens model with its coefficients in the order of OpenCV: k1 k2 p1 p2 k3 k4 k5 k6 s1 s2 s3 s4."""
+
+    model: str
+    coefficients: tuple[float, ...]
+
+    @classmethod
+    def of(cls, model: str, coefficients: tuple[float, ...]) -> Lens | None:
+        """The lens of a calibration; None for one that bends nothing. An unknown model raises ``SourceError``."""
+        if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
+            return None
+        if not np.isfinite(coefficients).all():
+            raise SourceError("lens", list(coefficients), "must be finite", remedy="calibrate the camera")
+        counts = MODELS.get(model or PLUMB_BOB)
+        if counts is None:
+            raise SourceError("lens model", model, "is not undone here", remedy=f"known: {', '.join(sorted(MODELS))}")
+        # tools pad the list with zeros to a length they like
+        used = max(at for at, value in enumerate(coefficients, start=1) if abs(value) > _NEGLIGIBLE)
+        if used > counts[-1]:
+            raise SourceError(
+                "lens", list(coefficients), f"has more than the {counts[-1]} numbers of {model}", remedy="rectify it"
+            )
+        return cls(_SAME.get(model, model or PLUMB_BOB), coefficients[:used])
+
+    def bend(self, points: Floats) -> Floats:
+        """Where the lens puts points (..., 2) of the plane at distance 1."""
+        k = (*self.coefficients, *[0.0] * (12 - len(self.coefficients)))
+        x, y = points[..., 0], points[..., 1]
+        r2 = x * x + y * y
+        if self.model == EQUIDISTANT:
+            radius = np.sqrt(r2)
+            angle = np.arctan(radius)
+            a2 = angle * angle
+            bent = angle * (1.0 + a2 * (k[0] + a2 * (k[1] + a2 * (k[2] + a2 * k[3]))))
+            return points * np.where(radius > 1e-12, bent / np.maximum(radius, 1e-12), 1.0)[..., np.newaxis]
+        radial = 1.0 + r2 * (k[0] + r2 * (k[1] + r2 * k[4]))
+        radial = radial / (1.0 + r2 * (k[5] + r2 * (k[6] + r2 * k[7])))
+        dx = 2.0 * k[2] * x * y + k[3] * (r2 + 2.0 * x * x) + r2 * (k[8] + r2 * k[9])
+        dy = k[2] * (r2 + 2.0 * y * y) + 2.0 * k[3] * x * y + r2 * (k[10] + r2 * k[11])
+        return np.stack([x * radial + dx, y * radial + dy], axis=-1)
+
+    def straighten(self, points: Floats) -> Floats:
+        """The points that ``bend`` puts here, found step by step."""
+        if self.model == EQUIDISTANT:
+            # far out the plane runs to infinity: what lies beyond 85 degrees stays at 85
+            wanted = np.linalg.norm(points, axis=-1)
+            angle = np.minimum(wanted, np.radians(85.0))
+            for _ in range(_STEPS):
+                reached = np.linalg.norm(self.bend(np.stack([np.tan(angle), 0.0 * angle], axis=-1)), axis=-1)
+                angle = np.clip(angle + wanted - reached, 0.0, np.radians(85.0))
+            scale = np.where(wanted > 1e-12, np.tan(angle) / np.maximum(wanted, 1e-12), 1.0)
+            return points * scale[..., np.newaxis]
+        found = points.copy()
+        for _ in range(_STEPS):
+            found = found + (points - self.bend(found))
+        return found
+
+
+class Straightener:
+    """Takes images of one camera straight; the maps are made for the first image's size and kept."""
+
+    def __init__(self, camera: Intrinsics, lens: Lens) -> None:
+        self.camera, self.lens = camera, lens
+        self._size = (0, 0)
+        self._nearest: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._outside: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self._corners: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+
+    def color(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A straight colour image; black where the lens saw nothing."""
+        self._prepare(image.shape)
+        flat = image.reshape(-1, image.shape[2])
+        total = np.zeros((len(self._outside), image.shape[2]), dtype=np.uint32)
+        for index, weight in self._corners:
+            total += flat[index] * weight[:, np.newaxis]
+        mixed = ((total + _FIXED * _FIXED // 2) // (_FIXED * _FIXED)).astype(np.uint8)
+        mixed[self._outside] = 0
+        return mixed.reshape(image.shape)
+
+    def depth(self, image: NDArray[np.generic]) -> NDArray[np.generic]:
+        """A straight depth image; 0 where the lens saw nothing. Values are never mixed: between two is neither."""
+        self._prepare(image.shape)
+        straight: NDArray[np.generic] = image.reshape(-1)[self._nearest]
+        straight[self._outside] = 0
+        return straight.reshape(image.shape)
+
+    def box(self, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+        """The box around what a box of the raw image shows, in the straight one."""
+        left, top, right, bottom = box
+        share = np.linspace(0.0, 1.0, 9)
+        x, y = left + share * (right - left), top + share * (bottom - top)
+        edge = np.concatenate(
+            [
+                np.stack([x, np.full(9, top)], axis=-1),
+                np.stack([x, np.full(9, bottom)], axis=-1),
+                np.stack([np.full(9, left), y], axis=-1),
+                np.stack([np.full(9, right), y], axis=-1),
+            ]
+        )
+        camera = self.camera
+        focal, center = np.array([camera.fx, camera.fy]), np.array([camera.cx, camera.cy])
+        # a box counts from the edge of a pixel, a camera from its middle
+        found = self.lens.straighten((edge - 0.5 - center) / focal) * focal + center + 0.5
+        limit = np.array([camera.width, camera.height], dtype=np.float64)
+        low, high = (np.clip(corner, 0.0, limit) for corner in (found.min(axis=0), found.max(axis=0)))
+        return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+    def _prepare(self, shape: tuple[int, ...]) -> None:
+        height, width = shape[:2]
+        if self._size == (width, height):
+            return
+        # the coefficients are of the plane at distance 1: they hold for any size of the same image
+        camera = self.camera.resized(width, height)
+        u, v = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
+        plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1).reshape(-1, 2)
+        bent = self.lens.bend(plane)
+        # a polynomial turns back beyond the lens's rim, and would show the image twice
+        back = np.linalg.norm(self.lens.bend(plane * 1.001), axis=1) <= np.linalg.norm(bent, axis=1)
+        back &= np.linalg.norm(plane, axis=1) > 1e-6
+        x, y = bent[:, 0] * camera.fx + camera.cx, bent[:, 1] * camera.fy + camera.cy
+        inside = ~back & (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+        x, y = np.where(inside, x, 0.0).clip(0, width - 1), np.where(inside, y, 0.0).clip(0, height - 1)
+        self._outside = ~inside
+        self._nearest = np.rint(y).astype(np.int64) * width + np.rint(x).astype(np.int64)
+        column, row = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
+        right = np.rint((x - column) * _FIXED).astype(np.uint32)
+        down = np.rint((y - row) * _FIXED).astype(np.uint32)
+        next_column, next_row = np.minimum(column + 1, width - 1), np.minimum(row + 1, height - 1)
+        self._corners = [
+            (row * width + column, (_FIXED - right) * (_FIXED - down)),
+            (row * width + next_column, right * (_FIXED - down)),
+            (next_row * width + column, (_FIXED - right) * down),
+            (next_row * width + next_column, right * down),
+        ]
+        self._size = (width, height)

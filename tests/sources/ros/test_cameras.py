@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastseen.errors import SourceError
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.lens import Lens
+from tests.sources.room import CAMERA, looking, render
+from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
+
+POSE = looking(-0.5, 0.1, yaw=0.2)
+BENT = (-0.28, 0.09, 0.001, -0.002, -0.01)
+# a depth camera 6 cm to the left of colour, with a wider view and turned a little
+OWN = Intrinsics(120.0, 122.0, 82.0, 58.0, 160, 120)
+T_COLOR_DEPTH = Pose3D.from_quaternion([-0.06, 0.004, 0.002], [0.0, 0.01, 0.0, 1.0])
+DEPTH_FRAME = "camera_depth_optical_frame"
+
+
+def bent_bag(model: str = "plumb_bob") -> Bag:
+    bag = Bag()
+    rgb, depth = render(POSE, lens=Lens("plumb_bob", BENT))
+    bag.info(INFO, START, distortion=BENT, model=model)
+    bag.image(COLOR, START, rgb, "rgb8")
+    bag.image(DEPTH, START, depth, "32FC1")
+    bag.tf("map", OPTICAL, START, POSE)
+    return bag
+
+
+def apart_bag(*, tf: bool = True, millimetres: bool = False) -> Bag:
+    bag = Bag()
+    bag.info(INFO, START)
+    bag.info(DEPTH_INFO, START, OWN)
+    bag.image(COLOR, START, render(POSE)[0], "rgb8")
+    depth = render(POSE @ T_COLOR_DEPTH, OWN)[1]
+    if millimetres:
+        bag.image(DEPTH, START, np.round(depth * 1000).astype(np.uint16), "16UC1", frame=DEPTH_FRAME)
+    else:
+        bag.image(DEPTH, START, depth, "32FC1", frame=DEPTH_FRAME)
+    bag.tf("map", "camera_link", START, POSE)
+    mount = Pose3D.identity()
+    bag.tf("camera_link", OPTICAL, START, mount, static=True)
+    if tf:
+        bag.tf("camera_link", DEPTH_FRAME, START, T_COLOR_DEPTH, static=True)
+    return bag
+
+
+def test_a_bent_image_is_taken_straight(tmp_path: Path) -> None:
+    with open_source(bent_bag().write(tmp_path)) as source:
+        (frame,) = source.frames()
+        assert source.intake.notes == []
+    depth = render(POSE)[1]
+    off = np.abs(frame.depth - depth)
+    assert np.nanmean(off) < 0.25 * np.abs(render(POSE, lens=Lens("plumb_bob", BENT))[1] - depth).mean()
+    assert np.isfinite(off).mean() > 0.75
+
+
+def test_a_lens_nobody_knows_is_said_in_one_line(tmp_path: Path) -> None:
+    with open_source(bent_bag("mei").write(tmp_path)) as source:
+        assert len(list(source.frames())) == 1
+        notes = source.intake.notes
+    assert len(notes) == 2
+    assert all("'mei': is not undone here" in note for note in notes)
+
+
+def test_boxes_of_a_bent_image_follow_it(tmp_path: Path) -> None:
+    bag = bent_bag()
+    bag.boxes("/detections", START, [((4.0, 3.0, 40.0, 30.0), "mug", 0.8)])
+    with open_source(bag.write(tmp_path)) as source:
+        (frame,) = source.frames()
+        (found,) = source.detector().detect(frame)
+    assert found.box[0] < 3.0
+
+
+@pytest.mark.parametrize("millimetres", [False, True])
+def test_depth_from_a_place_of_its_own_is_registered(millimetres: bool, tmp_path: Path) -> None:
+    with open_source(apart_bag(millimetres=millimetres).write(tmp_path)) as source:
+        (frame,) = source.frames()
+        assert source.intake.notes == []
+    camera = frame.camera_of_depth
+    truth = render(POSE, camera)[1]
+    off = np.abs(frame.depth - truth)
+    assert np.isfinite(off).mean() > 0.85
+    assert np.nanmedian(off) < 0.01
+    assert (off[np.isfinite(off)] > 0.1).mean() < 0.05
+    # it shows what colour shows, in as many pixels as depth has
+    assert camera.fx / camera.width == pytest.approx(CAMERA.fx / CAMERA.width, rel=0.01)
+    assert camera.width == round(160 * 120 / 140)
+
+
+def test_depth_that_tf_does_not_place_is_said(tmp_path: Path) -> None:
+    with open_source(apart_bag(tf=False).write(tmp_path)) as source:
+        assert len(list(source.frames())) == 1
+        (note,) = source.intake.notes
+    assert DEPTH_FRAME in note
+    assert "tf does not say how they stand" in note
+
+
+def test_a_wrong_frame_names_those_that_are_there(tmp_path: Path) -> None:
+    path = apart_bag().write(tmp_path)
+    with pytest.raises(SourceError, match=rf"world_frame.*tf has: .*{DEPTH_FRAME}.*camera_link, map"):
+        open_source(path, SourceOptions(world_frame="wrold"))
+    with pytest.raises(SourceError, match=r"camera_frame.*tf has: .*map"):
+        open_source(path, SourceOptions(camera_frame="cam"))

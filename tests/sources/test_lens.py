@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastseen.errors import SourceError
+from lastseen.sources.lens import Lens, Straightener
+from tests.sources.room import CAMERA, looking, render
+
+LENSES = {
+    "plumb_bob": Lens("plumb_bob", (-0.28, 0.09, 0.001, -0.002, -0.01)),
+    "rational_polynomial": Lens("rational_polynomial", (0.3, 0.05, 0.0005, 0.0004, 0.002, 0.6, 0.1, 0.01)),
+    "equidistant": Lens("equidistant", (0.02, -0.01, 0.004, -0.001)),
+}
+POSE = looking(-0.5, 0.1, yaw=0.2)
+
+
+@pytest.mark.parametrize("model", LENSES)
+@given(x=st.floats(-0.6, 0.6), y=st.floats(-0.45, 0.45))
+def test_straight_points_are_those_the_lens_bends_here(model: str, x: float, y: float) -> None:
+    lens, points = LENSES[model], np.array([[x, y]])
+    assert np.allclose(lens.straighten(lens.bend(points)), points, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", LENSES)
+def test_a_straight_image_is_what_a_pinhole_sees(model: str) -> None:
+    straightener = Straightener(CAMERA, LENSES[model])
+    bent_rgb, bent_depth = render(POSE, lens=LENSES[model])
+    rgb, depth = render(POSE)
+    mine = straightener.depth(bent_depth)
+    seen = mine > 0
+    assert seen.mean() > 0.75
+    off_before = np.abs(bent_depth - depth)[seen].mean()
+    off_after = np.abs(mine - depth)[seen].mean()
+    assert off_after < 0.25 * off_before
+    colors = straightener.color(bent_rgb).astype(int)
+    assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(bent_rgb.astype(int) - rgb)[seen].mean()
+
+
+def test_a_box_follows_the_image() -> None:
+    straightener = Straightener(CAMERA, LENSES["plumb_bob"])
+    left, top, right, bottom = straightener.box((4.0, 3.0, 40.0, 30.0))
+    # barrel distortion pulls the corners in, so the straight box lies further out
+    assert left < 4.0
+    assert top < 3.0
+    assert abs(right - 40.0) < 5.0
+    assert abs(bottom - 30.0) < 5.0
+
+
+def test_coefficients_of_nothing_are_no_lens() -> None:
+    assert Lens.of("plumb_bob", (0.0, 0.0, 0.0, 0.0, 0.0)) is None
+    assert Lens.of("mei", ()) is None
+
+
+def test_padding_with_zeros_changes_nothing() -> None:
+    assert Lens.of("plumb_bob", (0.1, 0.2) + (0.0,) * 10) == Lens("plumb_bob", (0.1, 0.2))
+
+
+@pytest.mark.parametrize(("model", "count"), [("mei", 4), ("plumb_bob", 8), ("rational_polynomial", 14)])
+def test_what_is_not_undone_is_said(model: str, count: int) -> None:
+    with pytest.raises(SourceError, match="lens"):
+        Lens.of(model, (0.1,) * count)

@@ -169,7 +169,7 @@ def test_where_memory_knows_the_way_the_planner_is_asked_before_any_turn() -> No
     store = SemanticMemoryStore()
     store.add_node(Pose2D(1.5, 0.0, 0.0), None, ["kitchen", "mug"], "")
     here = Pose2D(0.0, 0.0, 0.0)
-    mug = Thing("mug", 3.0, 0.0)
+    mug = Thing("mug", 3.0, 0.0, ((1.5, 0.0),))
     known = KnownMap(store, NodeGraph.from_store(store), here, things=[mug], floor=floor)
     ready = setup(blind=True, known=known)
     ready.run(2)

@@ -69,23 +69,27 @@ def test_without_nodes_there_are_no_ways() -> None:
 HERE = Pose2D(0.0, 0.0, 0.0)
 
 
+def thing(label: str, x: float, y: float) -> Thing:
+    """A thing that was seen from 1.2 m before it on the way from the middle of the floor."""
+    share = 1.0 - 1.2 / math.hypot(x, y)
+    return Thing(label, x, y, ((share * x, share * y),))
+
+
 def walked(*things: Thing) -> KnownMap:
-    """An open floor that was looked over from its middle, and a node a step short of each thing."""
+    """An open floor that was looked over from its middle, with a node where each thing was seen from."""
     room = BoxWorld()
     floor = coarse_map(Explored(), Policy())
     for turn in range(12):
         room.pose = Pose2D(0.0, 0.0, math.radians(30.0 * turn))
         floor.add(body_points(room.look()), room.pose)
     store = SemanticMemoryStore()
-    for thing in things:
-        apart = math.hypot(thing.x, thing.y)
-        share = max(0.0, apart - 1.2) / apart
-        store.add_node(Pose2D(share * thing.x, share * thing.y, 0.0), None, ["room", thing.label], "")
+    for each in things:
+        store.add_node(Pose2D(*each.seen_from[0], 0.0), None, ["room", each.label], "")
     return KnownMap(store, NodeGraph.from_store(store), HERE, things=things, floor=floor)
 
 
 def test_the_nearest_thing_of_the_kind_is_told_first_with_the_way_to_it() -> None:
-    known = walked(Thing("mug", 0.0, -3.0), Thing("mug", 2.0, 0.0), Thing("bed", 1.0, 1.0))
+    known = walked(thing("mug", 0.0, -3.0), thing("mug", 2.0, 0.0), thing("bed", 1.0, 1.0))
     near, far = known.remembered("mug", HERE)
     assert (near.x, far.y) == (2.0, -3.0)
     assert near.way == pytest.approx(2.0, abs=0.3)
@@ -94,14 +98,14 @@ def test_the_nearest_thing_of_the_kind_is_told_first_with_the_way_to_it() -> Non
 
 
 def test_a_thing_that_was_looked_for_is_not_told_again_and_neither_are_its_nodes() -> None:
-    known = walked(Thing("mug", 2.5, 0.0), Thing("mug", -3.0, 0.0))
-    known.looked_around(Pose2D(2.4, 1.4, 0.0))
+    known = walked(thing("mug", 2.5, 0.0), thing("mug", -3.0, 0.0))
+    known.looked_around(Pose2D(1.4, 0.9, 0.0))
     assert [spot.x for spot in known.remembered("mug", HERE)] == [-3.0]
     assert known.looked_at("mug") == {1}
 
 
 def test_a_thing_that_no_try_brings_nearer_is_given_up() -> None:
-    known = walked(Thing("mug", 2.5, 0.0))
+    known = walked(thing("mug", 2.5, 0.0))
     for _ in range(3):
         (spot,) = known.remembered("mug", HERE)
         known.chose(spot.heading)
@@ -109,5 +113,11 @@ def test_a_thing_that_no_try_brings_nearer_is_given_up() -> None:
 
 
 def test_off_the_old_floor_nothing_is_told() -> None:
-    known = walked(Thing("mug", 2.5, 0.0))
+    known = walked(thing("mug", 2.5, 0.0))
     assert known.remembered("mug", Pose2D(500.0, 0.0, 0.0)) == []
+
+
+def test_a_look_from_behind_the_wall_says_nothing_of_a_thing() -> None:
+    known = walked(thing("mug", 2.5, 0.0))
+    known.looked_around(Pose2D(3.2, 0.0, 0.0))
+    assert len(known.remembered("mug", HERE)) == 1

@@ -7,9 +7,10 @@ home of the visit has things elsewhere, so some of what is remembered is no long
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,10 @@ from lastseen.sim.random_change import random_changes
 from lastseen.vlm.offline import OfflineBackend
 
 _STREAM = 71
+_SAME_THING = 0.8
+"""Metres between a sighting and the thing it is of: large things are seen from two sides."""
+_SEEN_WELL = 3.0
+"""Metres within which a thing seen once is seen again: beyond it detectors miss it now and then."""
 _LOOKS_EVERY = 2
 """Actions of the visit per view: 60 degrees or half a metre, so that views of 79 degrees leave nothing out."""
 
@@ -71,6 +76,15 @@ class _Remembered:
         return self.things.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
 
 
+class Sighting(NamedTuple):
+    """One observation of the visit: what was seen where, and where the robot was."""
+
+    label: str
+    x: float
+    y: float
+    robot: Pose2D
+
+
 @lru_cache(maxsize=4)
 def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     """The visit to the home of a case, made before the things of that home came to stand where they are now."""
@@ -88,19 +102,38 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     spatial, objects = SpatialMemory(settings), ObjectMemory(settings)
     places = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend(settings.planner.offline, seed=seed), settings))
     floor = coarse_map(settings.explored, settings.policy, environment.start)
+    sightings: list[Sighting] = []
     for frame in _frames(environment):
         lifted = [lift(frame, detection, settings.lift) for detection in detector.detect(frame)]
         seen = [one for one in lifted if one is not None]
         objects.observe(frame, seen)
         places.see(frame, seen)
         floor.add(body_points(frame), frame.floor_pose)
+        sightings += [
+            Sighting(one.label, float(one.position[0]), float(one.position[1]), frame.floor_pose)
+            for one in seen
+            if one.label is not None
+        ]
     store = nodes_from_memory(_Remembered(spatial, objects))
-    things = tuple(
-        Thing(each.label, float(each.xyz_world[0]), float(each.xyz_world[1]))
-        for each in objects.states()
-        if each.label is not None
-    )
+    things = tuple(_things(objects.states(), sightings))
     return Visit(store, NodeGraph.from_anchors(store, spatial.graph), things, floor)
+
+
+def _things(states: Sequence[ObjectState], sightings: Sequence[Sighting]) -> Iterator[Thing]:
+    """The remembered things, each with the spots from which something of its name was seen where it stands."""
+    for state in states:
+        if state.label is None:
+            continue
+        x, y = (float(value) for value in state.xyz_world[:2])
+        spots = {
+            (round(seen.robot.x, 1), round(seen.robot.y, 1))
+            for seen in sightings
+            if seen.label == state.label
+            and math.hypot(seen.x - x, seen.y - y) <= _SAME_THING
+            and seen.robot.distance_to(Pose2D(x, y, 0.0)) <= _SEEN_WELL
+        }
+        if spots:
+            yield Thing(state.label, x, y, tuple(sorted(spots)))
 
 
 def _frames(environment: SimEnvironment) -> Iterator[Frame]:

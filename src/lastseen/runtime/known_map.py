@@ -27,7 +27,11 @@ _ENTERED = -1
 _OFF = 0.3
 """Metres that a straight stretch may lie off the nodes it stands for: less than half a doorway."""
 _LOOKED = 1.5
-"""Metres around a look around within which a remembered thing would have been seen again."""
+"""Metres around a look around within which what is at a node would have been seen again."""
+_CLOSE = 2.0
+"""Metres from which a thing would surely have been seen again, where it was seen from there before."""
+_SAME_SPOT = 1.0
+"""Metres between two spots from which the same is seen."""
 _SHORT_OF = 0.5
 """Metres before a thing's middle at which a way to it ends: the robot turns to it and does not run into it."""
 _MOST = 3
@@ -39,11 +43,15 @@ _PROGRESS, _MOST_STRIKES = 0.5, 2
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing of the earlier visit: what it was called and where it stood."""
+    """A thing of the earlier visit: what it was called, where it stood, and the spots it was seen from.
+
+    The nearest floor may lie behind a wall; what was seen from a spot can be seen from there again.
+    """
 
     label: str
     x: float
     y: float
+    seen_from: tuple[tuple[float, float], ...]
 
     @property
     def pose(self) -> Pose2D:
@@ -117,34 +125,32 @@ class KnownMap:
         return [spot for _, spot in self._offered]
 
     def _way_to(self, thing: Thing, here: Pose2D, ways: FloorWays) -> Spot | None:
-        """The way to the best of the nodes it was seen from, and on towards it; None where none can be reached."""
+        """The way to the best of the spots it was seen from, and on towards it; None where none can be reached."""
         assert self.floor is not None
-        best: tuple[float, float, int] | None = None
-        for node_id, node in self.store.nodes.items():
-            apart = node.pose.distance_to(thing.pose)
-            cell = self.floor.cell_of(node.pose.x, node.pose.y)
-            if cell is None or apart > self.node_reach or thing.label not in node.tags:
-                continue
-            key = (float(ways.lengths[cell]) + apart, apart, node_id)
-            best = key if best is None or key < best else best
-        if best is None or not math.isfinite(best[0]):
+        spots = []
+        for x, y in thing.seen_from:
+            cell = self.floor.cell_of(x, y)
+            apart = math.dist((x, y), (thing.x, thing.y))
+            if cell is not None and math.isfinite(ways.lengths[cell]):
+                spots.append((float(ways.lengths[cell]) + apart, apart, x, y, cell))
+        if not spots:
             return None
-        total, apart, node_id = best
-        node = self.store.nodes[node_id]
-        cell = self.floor.cell_of(node.pose.x, node.pose.y)
-        assert cell is not None
+        total, apart, x, y, cell = min(spots)
         stretches = ways.stretches(cell)
         if apart > 2.0 * _SHORT_OF:
-            bearing = math.atan2(thing.y - node.pose.y, thing.x - node.pose.x)
+            bearing = math.atan2(thing.y - y, thing.x - x)
             stretches.append((apart - _SHORT_OF, wrap_angle(bearing - here.yaw)))
         return Spot(thing.x, thing.y, total, tuple(stretches), 1.0)
 
     def _is_done(self, thing: Thing) -> bool:
-        """Whether there is no use in going: it was looked for from close by, or is out of reach."""
-        return self._was_looked_from(thing.pose) or self._tries.get(thing, (0.0, 0))[1] >= _MOST_STRIKES
+        """Whether there is no use in going: a look from where it was seen did not find it, or it is out of reach."""
+        spots = sorted((math.dist(spot, (thing.x, thing.y)), *spot) for spot in thing.seen_from)
+        close = [(x, y) for apart, x, y in spots if apart <= _CLOSE] or [spot[1:] for spot in spots[:1]]
+        looked = any(self._was_looked_from(Pose2D(x, y, 0.0), within=_SAME_SPOT) for x, y in close)
+        return looked or self._tries.get(thing, (0.0, 0))[1] >= _MOST_STRIKES
 
-    def _was_looked_from(self, pose: Pose2D) -> bool:
-        return any(pose.distance_to(each) <= _LOOKED for each in self._looked)
+    def _was_looked_from(self, pose: Pose2D, *, within: float = _LOOKED) -> bool:
+        return any(pose.distance_to(each) <= within for each in self._looked)
 
     def ways_from(self, here: Pose2D) -> dict[int, Where]:
         """For every node the metres of way from here, the angle at which that way begins, and its stretches.

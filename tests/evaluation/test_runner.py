@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.errors import InvalidValue
 from lastseen.evaluation import runner
+from lastseen.evaluation.arms import Arm
+from lastseen.evaluation.cases import Case
+from lastseen.evaluation.episode_run import Ran
 from lastseen.evaluation.runner import EPISODES_FILE, TIMING_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})
@@ -87,16 +92,37 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_donor_that_asked_nothing_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: dict[int, tuple[dict[str, int], ...]] = {3: ({"of": 3},), 4: (), 5: ({"of": 5},)}
-    monkeypatch.setattr(runner, "_donor_contexts", lambda seed, *_: told[seed])
-    chosen = plan(episodes=3)
-    assert runner._contexts(chosen, chosen.donor_of(3)) == ({"of": 5},)
+    told: dict[int, list[dict[str, int]]] = {2: [], 4: [{"of": 4}]}
+    monkeypatch.setattr(runner, "_with_context", lambda seed, *_: (runner.Ran({}, told[seed]), {}))
+    assert runner._contexts(plan(), runner.donor_of(3)) == [{"of": 4}]
 
 
-def test_a_shuffled_arm_never_gets_its_own_episode() -> None:
-    for episodes in (1, 2, 5):
-        chosen = plan(episodes=episodes)
-        assert all(chosen.donor_of(seed) != seed for seed in chosen.seeds)
+def test_episodes_borrow_of_each_other_in_pairs_whatever_the_plan() -> None:
+    for seed in range(6):
+        assert runner.donor_of(seed) != seed
+        assert runner.donor_of(runner.donor_of(seed)) == seed
+    pairs = runner._together([(seed, "lifelong_shuffled") for seed in range(3, 7)])
+    assert [[seed for seed, _ in group] for group in pairs] == [[3], [4, 5], [6]]
+    alone = runner._together([(seed, arm) for seed in (4, 5) for arm in ("no_context", "context")])
+    assert [{seed for seed, _ in group} for group in alone] == [{4}, {5}]
+
+
+def test_the_arm_that_lends_its_contexts_is_run_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[tuple[int, str]] = []
+    really = runner.run_arm
+
+    def counted(case: Case, arm: Arm, **given: Any) -> Ran:
+        made.append((case.seed, arm.name))
+        return really(case, arm, **given)
+
+    monkeypatch.setattr(runner, "run_arm", counted)
+    runner._with_context.cache_clear()
+    # the first of the two pairs: both ask their planner within the 14 steps
+    pair = Plan(seed=4, episodes=2, arms=("context", "context_shuffled"), settings=SHORT)
+    both = run(pair, tmp_path / "both")
+    assert sorted(made) == [(seed, arm) for seed in (4, 5) for arm in ("context", "context_shuffled")]
+    alone = run(replace(pair, arms=("context_shuffled",)), tmp_path / "alone")
+    assert alone == [each for each in both if each["arm"] == "context_shuffled"]
 
 
 @pytest.mark.parametrize("wrong", [{"episodes": 0}, {"arms": ("pixelnav",)}])

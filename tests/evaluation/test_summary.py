@@ -53,8 +53,23 @@ def test_a_placebo_that_gains_as_much_voids_the_result() -> None:
 
 
 def test_losing_to_the_frontier_is_said_first() -> None:
-    records = [record("frontier", 0, spl=0.6), record("context", 0, spl=0.4)]
-    assert summarize(records, {})["verdict"] == ["context loses to frontier by -0.200 SPL"]
+    records = [record("frontier", 0, spl=0.6), record("context", 0, spl=0.4), record("no_context", 0, spl=0.1)]
+    first, second = summarize(records, {})["verdict"]
+    assert first == "context loses to frontier: SPL -0.200 (-0.200 to -0.200)"
+    assert second.startswith("context beats no_context: SPL +0.300")
+
+
+def test_a_difference_within_its_interval_is_no_victory() -> None:
+    records = [record("frontier", seed, spl=0.5) for seed in range(4)]
+    records += [record("context", seed, spl=spl) for seed, spl in enumerate((0.1, 0.9, 0.2, 0.9))]
+    assert summarize(records, {})["verdict"][0].startswith("context is not told apart from frontier: SPL +0.025")
+
+
+def test_the_share_of_steps_to_goals_seen_before_is_said() -> None:
+    records = [record("lifelong", 0, steps=40, goal_seen_before=True), record("no_context", 0, steps=200)]
+    assert (
+        summarize(records, {})["verdict"][-1] == "lifelong takes 0.20 of no_context's steps to goals seen before (1)"
+    )
 
 
 def test_causes_are_counted_by_arm() -> None:

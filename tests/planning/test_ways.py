@@ -17,7 +17,7 @@ def edge(angle: int, distance: float, *way: list[float]) -> dict[str, Any]:
 
 
 def context(**parts: Any) -> Context:
-    return {"sightings": [], "unexplored": [], "belief": {"candidates": []}, **parts}
+    return {"sightings": [], "remembered": [], "unexplored": [], "belief": {"candidates": []}, **parts}
 
 
 def test_a_plan_at_the_angle_of_an_edge_takes_the_way_to_it() -> None:

@@ -15,6 +15,7 @@ import pytest
 import lastseen.runtime
 from lastseen.action import Action
 from lastseen.config import Settings
+from lastseen.config.policy import Explored, Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.nodes.embedding import DeterministicEmbedder
@@ -24,10 +25,13 @@ from lastseen.planning.decision import Decision
 from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.panorama_planner import PanoramaPlanner
 from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.body import body_points
+from lastseen.policy.explored import coarse_map
 from lastseen.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
 from lastseen.runtime.environment_world import EnvironmentWorld
+from lastseen.runtime.known_map import KnownMap, Thing
 from lastseen.runtime.log import RunLog, read_log, replay
 from lastseen.runtime.loop import SearchLoop, SearchResult
 from lastseen.vlm.protocol import EncodedImage
@@ -117,6 +121,7 @@ def setup(
     most: int | None = None,
     log_file: Path | None = None,
     settings: Settings | None = None,
+    known: KnownMap | None = None,
 ) -> Setup:
     settings = settings or Settings()
     environment = BoxEnvironment(boxes)
@@ -132,6 +137,7 @@ def setup(
         planner=planner,
         analyzer=SceneAnalyzer(backend, settings),
         log=log,
+        known=known,
     )
     store = SemanticMemoryStore()
     loop = SearchLoop(
@@ -153,6 +159,22 @@ def test_a_panorama_is_eleven_real_turns_and_the_planner_is_asked_after_them() -
     assert not ready.backend.prompts
     ready.run(12)
     assert len(ready.backend.prompts) == 1
+
+
+def test_where_memory_knows_the_way_the_planner_is_asked_before_any_turn() -> None:
+    room = BoxEnvironment()
+    floor = coarse_map(Explored(), Policy())
+    frame = room.reset()
+    floor.add(body_points(frame), frame.floor_pose)
+    store = SemanticMemoryStore()
+    store.add_node(Pose2D(1.5, 0.0, 0.0), None, ["kitchen", "mug"], "")
+    here = Pose2D(0.0, 0.0, 0.0)
+    mug = Thing("mug", 3.0, 0.0, ((1.5, 0.0),))
+    known = KnownMap(store, NodeGraph.from_store(store), here, things=[mug], floor=floor)
+    ready = setup(blind=True, known=known)
+    ready.run(2)
+    assert "target remembered 0 deg" in ready.backend.prompts[0]
+    assert ready.environment.actions == [Action.FORWARD] * 2
 
 
 def test_the_turns_to_the_chosen_view_are_steps_too() -> None:

@@ -218,3 +218,15 @@ def test_its_knowledge_names_its_source_and_is_its_own() -> None:
     assert household.rooms_of("a very big red mug") == household.rooms_of("mug")
     assert household.rooms_of("zeppelin") == {}
     assert json.dumps(household.rooms_of("mug")).startswith('{"dining room"')
+
+
+def test_of_the_spots_where_the_target_is_remembered_the_nearest_is_gone_to() -> None:
+    views = [View(90.0, KITCHEN, 3.0), View(-90.0, BEDROOM, 3.0)]
+    lines = "target remembered +90 deg: 9.0 m of way\ntarget remembered -90 deg: 2.0 m of way"
+    assert plan("mug", views, lines).angle == -90.0
+
+
+def test_what_is_remembered_is_gone_to_before_anyone_has_looked_that_way() -> None:
+    decided = plan("mug", [View(0.0, (), 3.0)], "target remembered -130 deg: 4.0 m of way; way 4.0 m at -130 deg")
+    assert (decided.goal_flag, decided.angle) == (False, -130.0)
+    assert decided.discovered_context.why == "memory saw a mug there"

@@ -20,6 +20,7 @@ ALL_PARTS = frozenset(
         "discovered_context",
         "tried",
         "sightings",
+        "remembered",
         "unexplored",
         "places",
         "visited",

@@ -7,8 +7,10 @@ home of the visit has things elsewhere, so some of what is remembered is no long
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +24,13 @@ from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
 from lastseen.perception.lift import lift
 from lastseen.planning.node_graph import NodeGraph
-from lastseen.planning.prompt import View
 from lastseen.planning.scene import SceneAnalyzer
+from lastseen.policy.body import body_points
+from lastseen.policy.explored import coarse_map
+from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.known_map import KnownMap
+from lastseen.runtime.known_map import KnownMap, Thing
+from lastseen.runtime.laying_places import PlaceLayer
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
@@ -35,14 +40,22 @@ from lastseen.sim.random_change import random_changes
 from lastseen.vlm.offline import OfflineBackend
 
 _STREAM = 71
+_SAME_THING = 0.8
+"""Metres between a sighting and the thing it is of: large things are seen from two sides."""
+_SEEN_WELL = 3.0
+"""Metres within which a thing seen once is seen again: beyond it detectors miss it now and then."""
+_LOOKS_EVERY = 2
+"""Actions of the visit per view: 60 degrees or half a metre, so that views of 79 degrees leave nothing out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visit:
-    """What is left of a visit: nodes in the world frame and the ways walked between them."""
+    """What is left of a visit, in the world frame: nodes, the ways walked between them, things, and floor."""
 
     store: SemanticMemoryStore
     ways: NodeGraph
+    things: tuple[Thing, ...] = ()
+    floor: LocalMap | None = None
 
     def saw(self, label: str) -> bool:
         """Whether anything of a class is remembered."""
@@ -63,6 +76,15 @@ class _Remembered:
         return self.things.states(label=label, include_tentative=include_tentative, include_absent=include_absent)
 
 
+class Sighting(NamedTuple):
+    """One observation of the visit: what was seen where, and where the robot was."""
+
+    label: str
+    x: float
+    y: float
+    robot: Pose2D
+
+
 @lru_cache(maxsize=4)
 def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     """The visit to the home of a case, made before the things of that home came to stand where they are now."""
@@ -77,17 +99,53 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
         intrinsics=camera_of(settings),
     )
     detector = SimulatedDetector(environment, level=level, seed=seed + _STREAM)
-    analyzer = SceneAnalyzer(OfflineBackend(settings.planner.offline, seed=seed), settings)
     spatial, objects = SpatialMemory(settings), ObjectMemory(settings)
-    frame = environment.reset()
-    _remember(frame, detector, objects, spatial, analyzer)
-    start = (environment.start.x, environment.start.y)
-    for action in tour(environment.agent, coverage_stops(environment.grid, start)):
-        result = environment.step(action)
-        spatial.step(action, collided=result.collided, world_pose=result.frame.floor_pose)
-        _remember(result.frame, detector, objects, spatial, analyzer)
+    places = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend(settings.planner.offline, seed=seed), settings))
+    floor = coarse_map(settings.explored, settings.policy, environment.start)
+    sightings: list[Sighting] = []
+    for frame in _frames(environment):
+        lifted = [lift(frame, detection, settings.lift) for detection in detector.detect(frame)]
+        seen = [one for one in lifted if one is not None]
+        objects.observe(frame, seen)
+        places.see(frame, seen)
+        floor.add(body_points(frame), frame.floor_pose)
+        sightings += [
+            Sighting(one.label, float(one.position[0]), float(one.position[1]), frame.floor_pose)
+            for one in seen
+            if one.label is not None
+        ]
     store = nodes_from_memory(_Remembered(spatial, objects))
-    return Visit(store, NodeGraph.from_anchors(store, spatial.graph))
+    things = tuple(_things(objects.states(), sightings))
+    return Visit(store, NodeGraph.from_anchors(store, spatial.graph), things, floor)
+
+
+def _things(states: Sequence[ObjectState], sightings: Sequence[Sighting]) -> Iterator[Thing]:
+    """The remembered things, each with the spots from which something of its name was seen where it stands."""
+    for state in states:
+        if state.label is None:
+            continue
+        x, y = (float(value) for value in state.xyz_world[:2])
+        spots = {
+            (round(seen.robot.x, 1), round(seen.robot.y, 1))
+            for seen in sightings
+            if seen.label == state.label
+            and math.hypot(seen.x - x, seen.y - y) <= _SAME_THING
+            and seen.robot.distance_to(Pose2D(x, y, 0.0)) <= _SEEN_WELL
+        }
+        if spots:
+            yield Thing(state.label, x, y, tuple(sorted(spots)))
+
+
+def _frames(environment: SimEnvironment) -> Iterator[Frame]:
+    """The views of a tour of the whole home; not every action is worth a look."""
+    yield environment.reset()
+    start = (environment.start.x, environment.start.y)
+    stops = coverage_stops(environment.grid, start)
+    for number, action in enumerate(tour(environment.agent, stops), start=1):
+        if number % _LOOKS_EVERY:
+            environment.skip(action)
+        else:
+            yield environment.step(action).frame
 
 
 def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> KnownMap:
@@ -96,7 +154,7 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, los
     With ``lost`` the localization took another spot of the map for this one, as it does where rooms look alike.
     """
     if lost:
-        return KnownMap(visit.store, visit.ways, _elsewhere(visit, start, seed, settings), settings.context)
+        return _map(visit, _elsewhere(visit, start, seed, settings), settings)
     level = Level.of(settings.evaluation.level)
     if level is not Level.PERFECT:
         figures = MOTION[level]
@@ -106,7 +164,19 @@ def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, los
             start.y + figures.position * float(dy),
             start.yaw + math.radians(figures.rotation) * float(turn),
         )
-    return KnownMap(visit.store, visit.ways, start, settings.context)
+    return _map(visit, start, settings)
+
+
+def _map(visit: Visit, start: Pose2D, settings: Settings) -> KnownMap:
+    return KnownMap(
+        visit.store,
+        visit.ways,
+        start,
+        settings.context,
+        things=visit.things,
+        floor=visit.floor,
+        node_reach=settings.search.node_reach,
+    )
 
 
 def _elsewhere(visit: Visit, start: Pose2D, seed: int, settings: Settings) -> Pose2D:
@@ -134,24 +204,3 @@ def _before(home: Home, seed: int, settings: Settings) -> Home:
             continue
         return changed
     return home
-
-
-def _remember(
-    frame: Frame,
-    detector: SimulatedDetector,
-    objects: ObjectMemory,
-    spatial: SpatialMemory,
-    analyzer: SceneAnalyzer,
-) -> None:
-    detections = detector.detect(frame)
-    lifted = [lift(frame, detection, analyzer.settings.lift) for detection in detections]
-    objects.observe(frame, [one for one in lifted if one is not None])
-    if spatial.needs_scene_analysis:
-        labels = tuple((detection.label, detection.score) for detection in detections if detection.label is not None)
-        scene = analyzer.analyze([View(0.0, labels)]).scene
-        spatial.scene_analyzed(
-            None if scene is None else scene.scene_type,
-            () if scene is None else scene.objects,
-            "" if scene is None else scene.description,
-            world_pose=frame.floor_pose,
-        )

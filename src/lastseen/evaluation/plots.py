@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-_COLORS = ("#2a6f97", "#c1121f", "#2d6a4f", "#bc6c25", "#6a4c93", "#577590", "#9d0208", "#495057")
+_COLORS = ("#3d85c6", "#e04a4a", "#3a9d6e", "#d0812f", "#9a72cf", "#7d94ab", "#c2568f", "#8a8f94", "#a89a2e")
+_FOUND, _FAILED = _COLORS[2], _COLORS[1]
 _WIDTH, _ROW, _LEFT = 640, 26, 150
 
 
@@ -30,14 +31,14 @@ def bars(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 def steps_curve(by_arm: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The share of episodes that had succeeded by each step."""
-    width, height, left, bottom = 640, 260, 40, 30
+    width, height, left, bottom, right = 700, 260, 40, 30, 190
     longest = max((each["steps"] for records in by_arm.values() for each in records), default=1)
-    across, up = (width - left - 130) / max(longest, 1), height - bottom - 10
+    across, up = (width - left - right) / max(longest, 1), height - bottom - 10
     lines = [
-        f"<path d='M{left} 10V{height - bottom}H{width - 130}' fill='none' stroke='currentColor' opacity='.5'/>",
+        f"<path d='M{left} 10V{height - bottom}H{width - right}' fill='none' stroke='currentColor' opacity='.5'/>",
         f"<text x='{left - 6}' y='16' text-anchor='end' fill='currentColor'>1</text>",
         f"<text x='{left - 6}' y='{height - bottom}' text-anchor='end' fill='currentColor'>0</text>",
-        f"<text x='{width - 130}' y='{height - 10}' text-anchor='end' fill='currentColor'>{longest} steps</text>",
+        f"<text x='{width - right}' y='{height - 10}' text-anchor='end' fill='currentColor'>{longest} steps</text>",
     ]
     for row, (name, records) in enumerate(by_arm.items()):
         done = sorted(each["steps"] for each in records if each["success"])
@@ -49,9 +50,8 @@ def steps_curve(by_arm: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             path += f"V{height - bottom - up * share:.1f}"
         path += f"H{left + across * longest:.1f}"
         lines.append(f"<path d='{path}' fill='none' stroke='{_color(row)}' stroke-width='2'/>")
-        lines.append(
-            f"<text x='{width - 122}' y='{20 + 18 * row}' fill='{_color(row)}'>{escape(name)} {share:.2f}</text>"
-        )
+        named = f"{escape(name)} {share:.2f}"
+        lines.append(f"<text x='{width - right + 8}' y='{20 + 18 * row}' fill='{_color(row)}'>{named}</text>")
     return _svg(width, height, lines)
 
 
@@ -61,8 +61,9 @@ def path_picture(record: Mapping[str, Any]) -> str:
     xs, ys = [point[0] for point in points], [point[1] for point in points]
     size, edge = 200.0, 12.0
     scale = (size - 2 * edge) / max(max(xs) - min(xs), max(ys) - min(ys), 1.0)
-    drawn = [(edge + scale * (x - min(xs)), size - edge - scale * (y - min(ys))) for x, y in points]
-    color = "#2d6a4f" if record["success"] else "#c1121f"
+    middle_x, middle_y = (min(xs) + max(xs)) / 2.0, (min(ys) + max(ys)) / 2.0
+    drawn = [(size / 2.0 + scale * (x - middle_x), size / 2.0 - scale * (y - middle_y)) for x, y in points]
+    color = _FOUND if record["success"] else _FAILED
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
     (x0, y0), (x1, y1) = drawn[0], drawn[-1]
     return _svg(

@@ -26,12 +26,14 @@ _COLUMNS = (
     ("revisited_m2", "revisited m²", 1),
 )
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --mark: #2a6f97; --bad: #c1121f; --good: #2d6a4f; }
+:root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; }
-small { opacity: .7; } .scroll { overflow-x: auto; } .verdict { font-weight: 600; }
+small { opacity: .7; white-space: nowrap; }
+.figures { font-size: 13px; } .figures small { font-size: 11px; }
+.scroll { overflow-x: auto; } .verdict { font-weight: 600; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(200px, 1fr)); gap: 1rem; }
 figure { margin: 0; } figcaption { font-size: 13px; } svg { max-width: 100%; height: auto; }
 """
@@ -69,6 +71,7 @@ def report(records: Sequence[Record], summary: Mapping[str, Any]) -> str:
         *(f"<li><b>{name}</b>: {escape(ARMS[name].about)}</li>" for name in arms),
         "</ul>",
         "<h2>Paths</h2>",
+        "<p>From the dot to the square: the best, the longest detours that still found the goal, and failures.</p>",
         *(_gallery(name, [each for each in records if each["arm"] == name]) for name in arms),
         "</body></html>\n",
     ]
@@ -82,18 +85,18 @@ def _setting_out(config: Mapping[str, Any]) -> str:
         f"<p>{config['episodes']} episodes from seed {config['seed']}, scene {scene}, planner {backend}, senses "
         f"{level}. Mean, and below it the bootstrap 95 % interval. All arms but lifelong know nothing of the home "
         "and reckon by their actions alone; lifelong is told its start pose in the old map, with the error of the "
-        "level. The detector is simulated and the offline planner is rule-based; with another model the gap may "
-        "differ.</p>"
+        "level, and may set out before its first look around where that map knows the goal. The detector "
+        "is simulated and the offline planner is rule-based; with another model the gap may differ.</p>"
     )
 
 
 def _figures_table(summary: Mapping[str, Any]) -> str:
-    head = "".join(f"<th>{title}</th>" for _, title, _ in _COLUMNS)
+    head = "<th>episodes</th>" + "".join(f"<th>{title}</th>" for _, title, _ in _COLUMNS)
     rows = []
     for name, figures in summary["arms"].items():
         cells = "".join(f"<td>{_span(figures[key], digits)}</td>" for key, _, digits in _COLUMNS)
-        rows.append(f"<tr><td>{name}</td>{cells}</tr>")
-    return f"<div class='scroll'><table><tr><th>arm</th>{head}</tr>{''.join(rows)}</table></div>"
+        rows.append(f"<tr><td>{name}</td><td>{figures['episodes']}</td>{cells}</tr>")
+    return f"<div class='scroll'><table class='figures'><tr><th>arm</th>{head}</tr>{''.join(rows)}</table></div>"
 
 
 def _paired_table(summary: Mapping[str, Any]) -> str:
@@ -130,7 +133,7 @@ def _gallery(name: str, records: Sequence[Record]) -> str:
 def _figure(word: str, record: Record) -> str:
     caption = (
         f"{escape(word)}: {escape(record['goal'])} in {escape(record['home'])}, {record['steps']} steps, "
-        f"{record['travelled']:.1f} m of {record['geodesic']:.1f} m"
+        f"walked {record['travelled']:.1f} m, shortest {record['geodesic']:.1f} m"
     )
     return f"<figure>{path_picture(record)}<figcaption>{caption}</figcaption></figure>"
 

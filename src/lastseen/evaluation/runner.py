@@ -17,16 +17,18 @@ from typing import Any
 
 from lastseen.config import Settings, describe
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.arms import ARMS, Context, arm_of, arms_of
+from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
-from lastseen.evaluation.earlier_visit import known_map, visit_of
+from lastseen.evaluation.earlier_visit import Visit, known_map, visit_of
 from lastseen.evaluation.engines import check_engine, spread
-from lastseen.evaluation.episode_run import Record, run_arm
+from lastseen.evaluation.episode_run import Ran, Record, run_arm
 from lastseen.runtime.json_lines import JsonLines
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.timing import TimingLog
 
 EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
+_MOST_DONORS = 100
+"""Seeds among which a donor is looked for: of ten episodes hardly one ends without a question to the planner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +54,6 @@ class Plan:
         """One seed per episode."""
         return range(self.seed, self.seed + self.episodes)
 
-    @property
-    def donor_of(self) -> Callable[[int], int]:
-        """Whose context or memory a shuffled arm gets: the next episode's, the last one's is the first."""
-        return lambda seed: self.seed + (seed + 1 - self.seed) % max(self.episodes, 2)
-
     def config(self) -> dict[str, Any]:
         """Everything a result depends on, resolved."""
         return {
@@ -67,6 +64,14 @@ class Plan:
             "scene": self.scene.rpartition("/")[2],
             "settings": {row.name: row.value for row in describe(self.settings)},
         }
+
+
+def donor_of(seed: int) -> int:
+    """Whose context or memory a shuffled arm gets: seeds go in pairs, so that what each made serves both.
+
+    It does not depend on the plan: more episodes may be added to a run, and none of its records changes.
+    """
+    return seed ^ 1
 
 
 Progress = Callable[[Record], None]
@@ -91,7 +96,7 @@ def run(
         progress(record)
     todo = [(seed, name) for seed in plan.seeds for name in names if (seed, name) not in done]
     with file.open("a", encoding="utf-8") as lines, JsonLines(out / TIMING_FILE, append=True) as timings:
-        for record, timing in spread(partial(_unit, plan), _by_episode(todo), engine=engine, jobs=jobs):
+        for record, timing in spread(partial(_unit, plan), _together(todo), engine=engine, jobs=jobs):
             lines.write(_line(record))
             lines.flush()
             timings.append(timing)
@@ -104,41 +109,59 @@ def run(
 
 def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> tuple[Record, Timing]:
     """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
-    began, busy = time.monotonic(), time.process_time()
     arm = arm_of(name)
-    meter = TimingLog(settings=plan.settings.planner)
-    case = case_of(seed, plan.settings, plan.scene)
-    donor: Sequence[Context] = _contexts(plan, plan.donor_of(seed)) if arm.shuffled else ()
-    known = None
+    if arm is ARMS["context"] and log is None:
+        ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene)
+        return ran.record, timing
+    began = _clock()
+    donor: Sequence[Context] = _contexts(plan, donor_of(seed)) if arm.shuffled else ()
+    known = seen = None
     if arm.memory != "none":
-        visited = seed if arm.memory == "home" else plan.donor_of(seed)
-        visit = visit_of(visited, plan.settings, plan.scene)
-        known = known_map(visit, case.episode.start, seed=seed, settings=plan.settings, lost=arm.lost)
-    ran = run_arm(
-        case, arm, settings=plan.settings, backend=plan.backend, donor=donor, known=known, log=log, timing=meter
+        visit = _visit(plan, arm, seed)
+        start = case_of(seed, plan.settings, plan.scene).episode.start
+        known = known_map(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
+    ran, timing = _run(
+        seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, known=known, log=log, began=began
     )
-    seen = visit_of(seed, plan.settings, plan.scene).saw(case.episode.goal) if arm.memory == "home" else None
-    clock = {
-        "wall_seconds": round(time.monotonic() - began, 3),
-        "cpu_seconds": round(time.process_time() - busy, 3),
-    }
-    timing = {"seed": seed, "arm": name, "steps": ran.record["steps"], **meter.episode(), **clock}
+    if arm.memory == "home":
+        seen = visit.saw(ran.record["goal"])
     return {**ran.record, "goal_seen_before": seen}, timing
 
 
+def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
+    """The earlier visit: to this home, or to another one, which is a generated one where the scene is one home."""
+    if arm.memory == "home":
+        return visit_of(seed, plan.settings, plan.scene)
+    return visit_of(donor_of(seed), plan.settings, GENERATED)
+
+
 @lru_cache(maxsize=4)
-def _donor_contexts(seed: int, settings: Settings, backend: str, scene: str) -> tuple[Context, ...]:
-    case = case_of(seed, settings, scene)
-    return tuple(run_arm(case, ARMS["context"], settings=settings, backend=backend).contexts)
+def _with_context(seed: int, settings: Settings, backend: str, scene: str) -> tuple[Ran, Timing]:
+    """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
+    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, began=_clock())
+    return Ran({**ran.record, "goal_seen_before": None}, ran.contexts), timing
+
+
+def _run(
+    seed: int, arm: Arm, settings: Settings, backend: str, scene: str, *, began: tuple[float, float], **given: Any
+) -> tuple[Ran, Timing]:
+    meter = TimingLog(settings=settings.planner)
+    ran = run_arm(case_of(seed, settings, scene), arm, settings=settings, backend=backend, timing=meter, **given)
+    wall, busy = _clock()
+    clock = {"wall_seconds": round(wall - began[0], 3), "cpu_seconds": round(busy - began[1], 3)}
+    return ran, {"seed": seed, "arm": arm.name, "steps": ran.record["steps"], **meter.episode(), **clock}
+
+
+def _clock() -> tuple[float, float]:
+    return time.monotonic(), time.process_time()
 
 
 def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
-    """The contexts of a donor, or of the next one where it found its goal without asking the planner."""
-    for _ in range(max(plan.episodes, 2) - 1):
-        contexts = _donor_contexts(seed, plan.settings, plan.backend, plan.scene)
-        if contexts:
-            return contexts
-        seed = plan.donor_of(seed)
+    """The contexts of a donor, or of the donor of a later pair where it found its goal without asking the planner."""
+    for later in range(seed, seed + _MOST_DONORS, 2):
+        ran, _ = _with_context(later, plan.settings, plan.backend, plan.scene)
+        if ran.contexts:
+            return ran.contexts
     return ()
 
 
@@ -146,11 +169,13 @@ def _unit(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:
     return run_one(plan, *unit)
 
 
-def _by_episode(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
-    """The arms of one episode go to one process: they share its home."""
+def _together(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    """The arms of one episode go to one process, which makes its home once; so do two that borrow of each other."""
+    arms = [ARMS[name] for _, name in todo]
+    size = 2 if any(arm.shuffled or arm.memory == "other_home" for arm in arms) else 1
     groups: dict[int, list[tuple[int, str]]] = {}
     for seed, name in todo:
-        groups.setdefault(seed, []).append((seed, name))
+        groups.setdefault(seed // size, []).append((seed, name))
     return list(groups.values())
 
 

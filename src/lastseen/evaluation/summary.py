@@ -34,7 +34,7 @@ def summarize(records: Iterable[Record], config: Mapping[str, Any]) -> dict[str,
     by_arm: dict[str, dict[int, Record]] = {}
     for record in records:
         by_arm.setdefault(record["arm"], {})[record["seed"]] = record
-    seen_before = {seed for seed, record in by_arm.get("lifelong", {}).items() if record["goal_seen_before"]}
+    seen_before = _seen_before(by_arm)
     return {
         "config": dict(config),
         "verdict": verdict(by_arm),
@@ -49,7 +49,7 @@ def summarize(records: Iterable[Record], config: Mapping[str, Any]) -> dict[str,
 
 
 def verdict(by_arm: Mapping[str, Mapping[int, Record]]) -> list[str]:
-    """What the table must say first: void where a placebo does as well, and whether context loses to frontier."""
+    """What the table must say first: void where a placebo does as well, whether context loses to frontier, gains."""
     said: list[str] = []
     for real, placebo in PLACEBOS:
         if real in by_arm and placebo in by_arm and "no_context" in by_arm:
@@ -57,11 +57,29 @@ def verdict(by_arm: Mapping[str, Mapping[int, Record]]) -> list[str]:
             sham = _mean_difference(by_arm[placebo], by_arm["no_context"])
             if gain > 0.0 and sham >= gain:
                 said.append(f"VOID: {placebo} gains {sham:+.3f} SPL over no_context, {real} only {gain:+.3f}")
-    if "context" in by_arm and "frontier" in by_arm:
-        ahead = _mean_difference(by_arm["context"], by_arm["frontier"])
-        word = "beats" if ahead > 0 else "loses to" if ahead < 0 else "equals"
-        said.append(f"context {word} frontier by {ahead:+.3f} SPL")
+    pairs = (("context", "frontier"), *PAIRS)
+    said += [_compared(a, b, by_arm) for a, b in dict.fromkeys(pairs) if a in by_arm and b in by_arm]
+    again = sorted(_seen_before(by_arm) & set(by_arm.get("no_context", {})))
+    if again:
+        steps, without = (sum(by_arm[arm][seed]["steps"] for seed in again) for arm in ("lifelong", "no_context"))
+        said.append(f"lifelong takes {steps / without:.2f} of no_context's steps to goals seen before ({len(again)})")
     return said
+
+
+def _compared(a: str, b: str, by_arm: Mapping[str, Mapping[int, Record]]) -> str:
+    """Which of two arms is better in SPL, where the interval tells them apart; behind is said in any case."""
+    found = _paired(by_arm[a], by_arm[b])["spl"]
+    span = f"SPL {found['mean']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
+    if found["low"] > 0.0:
+        return f"{a} beats {b}: {span}"
+    if found["high"] < 0.0:
+        return f"{a} loses to {b}: {span}"
+    return f"{a} is {'behind' if found['mean'] < 0.0 else 'not told apart from'} {b}: {span}"
+
+
+def _seen_before(by_arm: Mapping[str, Mapping[int, Record]]) -> set[int]:
+    """The episodes whose goal the earlier visit saw."""
+    return {seed for seed, record in by_arm.get("lifelong", {}).items() if record["goal_seen_before"]}
 
 
 def write_summary(out: Path, summary: Mapping[str, Any]) -> Path:

@@ -48,6 +48,7 @@ def build_context(
     tried: Sequence[Mapping[str, Any]] = (),
     unexplored: Sequence[Mapping[str, Any]] = (),
     sightings: Sequence[Mapping[str, Any]] = (),
+    remembered: Sequence[Mapping[str, Any]] = (),
     here: Pose2D | None = None,
     ways: Mapping[int, Where] | None = None,
     looked_at: Collection[int] = (),
@@ -59,8 +60,8 @@ def build_context(
     frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
     way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
     seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
-    the target itself was seen in this search, with the number of ``views``. Both may bring the ``stretches`` of the
-    way, in metres and radians.
+    the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
+    saw it, nearest first. All may bring the ``stretches`` of the way, in metres and radians.
     """
     settings = settings or spatial.settings
     limit = settings.context.max_text
@@ -88,6 +89,14 @@ def build_context(
                 "way": told_way(each.get("stretches", ()), longest=settings.context.max_way),
             }
             for each in sightings
+        ],
+        "remembered": [
+            {
+                "angle": round(each["angle"]),
+                "distance": round(each["distance"], 1),
+                "way": told_way(each.get("stretches", ()), longest=settings.context.max_way),
+            }
+            for each in remembered
         ],
         "unexplored": [_edge(each, settings.context) for each in unexplored],
         "places": _places(spatial, settings),

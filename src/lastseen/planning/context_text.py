@@ -27,6 +27,7 @@ _DROP_ORDER: tuple[tuple[str, int], ...] = (
     ("visited", -1),
     ("unexplored", -1),
     ("candidates", -1),
+    ("remembered", -1),
     ("sightings", -1),
     ("discovered_context", 0),
 )
@@ -62,6 +63,10 @@ def render(context: Context) -> str:
         f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, in {entry['views']} views"
         f"{say_way(entry['way'])}"
         for entry in context["sightings"]
+    ]
+    lines += [
+        f"target remembered {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way{say_way(entry['way'])}"
+        for entry in context["remembered"]
     ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
     lines += [_place(entry) for entry in context["places"]]

@@ -75,6 +75,7 @@ class PanoramaPlanner:
                 tried=self.tried.from_here(self.spatial.pose),
                 unexplored=situation.context.get("unexplored", ()),
                 sightings=situation.context.get("sightings", ()),
+                remembered=situation.context.get("remembered", ()),
                 here=_pose(situation.context.get("here")),
                 ways=situation.context.get("ways"),
                 # a node that was tried gets no second visit, whoever went there

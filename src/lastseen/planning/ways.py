@@ -73,7 +73,8 @@ def _near_line(points: Sequence[tuple[float, float]], off: float) -> bool:
 def way_at(context: Context, angle: float, settings: Settings) -> Way:
     """The way that begins at this angle in degrees; empty where the context, as it was read, names none.
 
-    Sightings of the target come first, then nodes that are worth the way, then unexplored edges; the shortest wins.
+    Sightings of the target come first, then where it is remembered, nodes that are worth the way, and unexplored
+    edges; of one kind the shortest wins.
     """
     for entries in _kinds(context, settings.search.walk_score):
         matching = [
@@ -89,5 +90,6 @@ def way_at(context: Context, angle: float, settings: Settings) -> Way:
 
 def _kinds(context: Context, walk_score: float) -> Iterator[Sequence[Mapping[str, Any]]]:
     yield context["sightings"]
+    yield context["remembered"]
     yield [each for each in context["belief"]["candidates"] if each["score"] >= walk_score]
     yield context["unexplored"]

@@ -62,6 +62,11 @@ class _Chosen:
     strikes: int = 0
 
 
+def coarse_map(settings: Explored, policy: Policy, origin: Pose2D = ORIGIN) -> LocalMap:
+    """A map of a whole home, around where the walk begins."""
+    return LocalMap(origin, replace(policy, cell=settings.cell, window=settings.window))
+
+
 class ExploredMap:
     """Tell it every action with ``moved``, every view with ``see`` and ``saw``, and ask when planning."""
 
@@ -76,7 +81,7 @@ class ExploredMap:
         self.policy = policy or Policy()
         self.motion = motion or DeadReckoning()
         self.pose = ORIGIN
-        self._map = LocalMap(ORIGIN, replace(self.policy, cell=self.settings.cell, window=self.settings.window))
+        self._map = coarse_map(self.settings, self.policy)
         self._things: list[_Thing] = []
         self._looked: list[Pose2D] = []
         self._offered: list[Spot] = []

@@ -105,7 +105,8 @@ class EnvironmentWorld:
     def look(self, goal_text: str) -> Sight:
         """What the newest view shows; ``ready`` once a look around is complete."""
         del goal_text
-        complete = self._around.complete
+        # section 6 asks at the start; where memory knows the way already, that is before the first look around
+        complete = self._around.complete or (self.spatial.step_id == 0 and self.survey.remembers())
         idle = self._following is None
         here = self.frame.floor_pose
         return Sight(
@@ -140,7 +141,7 @@ class EnvironmentWorld:
         """What the planner may read; ``here`` is in the frame of the nodes, which is not the dead-reckoned one."""
         told = {
             "views": [view_to_dict(view) for view in self._around.views()],
-            **self.survey.told(self.spatial.step_id),
+            **self.survey.told(self.spatial.step_id, all_around=self._around.complete),
         }
         if self.survey.known is None and self.routes is not None:
             told["here"] = here
@@ -148,7 +149,7 @@ class EnvironmentWorld:
 
     def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
-        self.survey.explored.chose(decision.heading or 0.0)
+        self.survey.chose(decision.heading or 0.0)
         self._walking = self._walked = False
         self._waypoints = []
         self._way = _corners(self.survey.explored.pose, decision.way)

@@ -17,10 +17,8 @@ from lastseen.frame import Frame
 from lastseen.policy.body import body_points
 from lastseen.policy.explored import ExploredMap, Spot
 from lastseen.policy.goal_pixel import detection_mask
+from lastseen.pose2d import Pose2D
 from lastseen.runtime.known_map import KnownMap
-
-_LOOKED = 1.5
-"""Metres around a look around within which a remembered thing would have been seen again."""
 
 
 class Survey:
@@ -45,11 +43,24 @@ class Survey:
                 x, y = (float(value) for value in np.median(spots, axis=0))
                 self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
-    def told(self, step_id: int) -> dict[str, Any]:
-        """What the planner may read after a look around; asked again in one step, it says the same."""
+    def remembers(self) -> bool:
+        """Whether an earlier visit saw the target where the robot can go."""
+        return self.known is not None and bool(self.known.remembered(self.target, self._here(self.known)))
+
+    def chose(self, heading: float) -> None:
+        """A direction was taken, radians from where the robot faces; counts against what it leads to."""
+        self.explored.chose(heading)
+        if self.known is not None:
+            self.known.chose(heading)
+
+    def told(self, step_id: int, *, all_around: bool = True) -> dict[str, Any]:
+        """What the planner may read, after a look ``all_around`` or before one; asked again, it says the same."""
         if self._told_at != step_id:
             self._told_at = step_id
-            self.explored.looked_around()
+            if all_around:
+                self.explored.looked_around()
+                if self.known is not None:
+                    self.known.looked_around(self._here(self.known))
             edges, sightings = self.explored.survey(self.target)
             self._told = {
                 "unexplored": [_edge(each) for each in edges],
@@ -58,9 +69,16 @@ class Survey:
         return {**self._told, **({} if self.known is None else self._remembered(self.known))}
 
     def _remembered(self, known: KnownMap) -> dict[str, Any]:
-        here = known.here(self.explored.pose)
-        known.looked_around(here)
-        return {"here": here, "ways": known.ways_from(here), "looked_at": known.looked_at(within=_LOOKED)}
+        here = self._here(known)
+        return {
+            "here": here,
+            "ways": known.ways_from(here),
+            "looked_at": known.looked_at(self.target),
+            "remembered": [_toward(each) for each in known.remembered(self.target, here)],
+        }
+
+    def _here(self, known: KnownMap) -> Pose2D:
+        return known.here(self.explored.pose)
 
 
 def _edge(spot: Spot) -> dict[str, Any]:

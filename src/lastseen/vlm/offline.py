@@ -67,16 +67,17 @@ class OfflineBackend:
             return _answer(True, seen.angle, room, f"the {read.target} is in view")
         if not read.views:
             return _answer(False, 0.0, "corridor", "nothing can be seen")
-        scores = [self.score(read, view) for view in read.views]
+        ways = _directions(read)
+        scores = [self.score(read, view) for view in ways]
         # seeded by the prompt itself: no call depends on how many came before it
         digest = hashlib.sha256(f"{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
-        chosen = read.views[_softmax_choice(scores, self.weights.temperature, random.Random(digest))]
+        chosen = ways[_softmax_choice(scores, self.weights.temperature, random.Random(digest))]
         room, why = self._reason(read, chosen)
         return _answer(False, self._exactly(read, chosen), room, why)
 
     def _exactly(self, read: ReadPrompt, view: SeenView) -> float:
         """The angle to go at: where the context points within the view, else the middle of the view."""
-        pointed = [(self._promise(read, each, view), each.angle) for each in read.candidates]
+        pointed = [(self._promise(read, each, view), each.angle) for each in (*read.remembered, *read.candidates)]
         pointed += [(self._novelty(read, each) * _near(each, view), each.angle) for each in read.unexplored]
         pointed += [(1.0 + _near(each, view), each.angle) for each in read.sightings]
         pointed = [(worth, angle) for worth, angle in pointed if worth > 0.0 and _apart(angle, view.angle) <= _HALF]
@@ -104,7 +105,7 @@ class OfflineBackend:
         total = looks - w.barred_penalty * (free < w.least_free)
         barred = max((_near(each, view) for each in read.blocked), default=0.0)
         remembered = w.candidate_weight * max(
-            (self._promise(read, each, view) for each in read.candidates), default=0.0
+            (self._promise(read, each, view) for each in (*read.remembered, *read.candidates)), default=0.0
         )
         remembered += w.sighting_weight * max((_near(each, view) for each in read.sightings), default=0.0)
         # what memory promises is not to be had by a way that was blocked a moment ago
@@ -152,15 +153,18 @@ class OfflineBackend:
         return _NEUTRAL + (judged - _NEUTRAL) * min(1.0, seen / self.weights.full_evidence)
 
     def _promise(self, read: ReadPrompt, candidate: Toward, view: SeenView) -> float:
-        if any(same_thing(word, read.target) for word in candidate.words):
-            return _near(candidate, view)
+        """What memory promises in a view: the nearest of all spots where it saw the target, the others less."""
+        named = _where_seen(read)
+        if candidate in named:
+            farther = candidate.distance - min(each.distance for each in named)
+            return _near(candidate, view) / (1.0 + farther / self.weights.unexplored_range)
         floor = self.weights.candidate_floor
         return _near(candidate, view) * max(0.0, candidate.weight - floor) / max(1e-9, 1.0 - floor)
 
     def _reason(self, read: ReadPrompt, view: SeenView) -> tuple[str, str]:
-        for candidate in read.candidates:
-            if _near(candidate, view) > 0.3 and any(same_thing(word, read.target) for word in candidate.words):
-                return candidate.words[0], f"memory saw a {read.target} there"
+        for candidate in _where_seen(read):
+            if _near(candidate, view) > 0.3:
+                return (candidate.words or ("unknown",))[0], f"memory saw a {read.target} there"
         room = likely_room(view.labels)
         expected = rooms_of(read.target)
         if room is not None and room in expected:
@@ -234,6 +238,22 @@ def _scene(read: ReadPrompt) -> dict[str, Any]:
 def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[str, Any]:
     context = {"goal_scene_type": scene_type, "why": why}
     return {"goal_flag": goal_flag, "angle": float(angle), "discovered_context": context}
+
+
+def _where_seen(read: ReadPrompt) -> list[Toward]:
+    """Where memory says it saw the target: the spots themselves, or, where none is told, nodes that name it."""
+    naming = [each for each in read.candidates if any(same_thing(word, read.target) for word in each.words)]
+    return read.remembered or naming
+
+
+def _directions(read: ReadPrompt) -> list[SeenView]:
+    """What can be chosen: the views, and where the target is remembered though nobody has looked that way yet."""
+    unseen = [
+        SeenView(each.angle, (), None)
+        for each in read.remembered
+        if all(_apart(each.angle, view.angle) > _WITHIN for view in read.views)
+    ]
+    return [*read.views, *unseen]
 
 
 def _near(each: Toward | Edge, view: SeenView) -> float:

@@ -20,6 +20,7 @@ _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
 _UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of way, (\d+\.\d) m wide")
 _SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of way, in (\d+) views")
+_REMEMBERED = re.compile(rf"target remembered {_ANGLE}: (\d+\.\d) m of way")
 _IN_VAIN = re.compile(r"discovered \d+: goal not seen, went for ")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
@@ -64,6 +65,7 @@ class ReadPrompt:
     tried: list[Toward] = field(default_factory=list)
     visited: list[Toward] = field(default_factory=list)
     sightings: list[Toward] = field(default_factory=list)
+    remembered: list[Toward] = field(default_factory=list)
     unexplored: list[Edge] = field(default_factory=list)
     places: list[Toward] = field(default_factory=list)
     in_vain: Counter[str] = field(default_factory=Counter)
@@ -94,6 +96,8 @@ def read_prompt(prompt: str) -> ReadPrompt:
             read.visited.append(Toward(float(found[1]), float(found[2]), float(found[3])))
         elif found := _SIGHTING.match(line):
             read.sightings.append(Toward(float(found[1]), float(found[3]), float(found[2])))
+        elif found := _REMEMBERED.match(line):
+            read.remembered.append(Toward(float(found[1]), distance=float(found[2])))
         elif found := _UNEXPLORED.match(line):
             read.unexplored.append(Edge(float(found[1]), float(found[2]), float(found[3]), _scored(line)))
         elif (found := _PLACE.match(line)) and found[2] is not None:

@@ -20,11 +20,8 @@ _AXIS_BITS = 20
 _AXIS_MASK = (1 << _AXIS_BITS) - 1
 _AXIS_STEPS: Rows = np.array([1 << (2 * _AXIS_BITS), 1 << _AXIS_BITS, 1])
 _NONE: Rows = np.empty(0, dtype=np.int64)
-
-
 BLOCKS = 1024
 """Blocks of cells kept joined: a camera looks into some dozens for a while, and then into others."""
-
 BOXES = 32
 """The same for boxes, of which a frame asks for one."""
 

@@ -29,7 +29,8 @@ _N_BINS, _N_POINTS, _MISSED = COUNTS.parts["n_bins"], COUNTS.parts["n_points"], 
 _EXPECTED, _DETECTED = GAUGES.parts["expected"], GAUGES.parts["detected"]
 # a sighting is a hit, a place in the ring and a detection that could be expected, and it ends every doubt
 _COUNTS_ADDED, _COUNTS_KEPT = COUNTS.row(hits=1, ring_n=1), 1 - COUNTS.row(empty_views=1, missed=1)
-_GAUGES_ADDED, _GAUGES_KEPT = GAUGES.row(expected=1, detected=1), 1 - GAUGES.row(doubt=1)
+_GAUGES_ADDED = GAUGES.row(expected=1, detected=1).astype(np.float32)
+_GAUGES_KEPT = (1 - GAUGES.row(doubt=1)).astype(np.float32)
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:

@@ -157,7 +157,7 @@ def run(count: int, frames: int, *, with_rtsm: bool, seed: int = 5) -> dict[str,
     if rtsm is not None:
         rtsm.fill(hall.xyz, hall.looks, hall.labels)
     times: dict[str, list[float]] = {"lean": [], "whole": [], "rtsm": []}
-    cpu = dict.fromkeys(times, 0.0)
+    cpu: dict[str, list[float]] = {who: [] for who in times}
     start = whole.now + 1.0
     for number, (frame, observations) in enumerate(hall.walk(frames, first=10**6, start=start)):
         prepared = Rtsm.prepare(frame, observations) if rtsm else None
@@ -175,21 +175,21 @@ def run(count: int, frames: int, *, with_rtsm: bool, seed: int = 5) -> dict[str,
             spent, burnt = time.perf_counter() - wall, time.process_time() - process
             if number >= 20:
                 times[who].append(1e3 * spent)
-                cpu[who] += 1e3 * burnt
+                cpu[who].append(1e3 * burnt)
     rows = {
         who: {
             "p50": float(np.median(values)),
             "p99": float(np.quantile(values, 0.99)),
-            "cpu": cpu[who] / len(values),
+            "cpu": float(np.mean(cpu[who])),
+            "cpu_p50": float(np.median(cpu[who])),
+            "cpu_p99": float(np.quantile(cpu[who], 0.99)),
         }
         for who, values in times.items()
         if values
     }
     for who, row in rows.items():
-        print(
-            f"{count:>7} {who:>6}: p50 {row['p50']:7.3f} ms  p99 {row['p99']:7.3f} ms  cpu {row['cpu']:7.3f} ms",
-            flush=True,
-        )
+        wall, burnt = (f"p50 {row[kind + 'p50']:7.3f} p99 {row[kind + 'p99']:7.3f}" for kind in ("", "cpu_"))
+        print(f"{count:>7} {who:>6}: {wall} ms, cpu {burnt} mean {row['cpu']:7.3f} ms", flush=True)
     absent = sum(one.state != "confirmed" for one in whole.states(include_absent=True))
     print(
         f"{count:>7} remembered {remembered} of {count}, after the walk {len(whole.states())}, "
@@ -231,6 +231,8 @@ def main() -> None:
             "100k": large and large["rtsm"]["p50"],
         },
         "p99_over_p50_10k": middle["whole"]["p99"] / middle["whole"]["p50"],
+        "p99_over_p50_cpu_10k": middle["whole"]["cpu_p99"] / middle["whole"]["cpu_p50"],
+        "growth_1k_to_100k_cpu": large and large["whole"]["cpu_p50"] / small["whole"]["cpu_p50"],
         "speedup_vs_rtsm_cpu_10k": middle["rtsm"]["cpu"] / middle["lean"]["cpu"] if installed else None,
         "observe_speedup_vs_rtsm_cpu_10k": middle["rtsm"]["cpu"] / middle["whole"]["cpu"] if installed else None,
     }

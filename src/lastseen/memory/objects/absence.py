@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lastseen.config.objects import Absence
 from lastseen.frame import Frame
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import EMPTY_POSES, ObjectStore, State
+from lastseen.memory.objects.store import CONFIRMED, EMPTY_POSES, MISSING, ObjectStore
 from lastseen.memory.objects.update import count_misses
 
 POINT_STEP = 2
@@ -50,7 +50,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
     if not len(rows):
         return []
     sights = measure(store, frame, rows, mask)
-    confirmed = store.state[rows] == State.CONFIRMED
+    confirmed = store.state[rows] == CONFIRMED
     there = sights.present >= rules.present_share
     empty = ~there & (sights.empty >= rules.min_visible_share)
     # depth that fits a thing proves it there unless the thing is so flat that what is under or behind it fits as well
@@ -64,7 +64,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         count_misses(store, rows[unnoticed], proven[unnoticed])
     store.touch(rows[unnoticed | proven])
     missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
-    evidence = np.flatnonzero(empty | missed)
+    evidence = (empty | missed).nonzero()[0]
     if not len(evidence):
         return []
     rows, share, empty = rows[evidence], sights.empty[evidence], empty[evidence]
@@ -73,10 +73,10 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
     rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
     # an empty place counts as what a detector's silence would be worth at its own rate, silence alone for less
     store.doubt[rows] -= np.log(1.0 - np.minimum(np.where(empty, rate, rules.silence * rate), 0.99))
-    needed = np.where(store.state[rows] == State.MISSING, rules.min_views, views_needed(rate, rules))
+    needed = np.where(store.state[rows] == MISSING, rules.min_views, views_needed(rate, rules))
     certain = store.doubt[rows] >= -math.log(max(rules.chance, 1e-9))
     certain |= empty & (store.empty_views[rows] >= needed)
-    enough = np.flatnonzero(certain & (store.empty_views[rows] >= rules.min_views))
+    enough = (certain & (store.empty_views[rows] >= rules.min_views)).nonzero()[0]
     return [
         Gone(
             int(rows[at]),
@@ -93,7 +93,7 @@ def views_needed(rate: NDArray[np.floating], rules: Absence) -> NDArray[np.int64
     """Distinct empty views that a detection rate asks for: until so many misses in a row would be a rare chance."""
     if rules.chance <= 0.0:
         return np.full(len(rate), max(rules.max_views, rules.min_views))
-    misses = np.ceil(math.log(rules.chance) / np.log(np.clip(1.0 - rate, 1e-9, 1.0 - 1e-9)))
+    misses = np.ceil(math.log(rules.chance) / np.log(np.minimum(np.maximum(1.0 - rate, 1e-9), 1.0 - 1e-9)))
     wanted: NDArray[np.int64] = np.maximum(np.minimum(misses, rules.max_views), rules.min_views).astype(np.int64)
     return wanted
 
@@ -157,22 +157,14 @@ def noticed_within(extent: Floats, rules: Absence) -> Floats:
 def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
     """Confirmed and missing objects with surface points whose centre is in the image, by number."""
     camera, pose = frame.camera_of_depth, frame.T_world_camera
-    corners = np.array(
-        [
-            [(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0]
-            for u in (0, camera.width)
-            for v in (0, camera.height)
-        ]
-    )
-    reach = np.concatenate([pose.translation[np.newaxis], pose.transform(corners * rules.max_range)])
-    rows = store.grid.inside(reach.min(axis=0), reach.max(axis=0))
+    rows = store.grid.inside(*_box_in_view(frame, rules.max_range))
     state = store.state[rows]
-    known = (state == State.CONFIRMED) | (state == State.MISSING)
+    missing = state == MISSING
+    known = (state == CONFIRMED) | missing
     known &= (store.last_seen[rows] < frame.stamp) & (store.n_points[rows] > 0)
-    waiting = (state == State.MISSING) & (
-        frame.stamp - store.missing_since[rows] < store.settings.lifecycle.remove_after
-    )
-    rows = rows[known & ~waiting]
+    if np.count_nonzero(missing):
+        known &= ~(missing & (frame.stamp - store.missing_since[rows] < store.settings.lifecycle.remove_after))
+    rows = rows[known]
     local = (store.xyz[rows] - pose.translation) @ pose.rotation
     z = local[:, 2]
     inside = (z >= rules.min_range) & (z <= noticed_within(store.extent[rows], rules))
@@ -181,15 +173,26 @@ def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
     v = camera.fy * local[:, 1] / ahead + camera.cy
     inside &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
     rows = rows[inside]
-    ordered: Rows = rows[np.argsort(store.seq[rows])]
+    ordered: Rows = rows[store.seq[rows].argsort()]
     return ordered
+
+
+def _box_in_view(frame: Frame, reach: float) -> tuple[Floats, Floats]:
+    """Lowest and highest corner of the box around all that the depth camera can see up to a range."""
+    camera, pose = frame.camera_of_depth, frame.T_world_camera
+    left, right = -camera.cx / camera.fx, (camera.width - camera.cx) / camera.fx
+    top, bottom = -camera.cy / camera.fy, (camera.height - camera.cy) / camera.fy
+    ends = np.array([[left, top, 1.0], [left, bottom, 1.0], [right, top, 1.0], [right, bottom, 1.0], [0.0, 0.0, 0.0]])
+    ends = ends @ (reach * pose.rotation.T) + pose.translation
+    return ends.min(axis=0), ends.max(axis=0)
 
 
 def _note_view(store: ObjectStore, rows: Rows, frame: Frame) -> NDArray[np.bool_]:
     """Count an empty view where the camera stands apart from the places it counted from; tells where it did."""
     place = frame.T_world_camera.translation
     views = store.empty_views[rows]
-    gap = np.linalg.norm(store.empty_from[rows] - place, axis=2)
+    gap = store.empty_from[rows] - place
+    gap = np.sqrt(np.add.reduce(gap * gap, axis=2))
     used = np.arange(EMPTY_POSES) < views[:, np.newaxis]
     distinct: NDArray[np.bool_] = (~used | (gap >= store.settings.absence.view_baseline)).all(axis=1)
     chosen = rows[distinct]

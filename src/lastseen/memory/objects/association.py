@@ -17,15 +17,17 @@ from scipy.optimize import linear_sum_assignment
 from lastseen.config.objects import Association
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import SMALL_HALF, ObjectStore, State
+from lastseen.memory.objects.store import BODY, CONFIRMED, SMALL_HALF, ObjectStore
 
 WIDE = 0.9
 """Metres of an observation's half size that widen its search: a whole sofa finds the piece of it seen before."""
+_XYZ, _EXTENT, _REACH = BODY.parts["xyz"], BODY.parts["extent"], BODY.parts["reach"]
+_SUM = np.ones(3)
 
 
 @dataclass(slots=True)
 class Pairs:
-    """Gated pairs of one frame, by observation and object number; ``cosine`` is NaN where a look is unknown."""
+    """Gated pairs of one frame, in no order; ``cosine`` is NaN where a look is unknown or could not decide."""
 
     index: NDArray[np.int64]
     rows: Rows
@@ -37,20 +39,23 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     """Every pair of an observation and an object near enough to be the same thing."""
     rules = store.settings.association
     index, rows = _candidates(store, batch)
-    offset = batch.xyz[index] - store.xyz[rows]
+    known = store.body.take(rows, axis=0)
+    offset = batch.xyz.take(index, axis=0) - known[:, _XYZ]
     # farther apart than their sizes explain: most of what the cells hold goes here, before anything costs more
-    far = (store.reach_of(batch.extent) + (rules.radius_growth * rules.max_sigma - rules.radius))[index]
-    far += store.reach[rows]
-    near = (np.einsum("ij,ij->i", offset, offset) < far * far).nonzero()[0]
-    index, rows = index[near], rows[near]
-    order = np.lexsort((store.seq[rows], index))
-    index, rows, offset = index[order], rows[order], np.abs(offset[near[order]])
-    cut = batch.cut[index] if batch.cut.any() else None
-    spatial = spatial_score(offset, batch.extent[index], store.extent[rows], batch.sigma[index], rules, cut=cut)
+    far = (store.reach_of(batch.extent) + (rules.radius_growth * rules.max_sigma - rules.radius)).take(index)
+    far += known[:, _REACH]
+    near = ((offset * offset) @ _SUM < far * far).nonzero()[0]
+    index, rows, offset = index.take(near), rows.take(near), np.abs(offset.take(near, axis=0))
+    cut = batch.cut.take(index) if np.count_nonzero(batch.cut) else None
+    seen, size = batch.extent.take(index, axis=0), known.take(near, axis=0)[:, _EXTENT]
+    spatial = spatial_score(offset, seen, size, batch.sigma.take(index), rules, cut=cut)
     gated = (spatial > 0.0).nonzero()[0]
-    index, rows, spatial = index[gated], rows[gated], spatial[gated]
-    cosine = _cosines(store, batch, index, rows)
-    look = np.where(np.isnan(cosine), rules.unknown_look, 0.5 + 0.5 * cosine)
+    index, rows, spatial = index.take(gated), rows.take(gated), spatial.take(gated)
+    look, cosine = np.ones(len(rows)), np.full(len(rows), np.nan)
+    # where even an equal look would not do, no look is asked for
+    hopeful = (rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look > rules.threshold).nonzero()[0]
+    cosine[hopeful] = _cosines(store, batch, index.take(hopeful), rows.take(hopeful))
+    look[hopeful] = look_score(cosine.take(hopeful), rules)
     return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
 
 
@@ -58,8 +63,8 @@ def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     """The row matched to each of ``count`` observations, -1 where it is something new."""
     rules = store.settings.association
     passing = pairs.score > rules.threshold
-    absent = store.state[pairs.rows] > State.CONFIRMED
-    if absent.any():
+    absent = store.state.take(pairs.rows) > CONFIRMED
+    if np.count_nonzero(absent):
         # what was seen to be gone comes back by its look, not by something else standing there
         passing &= ~(absent & (pairs.cosine < store.settings.linking.same_look))
     index, rows = pairs.index[passing], pairs.rows[passing]
@@ -105,6 +110,15 @@ def spatial_score(
     return score
 
 
+def look_score(cosine: Floats, rules: Association) -> Floats:
+    """How well looks agree, 0 to 1, with a fixed score where one is unknown."""
+    score: Floats = 0.5 + 0.5 * cosine
+    unknown = np.isnan(score)
+    if np.count_nonzero(unknown):
+        score[unknown] = rules.unknown_look
+    return score
+
+
 def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
     small = np.minimum(one, other) + rules.size_tolerance
@@ -117,7 +131,7 @@ def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
 def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:
     growth = store.settings.association.radius_growth
     large = growth * batch.extent > 2.0 * SMALL_HALF
-    if not large.any():
+    if not np.count_nonzero(large):
         return store.grid.near(batch.xyz)
     any_axis = large[:, 0] | large[:, 1] | large[:, 2]
     small, wide = np.flatnonzero(~any_axis), np.flatnonzero(any_axis)
@@ -129,8 +143,8 @@ def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Ro
 def _cosines(store: ObjectStore, batch: Batch, index: NDArray[np.int64], rows: Rows) -> Floats:
     if batch.looks is None or store.dim is None or not len(rows):
         return np.full(len(rows), np.nan)
-    means = store.emb_mean[rows]
-    cosine = np.einsum("ij,ij->i", means, batch.looks[index]).astype(np.float64)
     length = store.stability[rows]
-    known = batch.has_look[index] & (store.emb_hits[rows] > 0) & (length > 0)
-    return np.where(known, np.clip(cosine / np.where(known, length, 1.0), -1.0, 1.0), np.nan)
+    known = batch.has_look.take(index) & (store.emb_hits[rows] > 0) & (length > 0)
+    dot = np.einsum("ij,ij->i", store.emb_mean.take(rows, axis=0), batch.looks.take(index, axis=0))
+    cosine = dot.astype(np.float64) / np.where(known, length, 1.0)
+    return np.where(known, np.minimum(np.maximum(cosine, -1.0), 1.0), np.nan)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,89 +65,112 @@ CUT_MARGIN = 2.0
 
 def wholly_in_view(frame: Frame, xyz: Floats, extent: Floats, *, margin: float = 0.0) -> NDArray[np.bool_]:
     """Whether each box falls on the image with all of its corners, judged by the box around it in camera axes."""
-    pose, camera = frame.T_world_camera, frame.intrinsics
-    middle = (xyz - pose.translation) @ pose.rotation
-    half = extent @ (0.5 * np.abs(pose.rotation))
-    nearest = middle[:, 2] - half[:, 2]
+    pose = frame.T_world_camera
+    return _on_image(frame, (xyz - pose.translation) @ pose.rotation, extent, margin)
+
+
+def _on_image(frame: Frame, middle: Floats, extent: Floats, margin: float) -> NDArray[np.bool_]:
+    camera = frame.intrinsics
+    half = extent @ (0.5 * np.abs(frame.T_world_camera.rotation))
     low, high = middle - half, middle + half
-    whole: NDArray[np.bool_] = (
-        (nearest > 1e-6)
-        & (camera.fx * low[:, 0] >= (margin - camera.cx) * nearest)
-        & (camera.fx * high[:, 0] <= (camera.width - 1 - margin - camera.cx) * nearest)
-        & (camera.fy * low[:, 1] >= (margin - camera.cy) * nearest)
-        & (camera.fy * high[:, 1] <= (camera.height - 1 - margin - camera.cy) * nearest)
-    )
+    nearest = high[:, 2] = low[:, 2]
+    # a face is inside the image where focal * x >= border * z, both counted from the principal point
+    left, top = margin - camera.cx, margin - camera.cy
+    right, bottom = camera.width - 1 - margin - camera.cx, camera.height - 1 - margin - camera.cy
+    first = low @ np.array([[camera.fx, 0.0], [0.0, camera.fy], [-left, -top]])
+    last = high @ np.array([[camera.fx, 0.0], [0.0, camera.fy], [-right, -bottom]])
+    inside = (first >= 0.0) & (last <= 0.0)
+    whole: NDArray[np.bool_] = inside[:, 0] & inside[:, 1] & (nearest > 1e-6)
     return whole
 
 
 def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
-    ordered, xyz = _in_order(observations)
+    ordered, (xyz, extent, view) = _in_order(observations)
     pose = frame.T_world_camera
-    looks = [seen.embedding for seen in ordered]
-    has_look = np.array([look is not None for look in looks], dtype=np.bool_)
-    all_look = bool(has_look.all())
-    label_ids, label_scores = _labels(ordered, labels)
-    extent = _stacked([seen.extent for seen in ordered])
+    local = (xyz - pose.translation) @ pose.rotation
+    looks, has_look = _looks([seen.embedding for seen in ordered])
+    label_ids, label_scores = _labels([seen.labels for seen in ordered], labels)
     return Batch(
         frame.id,
         frame.stamp,
         ordered,
         xyz,
         extent,
-        _stacked([seen.view_direction for seen in ordered]),
+        view,
         np.array([seen.sigma for seen in ordered]),
-        np.concatenate([(xyz - pose.translation) @ pose.rotation, xyz], axis=1),
+        np.concatenate([local, xyz], axis=1),
         label_ids,
         label_scores,
-        _looks(looks) if has_look.any() else None,
+        looks,
         has_look,
-        all_look,
-        ~wholly_in_view(frame, xyz, extent, margin=CUT_MARGIN),
+        np.count_nonzero(has_look) == len(ordered),
+        ~_on_image(frame, local, extent, CUT_MARGIN),
     )
 
 
 def _in_order(observations: Sequence[Observation]) -> tuple[list[Observation], Floats]:
-    xyz = _stacked([seen.position for seen in observations])
-    if len(xyz) < 2:
-        return list(observations), xyz
-    order = np.lexsort(xyz.T[::-1])
-    xyz = xyz[order]
-    ordered = [observations[index] for index in order.tolist()]
-    if (xyz[1:, 0] == xyz[:-1, 0]).any() and (xyz[1:] == xyz[:-1]).all(axis=1).any():
-        # the same point twice: everything else about the observations decides, so that listing order never does
-        ordered.sort(key=_content)
-    return ordered, xyz
-
-
-def _stacked(vectors: list[Floats]) -> Floats:
+    """Observations by place, and their positions, extents and view directions (3, observations, 3)."""
+    ordered = list(observations)
+    vectors = [seen.position for seen in ordered]
+    vectors += [seen.extent for seen in ordered]
+    vectors += [seen.view_direction for seen in ordered]
+    if not vectors:
+        return ordered, np.empty((3, 0, 3))
     # adding 0 turns -0 into 0: equal values must have equal bytes
-    return np.concatenate(vectors).reshape(-1, 3) + 0.0 if vectors else np.empty((0, 3))
+    table = np.concatenate(vectors).reshape(3, -1, 3) + 0.0
+    if len(ordered) < 2:
+        return ordered, table
+    order = np.lexsort(table[0].T[::-1])
+    table = table.take(order, axis=1)
+    ordered = [ordered[index] for index in order.tolist()]
+    same = table[0, 1:] == table[0, :-1]
+    if np.count_nonzero(same[:, 0]) and same.all(axis=1).any():
+        # the same point twice: everything else about the observations decides, so that listing order never does
+        return _in_order_of_content(ordered)
+    return ordered, table
 
 
-def _labels(ordered: list[Observation], labels: LabelTable) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    if all(len(seen.labels) == 1 for seen in ordered):
-        named = [next(iter(seen.labels.items())) for seen in ordered]
-        ids = np.array([[labels.id_of(label)] for label, _ in named], dtype=np.int32)
-        return ids, np.array([[score] for _, score in named], dtype=np.float32)
-    lists = [ranked(seen.labels) for seen in ordered]
+def _in_order_of_content(observations: list[Observation]) -> tuple[list[Observation], Floats]:
+    ordered = sorted(observations, key=_content)
+    rows = [(seen.position, seen.extent, seen.view_direction) for seen in ordered]
+    return ordered, np.array(rows).transpose(1, 0, 2) + 0.0
+
+
+def _labels(
+    named: Sequence[Mapping[str, float]], labels: LabelTable
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    if set(map(len, named)) == {1}:
+        # the usual case: one name each
+        names, scores = chain.from_iterable(named), chain.from_iterable([each.values() for each in named])
+        ids = np.array(labels.ids_of(names), dtype=np.int32)
+        return ids[:, np.newaxis], np.array([*scores], dtype=np.float32)[:, np.newaxis]
+    lists = [ranked(each) for each in named]
     width = max(map(len, lists), default=0)
     blank = [(0, 0.0)] * width
     filled = [[*((labels.id_of(label), score) for label, score in pairs), *blank[len(pairs) :]] for pairs in lists]
-    table = np.array(filled, dtype=np.float64).reshape(len(ordered), width, 2)
+    table = np.array(filled, dtype=np.float64).reshape(len(named), width, 2)
     return table[..., 0].astype(np.int32), table[..., 1].astype(np.float32)
 
 
-def _looks(looks: list[NDArray[np.float32] | None]) -> NDArray[np.float32]:
-    dim = next(len(look) for look in looks if look is not None)
-    blank = np.zeros(dim, dtype=np.float32)
-    rows = [blank if look is None else look for look in looks]
-    for look in rows:
+def _looks(
+    looks: Sequence[NDArray[np.float32] | None],
+) -> tuple[NDArray[np.float32] | None, NDArray[np.bool_]]:
+    known = [look for look in looks if look is not None]
+    if not known:
+        return None, np.zeros(len(looks), dtype=np.bool_)
+    dim = len(known[0])
+    for look in known:
         if len(look) != dim:
             raise InvalidValue(
                 "observation.embedding", len(look), f"has another length than {dim}", remedy="use one encoder"
             )
-    return np.concatenate(rows).reshape(-1, dim)
+    if len(known) == len(looks):
+        return np.concatenate(known).reshape(-1, dim), np.ones(len(looks), dtype=np.bool_)
+    has_look = np.array([look is not None for look in looks])
+    table = np.zeros((len(looks), dim), dtype=np.float32)
+    table[has_look] = known
+    return table, has_look
 
 
 def _content(seen: Observation) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import overlap
 
 
-def without_labels(batch: Batch, ignored: Set[int]) -> Batch:
+def without_labels(batch: Batch, ignored: AbstractSet[int]) -> Batch:
     """Leave out observations whose likeliest label is one of the ignored."""
     if not len(batch) or not batch.label_ids.shape[1]:
         return batch
-    return _only(batch, [index for index, best in enumerate(batch.label_ids[:, 0].tolist()) if best not in ignored])
+    best = batch.label_ids[:, 0].tolist()
+    if ignored.isdisjoint(best):
+        return batch
+    return _only(batch, [index for index, label in enumerate(best) if label not in ignored])
 
 
 def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> Batch:
@@ -37,14 +40,19 @@ def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bo
     if count < 2:
         return [], False
     first, second = _PAIRS.get(count) or _PAIRS.setdefault(count, np.triu_indices(count, k=1))
-    apart = np.abs(batch.xyz[first] - batch.xyz[second])
-    size = batch.extent[first] + batch.extent[second]
+    # along one axis first: most of a frame's pairs end there
+    x, wide = batch.xyz[:, 0], batch.extent[:, 0]
+    beside = np.abs(x[first] - x[second]) < 0.5 * (wide[first] + wide[second]) + rules.rival_gap
+    first, second = first[beside], second[beside]
+    apart = np.abs(batch.xyz.take(first, axis=0) - batch.xyz.take(second, axis=0))
+    size = batch.extent.take(first, axis=0) + batch.extent.take(second, axis=0)
     touching = apart < 0.5 * size + rules.rival_gap
-    close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
+    close = (touching[:, 1] & touching[:, 2]).nonzero()[0]
     if not len(close):
         return [], False
     # boxes that share a part t of their union are offset by at most (1 - t) / 2 of their sizes' sum on every axis
-    doubles = bool((apart[close] <= 0.5 * (1.0 - rules.double_overlap) * size[close]).all(axis=1).any())
+    inside = apart.take(close, axis=0) <= 0.5 * (1.0 - rules.double_overlap) * size.take(close, axis=0)
+    doubles = np.count_nonzero(inside[:, 0] & inside[:, 1] & inside[:, 2]) > 0
     return list(zip(first[close].tolist(), second[close].tolist(), strict=True)), doubles
 
 

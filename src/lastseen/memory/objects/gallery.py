@@ -16,36 +16,43 @@ def add_looks(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: 
     Stability is the length of the mean of unit embeddings: 1 when all agree, near 0 when they point anywhere.
     """
     assert batch.looks is not None
-    looks = batch.looks[index]
+    looks = batch.looks.take(index, axis=0)
     count = store.emb_hits[rows] + 1
-    mean = store.emb_mean[rows]
-    mean += (looks - mean) * (np.float32(1.0) / count.astype(np.float32))[:, np.newaxis]
+    mean = store.emb_mean.take(rows, axis=0)
+    change = looks - mean
+    change *= (np.float32(1.0) / count.astype(np.float32))[:, np.newaxis]
+    mean += change
     store.emb_mean[rows] = mean
     store.emb_hits[rows] = count
     length = np.sqrt(np.einsum("ij,ij->i", mean, mean))
     store.stability[rows] = length
+    held, size = store.gallery_n[rows], store.gallery.shape[1]
+    offered = (fresh | (held == 0)).nonzero()[0]
+    if not len(offered):
+        return
+    room = held[offered] < size
+    _keep(store, rows[offered[room]], looks[offered[room]])
+    if np.count_nonzero(room) < len(room):
+        full = offered[~room]
+        # a full gallery is asked only for looks further from the mean than its two nearest are from each other
+        near = np.einsum("ij,ij->i", looks[full], mean[full]) >= store.gallery_near[rows[full]] * length[full]
+        for place in full[~near].tolist():
+            _offer(store, int(rows[place]), looks[place])
+
+
+def _keep(store: ObjectStore, rows: Rows, looks: NDArray[np.float32]) -> None:
+    """Take looks into galleries that have room."""
     held = store.gallery_n[rows]
-    # a full gallery is asked only for looks further from the mean than its two nearest are from each other
-    room = held < store.gallery.shape[1]
-    offered = fresh | (held == 0)
-    if not room.all():
-        near = np.einsum("ij,ij->i", looks, mean) >= store.gallery_near[rows] * length
-        offered &= room | ~near
-    for place in offered.nonzero()[0].tolist():
-        _offer(store, int(rows[place]), looks[place])
+    store.gallery[rows, held] = looks
+    store.gallery_n[rows] = held + 1
+    for row in rows[held + 1 == store.gallery.shape[1]].tolist():
+        store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
 
 
 def _offer(store: ObjectStore, row: int, look: NDArray[np.float32]) -> None:
-    """Keep a look if the gallery has room, or if it is further from the rest than the two nearest are apart."""
-    held = int(store.gallery_n[row])
-    size = store.gallery.shape[1]
-    if held < size:
-        store.gallery[row, held] = look
-        store.gallery_n[row] = held + 1
-        if held + 1 == size:
-            store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
-        return
+    """Keep a look in a full gallery if it is further from the rest than the two nearest are apart."""
     looks = store.gallery[row].astype(np.float32)
+    size = len(looks)
     among = _likeness(looks)
     one, other = divmod(int(among.argmax()), size)
     if float((looks @ look).max()) < float(among[one, other]):
@@ -59,5 +66,5 @@ def _offer(store: ObjectStore, row: int, look: NDArray[np.float32]) -> None:
 
 def _likeness(looks: NDArray[np.float32]) -> NDArray[np.float32]:
     among = looks @ looks.T
-    np.fill_diagonal(among, -1.0)
+    among.flat[:: len(among) + 1] = -1.0
     return among

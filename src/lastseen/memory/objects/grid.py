@@ -2,13 +2,13 @@
 
 Things of different reach live on different levels, so that one sofa does not widen the search for every mug: a
 thing stands on the finest level whose cells are twice its reach, and a point then looks into two cells per axis
-and level. A cell is a small array of rows; looking up costs per cell asked for, never per object remembered.
+and level. A cell is a small array of rows; looking up costs per cell asked for, never per object remembered. The
+cells around a point are kept joined, because the next frame asks for most of them again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +18,12 @@ Floats = NDArray[np.float64]
 
 _AXIS_BITS = 20
 _AXIS_MASK = (1 << _AXIS_BITS) - 1
+_AXIS_STEPS: Rows = np.array([1 << (2 * _AXIS_BITS), 1 << _AXIS_BITS, 1])
 _NONE: Rows = np.empty(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The cells to look into around a point, on the levels that hold anything."""
-
-    levels: Rows
-    columns: Rows
-    offsets: Rows
-    halves: Floats
-    cells: Floats
+BLOCKS = 1024
+"""Blocks of cells kept joined: a camera looks into some dozens for a while, and then into others."""
+BOXES = 32
+"""The same for boxes, of which a frame asks for one."""
 
 
 class HashGrid:
@@ -40,15 +34,17 @@ class HashGrid:
         self.cells = 2.0 * (self.reaches + slack)
         self._held: dict[int, Rows] = {}
         self._on_level = [0] * len(reaches)
-        self._plans: dict[tuple[float, tuple[bool, ...]], _Plan] = {}
+        self._blocks: dict[tuple[float, int], Rows] = {}
+        self._boxes: dict[tuple[int, ...], Rows] = {}
 
     def keys_of(self, xyz: Floats, reach: Floats) -> Rows:
         """The cell each thing belongs to, as one positive number."""
-        level = np.minimum(np.searchsorted(self.reaches, reach), len(self.reaches) - 1)
-        return _pack(level, np.floor(xyz / self.cells[level][:, np.newaxis]).astype(np.int64))
+        level = np.minimum(self.reaches.searchsorted(reach), len(self.reaches) - 1)
+        return _pack(level, np.floor(xyz / self.cells.take(level)[:, np.newaxis]).astype(np.int64))
 
     def move(self, row: int, old: int, new: int) -> None:
         """Take a row from one cell to another; 0 stands for no cell."""
+        self._forget_joined()
         if old:
             rows = self._held[old]
             if len(rows) == 1:
@@ -62,70 +58,76 @@ class HashGrid:
 
     def fill(self, rows: Rows, keys: Rows) -> None:
         """Put many rows into cells at once, none of which is in one."""
+        self._forget_joined()
         order = np.argsort(keys, kind="stable")
         distinct, starts = np.unique(keys[order], return_index=True)
         for key, group in zip(distinct.tolist(), np.split(rows[order], starts)[1:], strict=True):
             self._held[key] = np.concatenate([self._held.get(key, _NONE), group])
             self._on_level[(key >> (3 * _AXIS_BITS)) - 1] += len(group)
 
+    def _forget_joined(self) -> None:
+        self._blocks.clear()
+        self._boxes.clear()
+
     def near(self, xyz: Floats, *, widen: float = 0.0) -> tuple[Rows, Rows]:
         """Pairs (point, row) of every row within reach plus slack plus ``widen`` of the point, and some more."""
-        plan = self._plan(widen)
-        if not (len(xyz) and len(plan.levels)):
+        levels = np.array([level for level, count in enumerate(self._on_level) if count], dtype=np.int64)
+        if not (len(xyz) and len(levels)):
             return _NONE, _NONE
-        base = np.floor((xyz[:, np.newaxis, :] - plan.halves) / plan.cells).astype(np.int64)
-        keys = _pack(plan.levels, base[:, plan.columns] + plan.offsets)
-        get = self._held.get
-        found = [get(key, _NONE) for key in keys.ravel().tolist()]
-        counts = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
-        per_point = counts.reshape(len(xyz), -1).sum(axis=1)
-        return np.repeat(np.arange(len(xyz)), per_point), np.concatenate(found)
+        cells = self.cells.take(levels)[:, np.newaxis]
+        lowest = np.floor((xyz[:, np.newaxis, :] - (0.5 * cells + widen)) / cells).astype(np.int64)
+        keys = _pack(levels, lowest).ravel().tolist()
+        kept = self._blocks.get
+        found = [self._block(key, widen) if (rows := kept((widen, key))) is None else rows for key in keys]
+        point = np.arange(len(keys)) // len(levels)
+        return point.repeat([len(rows) for rows in found]), np.concatenate(found)
+
+    def _block(self, lowest: int, widen: float) -> Rows:
+        """The rows of all cells that a point looks into, of which this is the lowest; kept until something moves."""
+        level = (lowest >> (3 * _AXIS_BITS)) - 1
+        cell = float(self.cells[level])
+        count = 2 if widen == 0.0 else math.ceil((cell + 2.0 * widen) / cell) + 1
+        first = [lowest >> (axis * _AXIS_BITS) & _AXIS_MASK for axis in (2, 1, 0)]
+        rows = self._joined(level, first, [low + count - 1 for low in first])
+        if len(self._blocks) >= BLOCKS:
+            self._blocks.clear()
+        self._blocks[widen, lowest] = rows
+        return rows
 
     def inside(self, low: Floats, high: Floats) -> Rows:
         """Every row whose centre can lie in an axis-aligned box, and some more from its border cells."""
-        found = []
-        get = self._held.get
+        found = [_NONE]
         for level, cell in enumerate(self.cells.tolist()):
-            if not self._on_level[level]:
-                continue
-            first = np.floor(low / cell).astype(np.int64).tolist()
-            last = np.floor(high / cell).astype(np.int64).tolist()
-            xs, ys, zs = (range(a, b + 1) for a, b in zip(first, last, strict=True))
-            top = (level + 1) << (3 * _AXIS_BITS)
-            for x in xs:
-                plane = top | (x & _AXIS_MASK) << (2 * _AXIS_BITS)
-                for y in ys:
-                    line = plane | (y & _AXIS_MASK) << _AXIS_BITS
-                    for z in zs:
-                        rows = get(line | (z & _AXIS_MASK))
-                        if rows is not None:
-                            found.append(rows)
-        return np.concatenate(found) if found else _NONE
+            if self._on_level[level]:
+                first = np.floor(low / cell).astype(np.int64).tolist()
+                last = np.floor(high / cell).astype(np.int64).tolist()
+                rows = self._boxes.get((level, *first, *last))
+                found.append(self._box(level, first, last) if rows is None else rows)
+        return np.concatenate(found)
 
-    def _plan(self, widen: float) -> _Plan:
-        used = tuple(count > 0 for count in self._on_level)
-        plan = self._plans.get((widen, used))
-        if plan is None:
-            steps: list[tuple[int, ...]] = []
-            halves = self.cells / 2.0 + widen
-            for level in np.flatnonzero(used).tolist():
-                count = 2 if widen == 0.0 else int(np.ceil(2.0 * halves[level] / self.cells[level])) + 1
-                steps += [(level, *step) for step in product(range(count), repeat=3)]
-            table = np.array(steps, dtype=np.int64).reshape(-1, 4)
-            kept = np.flatnonzero(used)
-            plan = _Plan(
-                levels=table[:, 0],
-                columns=np.searchsorted(kept, table[:, 0]),
-                offsets=table[:, 1:],
-                halves=halves[kept, np.newaxis],
-                cells=self.cells[kept, np.newaxis],
-            )
-            self._plans[widen, used] = plan
-        return plan
+    def _box(self, level: int, first: list[int], last: list[int]) -> Rows:
+        """The rows of a box of cells; kept like a block."""
+        rows = self._joined(level, first, last)
+        if len(self._boxes) >= BOXES:
+            self._boxes.clear()
+        self._boxes[level, *first, *last] = rows
+        return rows
+
+    def _joined(self, level: int, first: list[int], last: list[int]) -> Rows:
+        """The rows of all cells from the first to the last on each axis."""
+        found = [_NONE]
+        held = self._held
+        xs, ys, zs = (range(a, b + 1) for a, b in zip(first, last, strict=True))
+        top = (level + 1) << (3 * _AXIS_BITS)
+        for x in xs:
+            plane = top | (x & _AXIS_MASK) << (2 * _AXIS_BITS)
+            for y in ys:
+                line = plane | (y & _AXIS_MASK) << _AXIS_BITS
+                found += [held[key] for z in zs if (key := line | (z & _AXIS_MASK)) in held]
+        return np.concatenate(found)
 
 
 def _pack(level: Rows, cell: Rows) -> Rows:
     """One positive number per level and cell; axes wrap after a million cells, and distances are checked later."""
-    cell = cell & _AXIS_MASK
-    packed: Rows = (cell[..., 0] << (2 * _AXIS_BITS)) | (cell[..., 1] << _AXIS_BITS) | cell[..., 2]
-    return packed | ((level + 1) << (3 * _AXIS_BITS))
+    packed: Rows = (cell & _AXIS_MASK) @ _AXIS_STEPS
+    return packed + ((level + 1) << (3 * _AXIS_BITS))

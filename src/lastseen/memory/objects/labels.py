@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ class LabelTable:
             self._seen[label] = number
         return number
 
+    def ids_of(self, labels: Iterable[str]) -> list[int]:
+        """The numbers of several labels."""
+        seen = self._seen.get
+        return [seen(label) or self.id_of(label) for label in labels]
+
     def find(self, label: str) -> int | None:
         """The number of a label met before."""
         return self._ids.get(normal(label))
@@ -57,7 +62,8 @@ def blend(ids: Ids, scores: Scores, new_ids: Ids, new_scores: Scores, weight: fl
     Rows without a new label keep theirs. A label that finds no slot takes the weakest one when it is stronger.
     """
     share = np.float32(weight) * new_scores
-    if new_ids.shape[1] == 1 and (ids[:, 0] == new_ids[:, 0]).all() and new_ids.all():
+    one_name = new_ids.shape[1] == 1 and np.count_nonzero(new_ids) == len(new_ids)
+    if one_name and not np.count_nonzero(ids[:, 0] != new_ids[:, 0]):
         # the usual case: every thing is called what it was first called
         scores *= np.float32(1.0 - weight)
         scores[:, 0] += share[:, 0]

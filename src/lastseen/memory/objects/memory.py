@@ -32,7 +32,7 @@ from lastseen.memory.objects.newness import newness_at_first, newness_in_hindsig
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import Newness, ObjectStore, State, id_text
+from lastseen.memory.objects.store import CONFIRMED, PROTO, Newness, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -236,17 +236,17 @@ class ObjectMemory:
 
     def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
         store = self.store
-        known = np.flatnonzero(matched >= 0)
+        known = (matched >= 0).nonzero()[0]
         if len(known):
             # by number: what later depends on the order in which things were touched must not depend on place
-            known = known[np.argsort(store.seq[matched[known]])]
+            known = known[store.seq[matched[known]].argsort()]
             rows = matched[known]
             self._note_reappeared(rows)
             fresh = refresh(store, batch, frame, rows, known)
             self._hand_on_crops(batch, rows, known, fresh)
             store.settle(rows)
             self._promote(rows)
-        new = np.flatnonzero(matched < 0)
+        new = (matched < 0).nonzero()[0]
         if len(new):
             rows = create(store, batch, new)
             matched[new] = rows
@@ -323,14 +323,14 @@ class ObjectMemory:
 
     def _note_reappeared(self, rows: RowNumbers) -> None:
         store = self.store
-        for row in rows[store.state[rows] > State.CONFIRMED].tolist():
+        for row in rows[store.state[rows] > CONFIRMED].tolist():
             was = State(int(store.state[row])).name.lower()
             store.state[row] = State.CONFIRMED
             self._tell(EventKind.REAPPEARED, row, was=was, missing_for=self.now - float(store.missing_since[row]))
 
     def _promote(self, rows: RowNumbers) -> None:
         store, rules = self.store, self.settings.promotion
-        protos = rows[store.state[rows] == State.PROTO]
+        protos = rows[store.state[rows] == PROTO]
         if not len(protos):
             return
         ready = (

@@ -41,6 +41,13 @@ class Layout:
             self.parts[name] = self.width if size == 1 else slice(self.width, self.width + size)
             self.width += size
 
+    def row(self, **values: int) -> NDArray[np.int32]:
+        """A row of the wide column with these values in the named parts and zero elsewhere."""
+        row = np.zeros(self.width, dtype=np.int32)
+        for name, value in values.items():
+            row[self.parts[name]] = value
+        return row
+
 
 BODY = Layout(
     xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
@@ -57,6 +64,10 @@ class State(IntEnum):
     CONFIRMED = 2
     MISSING = 3
     REMOVED = 4
+
+
+PROTO, CONFIRMED, MISSING = State.PROTO.value, State.CONFIRMED.value, State.MISSING.value
+"""States as plain numbers: comparing a column with a member of an enumeration takes ten times as long."""
 
 
 class Newness(IntEnum):
@@ -248,11 +259,11 @@ class ObjectStore(Columns):
     def settle(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
         if len(rows):
-            body = self.body[rows]
+            body = self.body.take(rows, axis=0)
             reach = self.reach_of(body[:, BODY.parts["extent"]])
             self.reach[rows] = reach
             keys = self.grid.keys_of(body[:, BODY.parts["xyz"]], reach)
-            for index in (self.cell[rows] != keys).nonzero()[0].tolist():
+            for index in (self.cell.take(rows) != keys).nonzero()[0].tolist():
                 row, key = int(rows[index]), int(keys[index])
                 self.grid.move(row, int(self.cell[row]), key)
                 self.cell[row] = key

@@ -24,9 +24,13 @@ RATE_MEMORY = 64.0
 
 _XYZ, _EXTENT, _ORIGIN = BODY.parts["xyz"], BODY.parts["extent"], BODY.parts["points_origin"]
 _PRECISION, _SPREAD, _LAST_SEEN = BODY.parts["precision"], BODY.parts["spread"], BODY.parts["last_seen"]
-_HITS, _RING_N, _EMPTY_VIEWS = COUNTS.parts["hits"], COUNTS.parts["ring_n"], COUNTS.parts["empty_views"]
+_RING_N = COUNTS.parts["ring_n"]
 _N_BINS, _N_POINTS, _MISSED = COUNTS.parts["n_bins"], COUNTS.parts["n_points"], COUNTS.parts["missed"]
-_EXPECTED, _DETECTED, _DOUBT = GAUGES.parts["expected"], GAUGES.parts["detected"], GAUGES.parts["doubt"]
+_EXPECTED, _DETECTED = GAUGES.parts["expected"], GAUGES.parts["detected"]
+# a sighting is a hit, a place in the ring and a detection that could be expected, and it ends every doubt
+_COUNTS_ADDED, _COUNTS_KEPT = COUNTS.row(hits=1, ring_n=1), 1 - COUNTS.row(empty_views=1, missed=1)
+_GAUGES_ADDED = GAUGES.row(expected=1, detected=1).astype(np.float32)
+_GAUGES_KEPT = (1 - GAUGES.row(doubt=1)).astype(np.float32)
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
@@ -47,28 +51,34 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
 
 def refresh(store: ObjectStore, batch: Batch, frame: Frame, rows: Rows, index: Rows) -> NDArray[np.bool_]:
     """Move each matched row toward its observation; tells which were seen from a new side."""
-    body = store.body[rows]
+    body = store.body.take(rows, axis=0)
     _place(body, batch, frame, index, store.settings.lifecycle)
     body[:, _LAST_SEEN] = batch.stamp
     store.body[rows] = body
     if batch.label_ids.shape[1]:
-        ids, scores = store.label_ids[rows], store.label_scores[rows]
-        pinned = store.pinned[rows]
-        if pinned.any():
-            named, certain = ids[pinned], scores[pinned]
-        if blend(ids, scores, batch.label_ids[index], batch.label_scores[index], store.settings.lifecycle.label_ewma):
-            store.label_ids[rows] = ids
-        store.label_scores[rows] = scores
-        if pinned.any():
-            # what a person said stands
-            store.label_ids[rows[pinned]], store.label_scores[rows[pinned]] = named, certain
+        _rename(store, batch, rows, index)
     return _mark_seen(store, batch, rows, index)
+
+
+def _rename(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> None:
+    ids, scores = store.label_ids.take(rows, axis=0), store.label_scores.take(rows, axis=0)
+    new_ids, new_scores = batch.label_ids.take(index, axis=0), batch.label_scores.take(index, axis=0)
+    pinned = store.pinned.take(rows)
+    if np.count_nonzero(pinned):
+        # what a person said stands
+        new_ids[pinned] = 0
+    if blend(ids, scores, new_ids, new_scores, store.settings.lifecycle.label_ewma):
+        store.label_ids[rows] = ids
+    store.label_scores[rows] = scores
 
 
 def view_bins(view: Floats, views: Views) -> Rows:
     """The bin of each direction from object to camera: azimuth sectors from -x, elevation bands from below."""
     turn = np.arctan2(view[:, 1], view[:, 0]) * (views.azimuth_bins / (2.0 * np.pi)) + 0.5 * views.azimuth_bins
-    rise = np.arcsin(np.clip(view[:, 2], -1.0, 1.0)) * (views.elevation_bins / np.pi) + 0.5 * views.elevation_bins
+    rise = (
+        np.arcsin(np.minimum(np.maximum(view[:, 2], -1.0), 1.0)) * (views.elevation_bins / np.pi)
+        + 0.5 * views.elevation_bins
+    )
     azimuth = turn.astype(np.int64) % views.azimuth_bins
     elevation = np.minimum(rise.astype(np.int64), views.elevation_bins - 1)
     bins: Rows = elevation * views.azimuth_bins + azimuth
@@ -84,47 +94,41 @@ def _place(body: Floats, batch: Batch, frame: Frame, index: Rows, rules: Lifecyc
     """
     xyz, extent, known = body[:, _XYZ], body[:, _EXTENT], body[:, _PRECISION]
     whole = wholly_in_view(frame, xyz, extent)[:, np.newaxis]
-    offset = batch.xyz[index] - xyz
-    growth = 0.5 * (batch.extent[index] - extent)
+    offset = batch.xyz.take(index, axis=0) - xyz
+    growth = 0.5 * (batch.extent.take(index, axis=0) - extent)
     low, high = offset - growth, offset + growth
     # the part common to both faces: the smaller of two shifts one way, nothing when they part or close in
     lesser, greater = np.minimum(low, high), np.maximum(low, high)
     shift = (np.maximum(lesser, 0.0) + np.minimum(greater, 0.0)) * whole
-    low -= shift
-    high -= shift
-    precision = batch.sigma[index] ** -2.0
+    precision = batch.sigma.take(index) ** -2.0
     weight = (precision / (precision + known))[:, np.newaxis]
-    shrink = weight * (rules.extent_shrink * whole)
-    low = weight * np.minimum(low, 0.0) + shrink * np.maximum(low, 0.0)
-    high = weight * np.maximum(high, 0.0) + shrink * np.minimum(high, 0.0)
+    # what remains of the low and the high face, outward positive
+    outward = np.array([shift - low, high - shift])
+    outward *= np.where(outward > 0.0, weight, weight * (rules.extent_shrink * whole))
     moved = weight * shift
-    body[:, _XYZ] += moved + 0.5 * (low + high)
-    body[:, _EXTENT] = np.maximum(extent + (high - low), 0.0)
+    body[:, _XYZ] += moved + 0.5 * (outward[1] - outward[0])
+    body[:, _EXTENT] = np.maximum(extent + (outward[0] + outward[1]), 0.0)
     body[:, _ORIGIN] += moved
     body[:, _PRECISION] = np.minimum(known + precision, rules.precision_cap)
     body[:, _SPREAD] += rules.spread_ewma * (np.einsum("ij,ij->i", shift, shift) - body[:, _SPREAD])
 
 
 def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
-    bins = view_bins(batch.view[index], store.settings.views)
+    bins = view_bins(batch.view.take(index, axis=0), store.settings.views)
     fresh = ~store.bins[rows, bins]
     store.bins[rows, bins] = True
-    counts = store.counts[rows]
+    counts, gauges = store.counts.take(rows, axis=0), store.gauges.take(rows, axis=0)
     slot = counts[:, _RING_N] % RING
     store.ring_frame[rows, slot] = batch.frame_id
-    store.ring_place[rows, slot] = batch.places[index]
-    counts[:, _HITS] += 1
-    counts[:, _RING_N] += 1
+    store.ring_place[rows, slot] = batch.places.take(index, axis=0)
+    gauges[:, _EXPECTED] += counts[:, _MISSED]
+    counts *= _COUNTS_KEPT
+    counts += _COUNTS_ADDED
     counts[:, _N_BINS] += fresh
-    counts[:, _EMPTY_VIEWS] = 0
-    gauges = store.gauges[rows]
-    gauges[:, _EXPECTED] += 1 + counts[:, _MISSED]
-    gauges[:, _DETECTED] += 1.0
-    gauges[:, _DOUBT] = 0.0
-    counts[:, _MISSED] = 0
-    store.counts[rows] = counts
+    gauges *= _GAUGES_KEPT
+    gauges += _GAUGES_ADDED
     _forget_chances(gauges)
-    store.gauges[rows] = gauges
+    store.counts[rows], store.gauges[rows] = counts, gauges
     if batch.looks is None:
         _steadiness(store, rows)
     elif batch.all_look:
@@ -164,7 +168,7 @@ def count_misses(store: ObjectStore, rows: Rows, proven: NDArray[np.bool_]) -> N
 
 def _forget_chances(gauges: NDArray[np.float32]) -> None:
     many = gauges[:, _EXPECTED] > RATE_MEMORY
-    if many.any():
+    if np.count_nonzero(many):
         gauges[many, _EXPECTED] *= 0.5
         gauges[many, _DETECTED] *= 0.5
 

@@ -73,8 +73,8 @@ def work(task: Task, observations: Path | None) -> tuple[Counts, float]:
         for each in minds:
             each.take(step)
     if change is not None:
-        counts = dict(judge(mind.memory, mind.ledger, mind.events, change.changes, known=known, at=change.stamp))
-        return counts, time.monotonic() - started
+        claims = judge(mind.memory, mind.ledger, mind.events, change.changes, known=known, at=change.stamp)
+        return dict(claims), time.monotonic() - started
     counts = score(home, mind.ledger, mind.confirmed())
     counts["absences"] = sum(event.kind is EventKind.MISSING for event in mind.events)
     for beside in minds[1:]:

@@ -12,11 +12,12 @@ from lastseen.memory.objects.association import Pairs, size_agreement
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
+_PAIRS: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -59,20 +60,35 @@ def touches_its_like(store: ObjectStore, row: int) -> bool:
     return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
-def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
-    """Count of objects seen close beside each other in one frame how often they were."""
-    if not close:
+def note_rivals(store: ObjectStore, seen: Rows) -> None:
+    """Count of objects seen in one frame and remembered close beside each other how often they were."""
+    if len(seen) < 2:
         return
-    pair = matched[np.array(close)]
-    one, other = np.concatenate([pair, pair[:, ::-1]]).T
+    first, second = _PAIRS.get(len(seen)) or _PAIRS.setdefault(len(seen), np.triu_indices(len(seen), k=1))
+    body = store.body[seen]
+    apart = np.abs(body[first, _XYZ] - body[second, _XYZ])
+    apart -= 0.5 * (body[first, _EXTENT] + body[second, _EXTENT])
+    touching = apart < store.settings.linking.rival_gap
+    close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
+    if not len(close):
+        return
+    one, other = seen[np.concatenate([first[close], second[close]])], seen[np.concatenate([second[close], first[close]])]
     same = store.rivals[one] == store.seq[other][:, np.newaxis]
     met = same.any(axis=1)
     # a row may stand in several pairs: unbuffered addition counts each
     np.add.at(store.rival_hits, (one[met], same[met].argmax(axis=1)), 1)
     for row, rival in zip(one[~met].tolist(), other[~met].tolist(), strict=True):
-        slot = int(store.rivals_n[row]) % RIVALS
-        store.rivals[row, slot], store.rival_hits[row, slot] = store.seq[rival], 1
-        store.rivals_n[row] += 1
+        _add_rival(store, row, int(store.seq[rival]), 1)
+
+
+def _add_rival(store: ObjectStore, row: int, number: int, times: int) -> None:
+    """Count a neighbour; where there is no room, the one met least gives way."""
+    known = np.flatnonzero(store.rivals[row] == number)
+    if len(known):
+        store.rival_hits[row, known[0]] += times
+        return
+    slot = int(store.rival_hits[row].argmin())
+    store.rivals[row, slot], store.rival_hits[row, slot] = number, times
 
 
 def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
@@ -80,11 +96,28 @@ def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]
 
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
-    same = store.rivals[rows] == store.seq[other][:, np.newaxis]
-    together = (store.rival_hits[rows] * same).max(axis=1)
+    mine = (store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])).max(axis=1)
+    theirs = (store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])).max(axis=1)
     rarer = np.minimum(store.hits[rows], store.hits[other])
-    rivals: NDArray[np.bool_] = together >= np.maximum(store.settings.linking.rival_share * rarer, 1.0)
+    share = store.settings.linking.rival_share
+    rivals: NDArray[np.bool_] = np.maximum(mine, theirs) >= np.maximum(share * rarer, 1.0)
     return rivals
+
+
+def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
+    """Let the neighbours of one object be those of the other that it goes on as, on both sides."""
+    kept, lost = int(store.seq[keep]), int(store.seq[lose])
+    for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
+        if not times or number == kept:
+            continue
+        _add_rival(store, keep, number, times)
+        row = store.row_of.get(number)
+        if row is not None:
+            met = np.flatnonzero(store.rivals[row] == lost)
+            if len(met):
+                store.rivals[row, met[0]] = 0
+                times, store.rival_hits[row, met[0]] = int(store.rival_hits[row, met[0]]), 0
+                _add_rival(store, row, kept, times)
 
 
 def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
@@ -161,19 +194,10 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     kept, lost = int(store.hits[keep]), int(store.hits[lose])
     share = lost / (kept + lost)
     if place_of_lost:
-        for name in (
-            "xyz",
-            "extent",
-            "precision",
-            "spread",
-            "points",
-            "points_origin",
-            "n_points",
-            "rivals",
-            "rival_hits",
-        ):
+        store.rivals[keep], store.rival_hits[keep] = 0, 0
+        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points"):
             store.column(name)[keep] = store.column(name)[lose]
-        for name in ("rivals_n", "ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
+        for name in ("ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
             store.column(name)[keep] = store.column(name)[lose]
     else:
         _join_boxes(store, keep, lose)
@@ -182,6 +206,7 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
         if store.ring_n[lose] > store.ring_n[keep]:
             for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
                 store.column(name)[keep] = store.column(name)[lose]
+    _join_rivals(store, keep, lose)
     ids, scores = store.label_ids[[keep]], store.label_scores[[keep]]
     blend(ids, scores, store.label_ids[[lose]], store.label_scores[[lose]], share)
     store.label_ids[keep], store.label_scores[keep] = ids[0], scores[0]

@@ -272,6 +272,19 @@ class Linking(Section):
     merge_containment: float = setting(
         0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
+    piece_size: float = setting(
+        0.4, unit="m", low=0.0, why="things from this size on are seen in pieces: close by, or cut off by the image"
+    )
+    piece_covered: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="share of the smaller of an observation's and an object's box in the other from which the sighting covers "
+        "that object too",
+    )
+    piece_look: float = setting(
+        0.85, unit="cosine", low=-1.0, high=1.0, why="pieces of one thing that one sighting covers look this alike"
+    )
     rival_gap: float = setting(
         0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.association import Pairs, size_agreement
+from lastseen.memory.objects.association import WIDE, Pairs, size_agreement
+from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
@@ -120,28 +121,31 @@ def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
                 _add_rival(store, row, kept, times)
 
 
-def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
+def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
     """Pairs (older row, younger row, cosine) of objects that share one observation's place and are one thing.
 
     The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
+    Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
-    rules = store.settings.linking
-    mine = matched[pairs.index]
-    other = pairs.rows
+    mine, other = matched[pairs.index], pairs.rows
     beside = (other != mine).nonzero()[0]
-    if not len(beside):
-        return []
-    mine, other = mine[beside], other[beside]
+    found = _in_each_other(store, mine[beside], other[beside])
+    found |= _spanned(store, batch, matched)
+    return sorted(found, key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
+
+
+def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
+    rules = store.settings.linking
+    if not len(mine):
+        return set()
     one, two = store.body[mine], store.body[other]
     wide = rules.merge_tolerance
     inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
     within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
     if not len(within):
-        return []
+        return set()
     mine, other, inside = mine[within], other[within], inside[within]
-    # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
-    here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
-    here &= ~are_rivals(store, mine, other)
+    here = _may_be_one(store, mine, other)
     mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
@@ -151,11 +155,43 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
-    found = [
+    return _older_first(store, mine[alike], other[alike], cosine[alike])
+
+
+def _spanned(store: ObjectStore, batch: Batch, matched: Rows) -> set[tuple[int, int, float]]:
+    """Objects that the box of one large observation covers besides the one it went to."""
+    rules = store.settings.linking
+    large = (batch.extent.max(axis=1) >= rules.piece_size).nonzero()[0]
+    if not len(large):
+        return set()
+    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
+    index = large[index]
+    mine = matched[index]
+    here = (other != mine) & (store.extent[other].max(axis=1) >= rules.piece_size)
+    index, mine, other = index[here], mine[here], other[here]
+    wide = rules.merge_tolerance
+    covered = containment(batch.xyz[index], batch.extent[index] + wide, store.xyz[other], store.extent[other] + wide)
+    here = covered >= rules.piece_covered
+    mine, other = mine[here], other[here]
+    here = _may_be_one(store, mine, other)
+    mine, other = mine[here], other[here]
+    cosine = looks_alike(store, mine, other)
+    alike = cosine >= rules.piece_look
+    return _older_first(store, mine[alike], other[alike], cosine[alike])
+
+
+def _may_be_one(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+    """False for what was seen in this frame too, is gone, or was met beside this one: it is another."""
+    here: NDArray[np.bool_] = store.last_seen[other] < store.last_seen[mine]
+    here &= store.state[other] <= State.CONFIRMED
+    return here & ~are_rivals(store, mine, other)
+
+
+def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:
+    return {
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
-        for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)
-    ]
-    return sorted(set(found), key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
+        for a, b, value in zip(mine.tolist(), other.tolist(), cosine.tolist(), strict=True)
+    }
 
 
 def moved_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:

@@ -28,7 +28,7 @@ from typing import Any
 from lastseen.memory.objects import EventKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
-from support.changes import KINDS, f1, judge
+from support.changes import KINDS, Lookout, f1, judge
 from support.ledger import rates, score, show, total
 from support.minds import Mind, RtsmMind
 from support.recorded import recorded
@@ -64,16 +64,18 @@ def work(task: Task, observations: Path | None) -> tuple[Counts, float]:
     minds: list[Mind | RtsmMind] = [mind := Mind()]
     if task.rtsm:
         minds.append(RtsmMind())
+    lookout = Lookout()
     change: Changed | None = None
     known: set[int] = set()
     for step in recorded(observations, task.name, lambda: task.way.walk(home)):
         if isinstance(step, Changed):
             change, known = step, {mind.ledger.owner(one.id) for one in mind.memory.states()}
             continue
+        lookout.note(step.frame)
         for each in minds:
             each.take(step)
     if change is not None:
-        claims = judge(mind.memory, mind.ledger, mind.events, change.changes, known=known, at=change.stamp)
+        claims = judge(mind, change, known, lookout)
         return dict(claims), time.monotonic() - started
     counts = score(home, mind.ledger, mind.confirmed())
     counts["absences"] = sum(event.kind is EventKind.MISSING for event in mind.events)

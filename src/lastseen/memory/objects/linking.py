@@ -73,7 +73,8 @@ def note_rivals(store: ObjectStore, seen: Rows) -> None:
     close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
     if not len(close):
         return
-    one, other = seen[np.concatenate([first[close], second[close]])], seen[np.concatenate([second[close], first[close]])]
+    first, second = seen[first[close]], seen[second[close]]
+    one, other = np.concatenate([first, second]), np.concatenate([second, first])
     same = store.rivals[one] == store.seq[other][:, np.newaxis]
     met = same.any(axis=1)
     # a row may stand in several pairs: unbuffered addition counts each
@@ -116,9 +117,9 @@ def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
         if row is not None:
             met = np.flatnonzero(store.rivals[row] == lost)
             if len(met):
-                store.rivals[row, met[0]] = 0
-                times, store.rival_hits[row, met[0]] = int(store.rival_hits[row, met[0]]), 0
-                _add_rival(store, row, kept, times)
+                again = int(store.rival_hits[row, met[0]])
+                store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
+                _add_rival(store, row, kept, again)
 
 
 def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:

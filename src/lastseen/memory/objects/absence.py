@@ -162,8 +162,10 @@ def _seen_so_before(store: ObjectStore, frame: Frame, rows: Rows) -> NDArray[np.
     side = view_bins(toward / np.maximum(away, 1e-9)[:, np.newaxis], store.settings.views)
     held = np.arange(RING) < store.ring_n[rows][:, np.newaxis]
     far = np.linalg.norm(store.ring_camera[rows], axis=2)
-    usual = (far * held).sum(axis=1) / np.maximum(held.sum(axis=1), 1)
-    so: NDArray[np.bool_] = store.bins[rows, side] & (away <= usual)
+    count = np.maximum(held.sum(axis=1), 1)
+    usual = (far * held).sum(axis=1) / count
+    spread = np.sqrt((np.square(far - usual[:, np.newaxis]) * held).sum(axis=1) / count)
+    so: NDArray[np.bool_] = store.bins[rows, side] & (away <= usual + spread)
     return so & wholly_in_view(frame, store.xyz[rows], store.extent[rows])
 
 

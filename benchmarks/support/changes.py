@@ -59,10 +59,14 @@ def what_can_be_known(
 
     A thing known before and seen after at another place has moved; one known before and not seen after is gone from
     where it was, if anyone looked there again; one not known before that stands somewhere new was added there, if
-    anyone had looked there before. A twin added while its like was removed is a move to anyone who was not there.
+    anyone had looked there before. A twin added while its like went out of sight is a move to anyone else.
     """
     edits = [edit for change in made for edit in change.edits]
-    removed = [edit.before for edit in edits if edit.after is None and edit.before and edit.before.id in known]
+    removed = [
+        edit.before
+        for edit in edits
+        if edit.before and edit.thing_id in known and (edit.after is None or edit.thing_id not in seen_after)
+    ]
     passes_for: dict[int, int] = {}
     for edit in edits:
         if edit.before is None and edit.after is not None and edit.after.id in seen_after:

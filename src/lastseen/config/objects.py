@@ -63,6 +63,13 @@ class Association(Section):
         high=1.0,
         why="sizes agree at least this much when the image cuts the observation off: how large it is was not seen",
     )
+    cut_slack: float = setting(
+        0.05,
+        unit="m",
+        low=0.0,
+        why="a cut-off observation that reaches no farther than this out of an object's box may be a sliver of it, "
+        "whose look is not known",
+    )
     size_tolerance: float = setting(
         0.2,
         unit="m",

@@ -51,6 +51,11 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     index, rows, spatial = index[gated], rows[gated], spatial[gated]
     cosine = _cosines(store, batch, index, rows)
     look = np.where(np.isnan(cosine), rules.unknown_look, 0.5 + 0.5 * cosine)
+    if cut is not None:
+        # the sliver of a thing that the image cuts off inside its box does not show how the thing looks
+        seen, known = batch.extent[index], store.extent[rows]
+        piece = cut[gated] & (offset[gated] <= 0.5 * (known - seen) + rules.cut_slack).all(axis=1)
+        look = np.where(piece, np.maximum(look, rules.unknown_look), look)
     return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
 
 

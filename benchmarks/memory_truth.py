@@ -5,8 +5,9 @@ seen long enough to be confirmed (from two sides, no pause longer than a proto l
 object that mostly came from it lies within 0.3 m of its middle, or of its visible surface for what is larger than
 that. Changed homes are toured, changed, and toured twice more. rtsm 0.3.1 gets the same observations.
 
-Each walk is one row of counts; with ``--results FILE`` rows are kept there as they come, and rows that are there
-already are not walked again, so a long run can be broken off and taken up.
+Each walk is one row of counts. ``--results FILE`` keeps rows as they come and does not walk again what is there;
+``--observations DIR`` keeps the walks themselves (about 75 MB each), so that a run with other rules of the memory
+takes a tenth of the time. Walks run side by side; how many does not change a figure.
 """
 
 from __future__ import annotations
@@ -14,148 +15,140 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import multiprocessing
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lastseen.memory.objects import EventKind
-from lastseen.sim.change import ChangeKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
-from lastseen.sim.random_change import random_changes
-from support.changes import KINDS, f1, judge
+from support.changes import KINDS, Lookout, f1, judge
 from support.ledger import rates, score, show, total
+from support.minds import Mind, RtsmMind
+from support.recorded import recorded
 from support.scenes import foreign_homes
-from support.walking import Robot, RtsmBeside
+from support.walking import Changed, Way
 
 Counts = dict[str, float]
 LEVELS = ("perfect", "good", "typical")
 STOPS, QUICK_STOPS = 8, 3
 """Places visited per tour, each with a look all around: a third of a home, and about 200 frames."""
-CHANGES = 18
-"""Changes per home, of which those in the toured part can be known."""
+DRIFT_EVERY = 4
+"""Every fourth home is also walked with drift."""
 
 
-def walk(
-    home: Home, *, level: str, seed: int, stops: int | None, drift: str = "perfect", rtsm: bool = False
-) -> Counts:
-    """Two tours through a home that does not change; rtsm's counts come with its name before them."""
-    beside = RtsmBeside() if rtsm else None
-    robot = Robot(home, level=level, seed=seed, drift=drift, stops=stops, beside=beside)
-    robot.tour()
-    robot.tour()
-    counts = score(home, robot.ledger, {one.id: one.xyz_world for one in robot.memory.states()})
-    counts["absences"] = sum(event.kind is EventKind.MISSING for event in robot.events)
-    counts["frames"] = robot.frames
-    if beside is not None:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One walk: a generated home by its seed, or the foreign scene of a name and place in its list."""
+
+    name: str
+    way: Way
+    rtsm: bool = False
+    scene: tuple[str, int] | None = None
+
+    def home(self) -> Home:
+        """The home to walk."""
+        return generate_home(self.way.seed) if self.scene is None else foreign_homes()[self.scene[0]][self.scene[1]]
+
+
+def work(task: Task, observations: Path | None) -> tuple[Counts, float]:
+    """The counts of one walk, and the seconds it took."""
+    started = time.monotonic()
+    home = task.home()
+    minds: list[Mind | RtsmMind] = [mind := Mind()]
+    if task.rtsm:
+        minds.append(RtsmMind())
+    lookout = Lookout()
+    change: Changed | None = None
+    known: set[int] = set()
+    for step in recorded(observations, task.name, lambda: task.way.walk(home)):
+        if isinstance(step, Changed):
+            change, known = step, {mind.ledger.owner(one.id) for one in mind.memory.states()}
+            continue
+        lookout.note(step.frame)
+        for each in minds:
+            each.take(step)
+    if change is not None:
+        claims = judge(mind, change, known, lookout)
+        return dict(claims), time.monotonic() - started
+    counts = score(home, mind.ledger, mind.confirmed())
+    counts["absences"] = sum(event.kind is EventKind.MISSING for event in mind.events)
+    for beside in minds[1:]:
         counts |= {f"rtsm_{key}": value for key, value in score(home, beside.ledger, beside.confirmed()).items()}
-    return counts
+    return counts, time.monotonic() - started
 
 
-def changed_walk(home: Home, *, level: str, seed: int, stops: int | None) -> Counts:
-    """Tour a home, change it, and tour it twice more; true, false and missed claims by kind."""
-    robot = Robot(home, level=level, seed=seed, stops=stops)
-    robot.tour()
-    known = {robot.ledger.owner(one.id) for one in robot.memory.states()}
-    at = robot.world.stamp
-    # additions come first: a removed thing's id must not be given to another
-    kinds = (ChangeKind.ADD, ChangeKind.MOVE, ChangeKind.REMOVE)
-    after, made = random_changes(robot.world.home, [at] * CHANGES, seed=seed, kinds=kinds)
-    robot.world.replace_home(after)
-    robot.tour()
-    robot.wait(60.0)
-    robot.tour()
-    return dict(judge(robot.memory, robot.ledger, robot.events, made, known=known, at=at))
+def results_of(tasks: Sequence[Task], path: Path | None, observations: Path | None, jobs: int) -> dict[str, Counts]:
+    """The rows of all tasks by name, from the file of kept rows or worked out now, several at a time."""
+    rows: dict[str, Counts] = {}
+    if path is not None and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            rows[row.pop("name")] = row
+    # one thread in each: several share the processors, and sums must not depend on how many
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        left = {pool.submit(work, task, observations): task.name for task in tasks if task.name not in rows}
+        for done, future in enumerate(as_completed(left), start=1):
+            name = left[future]
+            rows[name], seconds = future.result()
+            print(f"{name}: {seconds:.0f} s ({done} of {len(left)})", flush=True)
+            if path is not None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"name": name, **rows[name]}) + "\n")
+    return rows
 
 
-class Results:
-    """Rows of counts by name, kept in a file of JSON lines when there is one."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.rows: dict[str, Counts] = {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                self.rows[row.pop("name")] = row
-
-    def get(self, name: str, work: Callable[[], Counts]) -> Counts:
-        """The row of a name, from the file or worked out now."""
-        if name not in self.rows:
-            started = time.monotonic()
-            self.rows[name] = work()
-            print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
-            if self.path is not None:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"name": name, **self.rows[name]}) + "\n")
-        return self.rows[name]
+def tasks_of(seeds: Sequence[int], stops: int, *, rtsm: bool, foreign: bool) -> dict[str, list[Task]]:
+    """Every walk by the row of the table it belongs to; long ones first, so that no processor waits at the end."""
+    rows: dict[str, list[Task]] = {}
+    if foreign:
+        for kind, homes in foreign_homes().items():
+            rows[kind] = [
+                Task(home.name, Way("typical", 7, 2 * STOPS), scene=(kind, number))
+                for number, home in enumerate(homes)
+            ]
+    rows["changed"] = [Task(f"changed {seed} {stops}", Way("typical", seed, stops, changed=True)) for seed in seeds]
+    for level in LEVELS:
+        rows[level] = [
+            Task(f"{level} {seed} {stops}", Way(level, seed, stops), rtsm=rtsm and level == "typical")
+            for seed in seeds
+        ]
+    rows["drift"] = [
+        Task(f"drift {seed} {stops}", Way("typical", seed, stops, drift="typical")) for seed in seeds[::DRIFT_EVERY]
+    ]
+    return rows
 
 
-def unchanged(results: Results, homes: int, stops: int, *, rtsm: bool) -> dict[str, Any]:
-    """Every home at every level, and some with drift."""
-    told: dict[str, Any] = {}
+def told_of(tables: dict[str, list[Counts]]) -> dict[str, Any]:
+    """The figures of all rows, shown as they are made."""
+    told: dict[str, Any] = {"rtsm_recall": None, "rtsm_duplicates": None}
     absences = views = 0.0
-    rows: dict[str, list[Counts]] = {level: [] for level in (*LEVELS, "drift")}
-    for seed in range(homes):
-        home = generate_home(seed)
-        for level in LEVELS:
-            beside = rtsm and level == "typical"
-            rows[level].append(
-                results.get(
-                    f"{level} {seed} {stops}",
-                    lambda home=home, level=level, seed=seed, beside=beside: walk(  # type: ignore[misc]
-                        home, level=level, seed=seed, stops=stops, rtsm=beside
-                    ),
-                )
-            )
-        if seed % 4 == 0:
-            rows["drift"].append(
-                results.get(
-                    f"drift {seed} {stops}",
-                    lambda home=home, seed=seed: walk(  # type: ignore[misc]
-                        home, level="typical", seed=seed, stops=stops, drift="typical"
-                    ),
-                )
-            )
-    for level, each in rows.items():
-        summed = total(each)
-        show(level, summed)
-        told |= {f"{level}_{key}": value for key, value in rates(summed).items()}
-        if level == "drift":
+    for name in (*LEVELS, "drift"):
+        summed = total(tables[name])
+        show(name, summed)
+        told |= {f"{name}_{key}": value for key, value in rates(summed).items()}
+        if name == "drift":
             told["drift_false_absences"] = summed["absences"]
         else:
             absences, views = absences + summed["absences"], views + summed["views"]
-    theirs = {key.removeprefix("rtsm_"): value for key, value in total(rows["typical"]).items() if "rtsm_" in key}
+    told |= {"false_absences": absences, "object_views": views}
+    theirs = {key.removeprefix("rtsm_"): value for key, value in total(tables["typical"]).items() if "rtsm_" in key}
     if theirs:
         show("rtsm typical", theirs)
         told |= {f"rtsm_{key}": rates(theirs)[key] for key in ("recall", "precision", "duplicates", "id_switches")}
-    return told | {"false_absences": absences, "object_views": views}
-
-
-def changed(results: Results, homes: int, stops: int) -> dict[str, Any]:
-    """Every home, changed between tours, at typical senses."""
-    rows = [
-        results.get(
-            f"changed {seed} {stops}",
-            lambda seed=seed: changed_walk(generate_home(seed), level="typical", seed=seed, stops=stops),  # type: ignore[misc]
-        )
-        for seed in range(homes)
-    ]
-    counts = Counter({key: int(value) for key, value in total(rows).items()})
+    counts = Counter({key: int(value) for key, value in total(tables["changed"]).items()})
     print(f"changes: {dict(counts)}")
-    return {"change_f1": f1(counts, *KINDS), **{f"{kind}_f1": f1(counts, kind) for kind in KINDS}}
-
-
-def foreign(results: Results) -> dict[str, Any]:
-    """Scenes that others made: whole tours at typical senses, never tuned on."""
-    told: dict[str, Any] = {}
-    for name, homes in foreign_homes().items():
-        rows = [
-            results.get(home.name, lambda home=home: walk(home, level="typical", seed=7, stops=2 * STOPS))  # type: ignore[misc]
-            for home in homes
-        ]
+    told |= {"change_f1": f1(counts, *KINDS), **{f"{kind}_f1": f1(counts, kind) for kind in KINDS}}
+    for name in ("aws", "virtualhome"):
+        rows = tables.get(name)
         if rows:
             show(f"{name} typical", total(rows))
         told |= {f"{name}_{key}": rates(total(rows))[key] if rows else None for key in ("recall", "duplicates")}
@@ -166,19 +159,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two homes, short tours, no foreign scenes")
     parser.add_argument("--homes", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first home")
+    parser.add_argument("--no-foreign", dest="foreign", action="store_false", help="generated homes alone")
     parser.add_argument("--results", type=Path, help="keep each walk's counts here and take up from there")
+    parser.add_argument("--observations", type=Path, help="keep walks in this folder and take them from there")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="walks at a time")
     options = parser.parse_args()
     homes, stops = (2, QUICK_STOPS) if options.quick else (options.homes, STOPS)
     installed = importlib.util.find_spec("rtsm") is not None
     if not installed:
         print("rtsm is not installed: its rows are left out (pip install --no-deps rtsm==0.3.1 pyyaml)")
-    results = Results(options.results)
     started = time.monotonic()
-    result: dict[str, Any] = {"rtsm_recall": None, "rtsm_duplicates": None}
-    result |= unchanged(results, homes, stops, rtsm=installed)
-    result |= changed(results, homes, stops)
-    if not options.quick:
-        result |= foreign(results)
+    seeds = range(options.first, options.first + homes)
+    tables = tasks_of(seeds, stops, rtsm=installed, foreign=options.foreign and not options.quick)
+    tasks = [task for row in tables.values() for task in row]
+    rows = results_of(tasks, options.results, options.observations, options.jobs)
+    result = told_of({name: [rows[task.name] for task in row] for name, row in tables.items()})
     result["seconds"] = round(time.monotonic() - started)
     print("RESULT " + json.dumps(result))
 

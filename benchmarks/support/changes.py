@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from lastseen.memory.objects import Event, EventKind, ObjectMemory, State
-from lastseen.memory.objects.store import Newness
+from lastseen.frame import Frame
+from lastseen.memory.objects import EventKind, State
+from lastseen.memory.objects.newness import newcomers
 from lastseen.sim.change import Change
 from lastseen.sim.home import STRUCTURE_ID, Thing
-from support.ledger import Ledger
+from support.minds import Mind
+from support.walking import SETTINGS, Changed
 
 KINDS = ("moved", "removed", "added")
+LOOKS = 2
+"""Frames in which a place has to be in plain sight before anyone can know what was or was not there."""
+CLEAR = 0.15
+"""Metres by which depth may fall short of a place that is not hidden: the thing on it, and noise."""
+
+
+class Lookout:
+    """Which places were in plain sight, and when: the frames of a walk."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+    def note(self, frame: Frame) -> None:
+        """Keep one frame."""
+        self.frames.append(frame)
+
+    def looked_at(self, thing: Thing, *, since: float = -math.inf, until: float = math.inf) -> bool:
+        """Whether a thing's place was in range and unhidden in enough frames of a time."""
+        return sum(_in_sight(frame, thing) for frame in self.frames if since <= frame.stamp < until) >= LOOKS
+
+
+def _in_sight(frame: Frame, thing: Thing) -> bool:
+    camera = frame.camera_of_depth
+    place = frame.T_world_camera.inverse().transform(thing.position[np.newaxis])
+    ahead = float(place[0, 2])
+    if not SETTINGS.absence.min_range < ahead < SETTINGS.absence.max_range:
+        return False
+    pixel = camera.project(place)
+    if not camera.contains(pixel)[0]:
+        return False
+    column, row = np.floor(pixel[0]).astype(int)
+    around = frame.depth[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2]
+    return bool(np.nanmax(around, initial=0.0) >= ahead - CLEAR - 0.5 * float(thing.extent.max()))
 
 
 def what_can_be_known(
-    made: Sequence[Change], known: set[int], seen_after: set[int]
+    made: Sequence[Change], known: set[int], seen_after: set[int], lookout: Lookout, at: float
 ) -> tuple[set[tuple[str, int]], dict[int, int]]:
     """The changes a memory can tell, by kind and thing, and which added thing passes for which removed one.
 
     A thing known before and seen after at another place has moved; one known before and not seen after is gone from
-    where it was; one not known before that stands somewhere new was added there. A twin added while its like was
-    removed is a move to anyone who was not there.
+    where it was, if anyone looked there again; one not known before that stands somewhere new was added there, if
+    anyone had looked there before. A twin added while its like went out of sight is a move to anyone else.
     """
     edits = [edit for change in made for edit in change.edits]
-    removed = [edit.before for edit in edits if edit.after is None and edit.before and edit.before.id in known]
+    removed = [
+        edit.before
+        for edit in edits
+        if edit.before and edit.thing_id in known and (edit.after is None or edit.thing_id not in seen_after)
+    ]
     passes_for: dict[int, int] = {}
     for edit in edits:
         if edit.before is None and edit.after is not None and edit.after.id in seen_after:
@@ -39,10 +79,12 @@ def what_can_be_known(
         thing = edit.thing_id
         if edit.before is None or thing not in known:
             if edit.after is not None and thing in seen_after and thing not in passes_for:
-                truth.add(("added", thing))
+                new = lookout.looked_at(edit.after, until=at)
+                truth.add(("added" if new else "unknowable", thing))
         else:
             moved = (edit.after is not None and thing in seen_after) or thing in passes_for.values()
-            truth.add(("moved" if moved else "removed", thing))
+            empty = lookout.looked_at(edit.before, since=at)
+            truth.add(("unknowable" if not empty else "moved" if moved else "removed", thing))
     return truth, passes_for
 
 
@@ -52,20 +94,17 @@ def _twins(one: Thing, other: Thing) -> bool:
     )
 
 
-def judge(
-    memory: ObjectMemory,
-    ledger: Ledger,
-    events: Sequence[Event],
-    made: Sequence[Change],
-    *,
-    known: set[int],
-    at: float,
-) -> Counter[str]:
-    """True, false and missed claims by kind about what changed at a time, and claims about things left alone."""
+def judge(mind: Mind, change: Changed, known: set[int], lookout: Lookout) -> Counter[str]:
+    """True, false and missed claims by kind about what changed, and claims about things left alone.
+
+    ``known`` are the things remembered before. A right claim that nobody could have been sure of counts for nothing.
+    """
+    ledger, made, at = mind.ledger, change.changes, change.stamp
     seen_after = {thing for thing, sights in ledger.things.items() if sights.long_enough(at)}
-    truth, passes_for = what_can_be_known(made, known, seen_after)
-    store = memory.store
-    moved_ids = {event.object_id for event in events if event.kind is EventKind.MOVED and event.stamp >= at}
+    truth, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
+    store = mind.memory.store
+    new = set(newcomers(store, at).tolist())
+    moved_ids = {event.object_id for event in mind.events if event.kind is EventKind.MOVED and event.stamp >= at}
     claims: set[tuple[str, int]] = set()
     for row in store.live().tolist():
         object_id, state = store.id(row), store.state[row]
@@ -76,14 +115,15 @@ def judge(
         elif state > State.CONFIRMED and thing != STRUCTURE_ID:
             # to find that what was imagined is not there is no claim about a thing
             claims.add(("removed", thing))
-        elif state == State.CONFIRMED and store.newness[row] == Newness.FREE and store.first_seen[row] >= at:
+        elif row in new:
             claims.add(("added", thing))
     touched = {edit.thing_id for change in made for edit in change.edits}
-    counts: Counter[str] = Counter()
+    beyond = {thing for what, thing in truth if what == "unknowable"}
+    counts: Counter[str] = Counter(unknowable=len(beyond))
     for kind in KINDS:
         said = {thing for what, thing in claims if what == kind}
         true = {thing for what, thing in truth if what == kind}
-        counts[f"{kind}_true"], counts[f"{kind}_false"] = len(said & true), len(said - true)
+        counts[f"{kind}_true"], counts[f"{kind}_false"] = len(said & true), len(said - true - beyond)
         counts[f"{kind}_missed"] = len(true - said)
     counts["unchanged_claimed"] = len({thing for _, thing in claims if thing not in touched})
     return counts

@@ -9,16 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lastseen.config import Settings
-from lastseen.detection import Detection
 from lastseen.memory.objects.update import view_bins
 from lastseen.observation import Observation
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
+from support.walking import SETTINGS
 
 NEAR = 0.3
-SETTINGS = Settings()
-NAMED_SHARE = 0.1
-"""Share of a mask from which a thing that the detection names is what was detected: thin things fill little of it."""
 
 
 @dataclass
@@ -90,18 +86,6 @@ class Ledger:
         """The thing an object mostly came from; 0 for none."""
         votes = self.votes.get(object_id)
         return min(votes, key=lambda thing: (-votes[thing], thing)) if votes else STRUCTURE_ID
-
-
-def source_of(home: Home, ids: np.ndarray, detection: Detection) -> int:
-    """The thing a detection is of: one that it names and that shows in its mask, else what fills most of the mask."""
-    assert detection.mask is not None
-    counts = np.bincount(ids[detection.mask])
-    named = [
-        thing
-        for thing in np.flatnonzero(counts >= NAMED_SHARE * counts.sum()).tolist()
-        if thing in home.things and home.things[thing].label in detection.labels
-    ]
-    return max(named, key=lambda thing: (counts[thing], -thing)) if named else int(counts.argmax())
 
 
 def distance(thing: Thing, xyz: np.ndarray) -> float:

@@ -1,142 +1,131 @@
-"""A simulated robot that tours a home, remembers what it detects, and keeps the truth on the side."""
+"""A simulated robot that tours a home: frames, and what it observed in each with the truth beside it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from lastseen.config import Settings
+from lastseen.detection import Detection
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
-from lastseen.memory.objects import Event, ObjectMemory
-from lastseen.memory.objects.store import RING, id_text
 from lastseen.observation import Observation
 from lastseen.perception.lift import lift
 from lastseen.perception.look import with_looks
+from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
 from lastseen.sim.level import Level
-from support.ledger import SETTINGS, Ledger, source_of
+from lastseen.sim.random_change import random_changes
 
 Sights = list[tuple[int, Observation]]
 """Observations of one frame with the thing each is of."""
+SETTINGS = Settings()
+NAMED_SHARE = 0.1
+"""Share of a mask from which a thing that the detection names is what was detected: thin things fill little of it."""
+CHANGES = 18
+"""Changes per home, of which those in the toured part can be known."""
+LATER = 60.0
+"""Seconds between the two tours of a changed home: what is missing is looked for a second time after them."""
 
 
-class Beside(Protocol):
-    """Another memory that takes the same observations."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One frame and what was observed in it."""
 
-    def see(self, frame: Frame, sights: Sights) -> None:
-        """Take one frame."""
-        ...
+    frame: Frame
+    sights: Sights
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The home was changed at a time, unseen."""
+
+    stamp: float
+    changes: Sequence[Change]
+
+
+Walk = Iterator[Seen | Changed]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a home is walked; ``stops`` limits tours to the first places of the way."""
+
+    level: str
+    seed: int
+    stops: int | None
+    drift: str = "perfect"
+    changed: bool = False
+
+    def walk(self, home: Home) -> Walk:
+        """Two tours; or one, changes behind the robot's back, and two more with a pause between them."""
+        robot = Robot(home, self)
+        yield from robot.tour()
+        if self.changed:
+            yield robot.look_away()
+            yield from robot.tour()
+            robot.wait(LATER)
+        yield from robot.tour()
 
 
 class Robot:
-    """One robot in one home; ``stops`` limits its tours to the first places of the way."""
+    """One robot in one home."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        level: str,
-        seed: int,
-        drift: str = "perfect",
-        stops: int | None = None,
-        beside: Beside | None = None,
-    ) -> None:
-        senses = Senses(depth=Level.of(level), pose=Level.of(level), drift=Level.of(drift))
-        self.world = SimEnvironment(home, seed=seed, senses=senses, settings=SETTINGS)
-        self.detector = SimulatedDetector(self.world, level=level, seed=seed)
-        self.memory = ObjectMemory(SETTINGS)
+    def __init__(self, home: Home, way: Way) -> None:
+        senses = Senses(depth=Level.of(way.level), pose=Level.of(way.level), drift=Level.of(way.drift))
+        self.seed = way.seed
+        self.world = SimEnvironment(home, seed=way.seed, senses=senses, settings=SETTINGS)
+        self.detector = SimulatedDetector(self.world, level=way.level, seed=way.seed)
         self.encoder = LookEncoder()
-        self.ledger = Ledger()
-        self.events: list[Event] = []
-        self.beside = beside
-        self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))[:stops]
-        self.frames = 0
+        self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))[: way.stops]
+        self.started = False
 
-    def tour(self) -> None:
+    def tour(self) -> Iterator[Seen]:
         """Visit every stop and look around there; the next tour goes the other way round."""
-        for frame in self._frames():
-            self.see(frame)
-        self.stops = self.stops[::-1]
-
-    def _frames(self) -> Iterator[Frame]:
-        if self.frames == 0:
-            yield self.world.reset()
+        if not self.started:
+            self.started = True
+            yield self._seen(self.world.reset())
         for action in tour(self.world.agent, self.stops):
-            yield self.world.step(action).frame
+            yield self._seen(self.world.step(action).frame)
+        self.stops = self.stops[::-1]
 
     def wait(self, seconds: float) -> None:
         """Let frame time pass without looking."""
         for _ in range(math.ceil(seconds / SETTINGS.camera.step_time)):
             self.world.skip(None)
 
-    def see(self, frame: Frame) -> None:
-        """Detect, lift and remember one frame."""
-        self.frames += 1
+    def look_away(self) -> Changed:
+        """Change the home while nothing is seen of it."""
+        at = self.world.stamp
+        # additions come first: a removed thing's id must not be given to another
+        kinds = (ChangeKind.ADD, ChangeKind.MOVE, ChangeKind.REMOVE)
+        after, made = random_changes(self.world.home, [at] * CHANGES, seed=self.seed, kinds=kinds)
+        self.world.replace_home(after)
+        return Changed(at, made)
+
+    def _seen(self, frame: Frame) -> Seen:
         ids = self.world.view_of(frame).ids
         sights: Sights = []
         for detection in with_looks(frame, self.detector.detect(frame), self.encoder):
             seen = lift(frame, detection, SETTINGS.lift)
             if seen is not None:
                 sights.append((source_of(self.world.home, ids, detection), seen))
-        self.remember(frame, sights)
-        if self.beside is not None:
-            self.beside.see(frame, sights)
-
-    def remember(self, frame: Frame, sights: Sights) -> None:
-        """Give the memory one frame and note where each observation went."""
-        events = self.memory.observe(frame, [seen for _, seen in sights])
-        self.events += events
-        for event in events:
-            if "absorbed" in event.evidence:
-                self.ledger.absorbed(event.object_id, str(event.evidence["absorbed"]))
-        went = self._where_they_went(frame)
-        for thing, seen in sights:
-            self.ledger.note(thing, seen, went.get(seen.position.astype(np.float32).tobytes()))
-
-    def _where_they_went(self, frame: Frame) -> dict[bytes, str]:
-        store = self.memory.store
-        rows = store.live()
-        rows = rows[store.last_seen[rows] == frame.stamp]
-        slot = (store.ring_n[rows] - 1) % RING
-        places = np.ascontiguousarray(store.ring_world[rows, slot])
-        return {place.tobytes(): id_text(int(store.seq[row])) for place, row in zip(places, rows, strict=True)}
+        return Seen(frame, sights)
 
 
-class RtsmBeside:
-    """rtsm on the same observations."""
-
-    def __init__(self) -> None:
-        from support.rtsm import Rtsm
-
-        self.inner = Rtsm()
-        self.ledger = Ledger()
-
-    def see(self, frame: Frame, sights: Sights) -> None:
-        """Give it one frame's observations and note where each went."""
-        candidates, snapshot = self.inner.prepare(frame, [seen for _, seen in sights])
-        for (thing, seen), candidate in zip(sights, candidates, strict=True):
-            candidate.thing, candidate.seen = thing, seen
-
-        def note(record: dict[str, Any]) -> None:
-            one = record["cand"]
-            self.ledger.note(one.thing, one.seen, record.get("object_id"))
-
-        self.inner.associator.update_with_candidates(
-            candidates,
-            snapshot,
-            self.inner.memory,
-            self.inner.index,
-            is_keyframe=True,
-            frame_id=str(frame.id),
-            on_observation=note,
-        )
-
-    def confirmed(self) -> dict[str, np.ndarray]:
-        """Its confirmed objects by id."""
-        return {one.id: np.asarray(one.xyz_world) for one in self.inner.memory.iter_objects() if one.confirmed}
+def source_of(home: Home, ids: np.ndarray, detection: Detection) -> int:
+    """The thing a detection is of: one that it names and that shows in its mask, else what fills most of the mask."""
+    assert detection.mask is not None
+    counts = np.bincount(ids[detection.mask])
+    named = [
+        thing
+        for thing in np.flatnonzero(counts >= NAMED_SHARE * counts.sum()).tolist()
+        if thing in home.things and home.things[thing].label in detection.labels
+    ]
+    return max(named, key=lambda thing: (counts[thing], -thing)) if named else int(counts.argmax())

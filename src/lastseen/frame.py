@@ -60,13 +60,18 @@ class Frame:
     @property
     def floor_pose(self) -> Pose2D:
         """Where the camera is over the floor, facing along its optical axis."""
-        forward = self.T_world_camera.rotation[:, 2]
-        x, y, _ = self.T_world_camera.translation
-        return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
+        return floor_pose(self.T_world_camera)
 
     def points(self) -> NDArray[np.float32]:
         """Points (height, width, 3) of the depth image in the camera frame; NaN where depth is missing."""
         return self.camera_of_depth.unproject_image(self.depth)
+
+
+def floor_pose(T_world_camera: Pose3D) -> Pose2D:
+    """Where a camera is over the floor, facing along its optical axis."""
+    forward = T_world_camera.rotation[:, 2]
+    x, y, _ = T_world_camera.translation
+    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
 
 
 class StampOrder:

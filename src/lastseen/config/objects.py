@@ -63,6 +63,13 @@ class Association(Section):
         high=1.0,
         why="sizes agree at least this much when the image cuts the observation off: how large it is was not seen",
     )
+    cut_slack: float = setting(
+        0.05,
+        unit="m",
+        low=0.0,
+        why="a cut-off observation that reaches no farther than this out of an object's box may be a sliver of it, "
+        "whose look is not known",
+    )
     size_tolerance: float = setting(
         0.2,
         unit="m",
@@ -192,7 +199,7 @@ class Absence(Section):
         0.01, unit="m per m^2", low=0.0, why="added to the margin with the square of range, as depth noise grows"
     )
     foot: float = setting(
-        0.05, unit="m", low=0.0, why="points lower than this over a thing's underside look like what it stands on"
+        0.03, unit="m", low=0.0, why="points lower than this over a thing's underside look like what it stands on"
     )
     standing_share: float = setting(
         0.5, low=0.0, high=1.0, why="shares are taken of at least this part of a thing's points, foot included"
@@ -207,7 +214,10 @@ class Absence(Section):
         why="depth must be behind this far to all sides too: a small error in pose shifts a thing in the image",
     )
     lateral_angle: float = setting(
-        0.02, unit="rad", low=0.0, why="added to it with range: one degree of heading is 7 cm at 4 m"
+        0.025,
+        unit="rad",
+        low=0.0,
+        why="added with range, to the sides and above what a thing stands on: one degree of heading is 7 cm at 4 m",
     )
     min_range: float = setting(0.2, unit="m", low=0.0, why="closer than it, depth cameras are blind")
     max_range: float = setting(4.0, unit="m", low=0.1, why="beyond it depth noise and detector misses dominate")
@@ -272,6 +282,19 @@ class Linking(Section):
     merge_containment: float = setting(
         0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
+    piece_size: float = setting(
+        0.4, unit="m", low=0.0, why="things from this size on are seen in pieces: close by, or cut off by the image"
+    )
+    piece_covered: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="share of the smaller of an observation's and an object's box in the other from which the sighting "
+        "covers that object too",
+    )
+    piece_look: float = setting(
+        0.85, unit="cosine", low=-1.0, high=1.0, why="pieces of one thing that one sighting covers look this alike"
+    )
     rival_gap: float = setting(
         0.1, unit="m", low=0.0, why="things nearer than this and seen in one frame are remembered as being two"
     )
@@ -297,6 +320,9 @@ class Linking(Section):
         unit="depth images",
         low=1,
         why="open to view this often with nothing noticed there, a place was free of any thing that detectors find",
+    )
+    added_hits: int = setting(
+        4, unit="observations", low=1, why="detectors imagine things, at times twice in one place; news needs more"
     )
     keyframes: int = setting(
         512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"

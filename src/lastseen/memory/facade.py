@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, JournalReadOnly
-from lastseen.frame import Frame, StampOrder
+from lastseen.frame import Frame, StampOrder, floor_pose
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
 from lastseen.memory.browse import Browse
@@ -330,14 +330,26 @@ class Memory:
         self._shared.wake()
         return ids
 
+    def place_of(self, object_id: str) -> Place | None:
+        """The place an object stands in: that of the nearest anchor within a room's width; None where none is."""
+        with self._working:
+            x, y, _ = self._objects.state(object_id).xyz_world.tolist()
+            return self.spatial.graph.place_at(x, y, reach=self.settings.live.place_reach)
+
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""
         with self._working:
             return self._objects.relations(object_id)
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
-        """Take new poses of past frames by frame id (a loop closure) and move what was seen from them."""
-        return self._corrected(lambda: self._objects.correct_poses(poses))
+        """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
+        floor = {frame_id: floor_pose(pose) for frame_id, pose in poses.items()}
+
+        def correct() -> tuple[Event, ...]:
+            self.spatial.correct_poses(floor)
+            return self._objects.correct_poses(poses)
+
+        return self._corrected(correct)
 
     def new_session(self) -> None:
         """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
@@ -347,6 +359,7 @@ class Memory:
         with self._working:
             self._order = StampOrder()
             self._clock.current = None
+            self.spatial.retire_frames()
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""

@@ -29,6 +29,7 @@ class PlaceLayer:
     def see(self, frame: Frame, observations: Sequence[Observation]) -> None:
         """Take one frame: where it was taken, and what was seen in it."""
         world_pose = frame.floor_pose
+        self.spatial.at_frame(frame.id, world_pose)
         labels = [each.label for each in observations if each.label is not None]
         for each in observations:
             if each.label is not None:

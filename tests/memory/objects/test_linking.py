@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.memory.objects.scenes import Room, frame_at, seen, unit
 from tests.memory.objects.test_absence import MUG, Walk
 
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
+from lastseen.memory.objects.linking import are_rivals
+from lastseen.memory.objects.store import RIVALS
 
 ELSEWHERE = [2.0, 0.9, 0.8]
 
@@ -109,6 +112,45 @@ def test_things_once_seen_side_by_side_are_never_merged() -> None:
         grown = seen([2.0, 0.2, 0.5], size=(0.4, 0.8, 0.4), embedding=unit(1))
         memory.observe(frame_at(2 + number), [grown])
     assert [one.id for one in memory.states()] == ["obj-1", "obj-2"]
+
+
+def test_pieces_of_a_bed_become_one_when_it_is_seen_whole() -> None:
+    memory = ObjectMemory()
+    both_sides(memory, 0, xyz=[1.5, 0.0, 0.3], size=(0.6, 1.6, 0.5), embedding=unit(1))
+    both_sides(memory, 2, xyz=[2.6, 0.0, 0.3], size=(0.6, 1.6, 0.5), embedding=unit(1))
+    assert len(memory.states()) == 2
+    for number in range(3):
+        memory.observe(frame_at(4 + number), [seen([2.0, 0.0, 0.3], size=(1.8, 1.6, 0.5), embedding=unit(1))])
+    assert [one.id for one in memory.states()] == ["obj-1"]
+
+
+def test_who_was_met_beside_a_piece_was_met_beside_the_whole() -> None:
+    memory = ObjectMemory()
+    both_sides(memory, 0, xyz=[2.0, 0.0, 0.4], size=(0.8, 1.0, 0.8), embedding=unit(1))
+    for number in range(4):
+        piece = seen([2.0, 1.0, 0.4], size=(0.8, 0.4, 0.8), embedding=unit(1))
+        chair = seen([2.0, 1.3, 0.4], size=(0.4, 0.4, 0.8), embedding=unit(1))
+        memory.observe(frame_at(2 + number), [piece, chair])
+    store = memory.store
+    table, chair_row = np.array([store.row("obj-1")]), np.array([store.row("obj-3")])
+    assert not are_rivals(store, table, chair_row).any()
+    memory.merge("obj-1", "obj-2")
+    assert are_rivals(store, table, chair_row).all()
+    assert are_rivals(store, chair_row, table).all()
+    assert store.seq[table[0]] in store.rivals[chair_row[0]]
+
+
+def test_the_neighbour_met_least_gives_way() -> None:
+    memory = ObjectMemory()
+    table = seen([2.0, 0.0, 0.4], size=(1.0, 1.0, 0.8), embedding=unit(1))
+    for number in range(5):
+        memory.observe(frame_at(number), [table, seen([2.0, 0.0, 0.85], size=(0.1, 0.1, 0.1), embedding=unit(2))])
+    for number in range(2 * RIVALS):
+        place = [1.6 + 0.1 * (number % 8), 0.4 - 0.8 * (number // 8), 0.85]
+        one_off = seen(place, size=(0.05, 0.05, 0.05), embedding=unit(3 + number))
+        memory.observe(frame_at(5 + number), [table, one_off])
+    store = memory.store
+    assert are_rivals(store, np.array([store.row("obj-1")]), np.array([store.row("obj-2")])).all()
 
 
 def test_different_looks_in_one_another_are_not_merged() -> None:

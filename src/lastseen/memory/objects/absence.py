@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from lastseen.config.objects import Absence
 from lastseen.frame import Frame
+from lastseen.memory.objects.batch import wholly_in_view
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import CONFIRMED, EMPTY_POSES, MISSING, ObjectStore
-from lastseen.memory.objects.update import count_misses
+from lastseen.memory.objects.store import CONFIRMED, EMPTY_POSES, MISSING, RING, ObjectStore
+from lastseen.memory.objects.update import count_misses, view_bins
 
 POINT_STEP = 2
 """Every second surface point is looked at: 32 tell as much as 64 about a share."""
@@ -64,6 +65,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         count_misses(store, rows[unnoticed], proven[unnoticed])
     store.touch(rows[unnoticed | proven])
     missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
+    missed[missed] = _seen_so_before(store, frame, rows[missed])
     evidence = (empty | missed).nonzero()[0]
     if not len(evidence):
         return []
@@ -111,13 +113,14 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     pose = frame.T_world_camera
     local = (offsets + (store.points_origin[rows] - pose.translation)[:, np.newaxis]) @ pose.rotation
     held = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
-    # what the thing stands on shows at its foot whether it is there or not
-    foot = store.xyz[rows, 2] - 0.5 * store.extent[rows, 2] + rules.foot - store.points_origin[rows, 2]
     # of a flat thing nearly all is foot: its few points above must not speak for it
     all_points = held.sum(axis=1)
     least = np.maximum(rules.min_points, rules.standing_share * all_points)
-    real = held & (offsets[..., 2] > foot[:, np.newaxis])
     z = local[..., 2]
+    # what the thing stands on shows at its foot whether it is there or not, and the higher up the farther away it is
+    # and the more a tilt of the camera moves it
+    underside = store.xyz[rows, 2] - 0.5 * store.extent[rows, 2] - store.points_origin[rows, 2]
+    real = held & (offsets[..., 2] > (underside + rules.foot)[:, np.newaxis] + rules.lateral_angle * z)
     judged = held & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
     ahead = np.where(judged, z, 1.0)
     u = np.rint(camera.fx * local[..., 0] / ahead + camera.cx)
@@ -137,7 +140,8 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
         # not below: what the thing stands on comes toward the camera there
         above = np.maximum(row - step, 0)
         for v_at, u_at in ((row, left), (row, right), (above, column)):
-            nearest = np.fmin(nearest, depth[v_at, u_at])
+            # NaN stays: depth is lost at edges, and where there is an edge there may be the thing
+            nearest = np.minimum(nearest, depth[v_at, u_at])
     margin = rules.depth_margin + rules.depth_noise * ahead * ahead
     count = np.maximum(real.sum(axis=1), least)
     empty = judged & real & (nearest > ahead + margin)
@@ -146,6 +150,23 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     return Sights(
         empty.sum(axis=1) / count, present.sum(axis=1) / count, unhidden.sum(axis=1) / np.maximum(all_points, 1)
     )
+
+
+def _seen_so_before(store: ObjectStore, frame: Frame, rows: Rows) -> NDArray[np.bool_]:
+    """Whether each is wholly in the image, from a side it was detected from, and no farther than it used to be.
+
+    Only then is a detector's silence the silence of one that has found this thing in such a view.
+    """
+    toward = frame.T_world_camera.translation - store.xyz[rows]
+    away = np.linalg.norm(toward, axis=1)
+    side = view_bins(toward / np.maximum(away, 1e-9)[:, np.newaxis], store.settings.views)
+    held = np.arange(RING) < store.ring_n[rows][:, np.newaxis]
+    far = np.linalg.norm(store.ring_camera[rows], axis=2)
+    count = np.maximum(held.sum(axis=1), 1)
+    usual = (far * held).sum(axis=1) / count
+    spread = np.sqrt((np.square(far - usual[:, np.newaxis]) * held).sum(axis=1) / count)
+    so: NDArray[np.bool_] = store.bins[rows, side] & (away <= usual + spread)
+    return so & wholly_in_view(frame, store.xyz[rows], store.extent[rows])
 
 
 def noticed_within(extent: Floats, rules: Absence) -> Floats:

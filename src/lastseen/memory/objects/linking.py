@@ -8,15 +8,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.association import Pairs, size_agreement
+from lastseen.memory.objects.association import WIDE, Pairs, size_agreement
+from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RIVALS, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
+_PAIRS: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -59,20 +61,36 @@ def touches_its_like(store: ObjectStore, row: int) -> bool:
     return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
-def note_rivals(store: ObjectStore, close: list[tuple[int, int]], matched: Rows) -> None:
-    """Count of objects seen close beside each other in one frame how often they were."""
-    if not close:
+def note_rivals(store: ObjectStore, seen: Rows) -> None:
+    """Count of objects seen in one frame and remembered close beside each other how often they were."""
+    if len(seen) < 2:
         return
-    pair = matched[np.array(close)]
-    one, other = np.concatenate([pair, pair[:, ::-1]]).T
+    first, second = _PAIRS.get(len(seen)) or _PAIRS.setdefault(len(seen), np.triu_indices(len(seen), k=1))
+    body = store.body[seen]
+    apart = np.abs(body[first, _XYZ] - body[second, _XYZ])
+    apart -= 0.5 * (body[first, _EXTENT] + body[second, _EXTENT])
+    touching = apart < store.settings.linking.rival_gap
+    close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
+    if not len(close):
+        return
+    first, second = seen[first[close]], seen[second[close]]
+    one, other = np.concatenate([first, second]), np.concatenate([second, first])
     same = store.rivals[one] == store.seq[other][:, np.newaxis]
     met = same.any(axis=1)
     # a row may stand in several pairs: unbuffered addition counts each
     np.add.at(store.rival_hits, (one[met], same[met].argmax(axis=1)), 1)
     for row, rival in zip(one[~met].tolist(), other[~met].tolist(), strict=True):
-        slot = int(store.rivals_n[row]) % RIVALS
-        store.rivals[row, slot], store.rival_hits[row, slot] = store.seq[rival], 1
-        store.rivals_n[row] += 1
+        _add_rival(store, row, int(store.seq[rival]), 1)
+
+
+def _add_rival(store: ObjectStore, row: int, number: int, times: int) -> None:
+    """Count a neighbour; where there is no room, the one met least gives way."""
+    known = np.flatnonzero(store.rivals[row] == number)
+    if len(known):
+        store.rival_hits[row, known[0]] += times
+        return
+    slot = int(store.rival_hits[row].argmin())
+    store.rivals[row, slot], store.rival_hits[row, slot] = number, times
 
 
 def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
@@ -80,35 +98,55 @@ def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]
 
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
-    same = store.rivals[rows] == store.seq[other][:, np.newaxis]
-    together = (store.rival_hits[rows] * same).max(axis=1)
+    mine = (store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])).max(axis=1)
+    theirs = (store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])).max(axis=1)
     rarer = np.minimum(store.hits[rows], store.hits[other])
-    rivals: NDArray[np.bool_] = together >= np.maximum(store.settings.linking.rival_share * rarer, 1.0)
+    share = store.settings.linking.rival_share
+    rivals: NDArray[np.bool_] = np.maximum(mine, theirs) >= np.maximum(share * rarer, 1.0)
     return rivals
 
 
-def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
+def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
+    """Let the neighbours of one object be those of the other that it goes on as, on both sides."""
+    kept, lost = int(store.seq[keep]), int(store.seq[lose])
+    for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
+        if not times or number == kept:
+            continue
+        _add_rival(store, keep, number, times)
+        row = store.row_of.get(number)
+        if row is not None:
+            met = np.flatnonzero(store.rivals[row] == lost)
+            if len(met):
+                again = int(store.rival_hits[row, met[0]])
+                store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
+                _add_rival(store, row, kept, again)
+
+
+def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
     """Pairs (older row, younger row, cosine) of objects that share one observation's place and are one thing.
 
     The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
+    Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
-    rules = store.settings.linking
-    mine = matched[pairs.index]
-    other = pairs.rows
+    mine, other = matched[pairs.index], pairs.rows
     beside = (other != mine).nonzero()[0]
-    if not len(beside):
-        return []
-    mine, other = mine[beside], other[beside]
+    found = _in_each_other(store, mine[beside], other[beside])
+    found |= _spanned(store, batch, matched)
+    return sorted(found, key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
+
+
+def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
+    rules = store.settings.linking
+    if not len(mine):
+        return set()
     one, two = store.body[mine], store.body[other]
     wide = rules.merge_tolerance
     inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
     within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
     if not len(within):
-        return []
+        return set()
     mine, other, inside = mine[within], other[within], inside[within]
-    # one that was seen in this frame too is another; so is one that is gone, or was once seen beside this
-    here = (store.last_seen[other] < store.last_seen[mine]) & (store.state[other] <= State.CONFIRMED)
-    here &= ~are_rivals(store, mine, other)
+    here = _may_be_one(store, mine, other)
     mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
@@ -118,11 +156,43 @@ def duplicates(store: ObjectStore, pairs: Pairs, matched: Rows) -> list[tuple[in
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
-    found = [
+    return _older_first(store, mine[alike], other[alike], cosine[alike])
+
+
+def _spanned(store: ObjectStore, batch: Batch, matched: Rows) -> set[tuple[int, int, float]]:
+    """Objects that the box of one large observation covers besides the one it went to."""
+    rules = store.settings.linking
+    large = (batch.extent.max(axis=1) >= rules.piece_size).nonzero()[0]
+    if not len(large):
+        return set()
+    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
+    index = large[index]
+    mine = matched[index]
+    here = (other != mine) & (store.extent[other].max(axis=1) >= rules.piece_size)
+    index, mine, other = index[here], mine[here], other[here]
+    wide = rules.merge_tolerance
+    covered = containment(batch.xyz[index], batch.extent[index] + wide, store.xyz[other], store.extent[other] + wide)
+    here = covered >= rules.piece_covered
+    mine, other = mine[here], other[here]
+    here = _may_be_one(store, mine, other)
+    mine, other = mine[here], other[here]
+    cosine = looks_alike(store, mine, other)
+    alike = cosine >= rules.piece_look
+    return _older_first(store, mine[alike], other[alike], cosine[alike])
+
+
+def _may_be_one(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+    """False for what was seen in this frame too, is gone, or was met beside this one: it is another."""
+    here: NDArray[np.bool_] = store.last_seen[other] < store.last_seen[mine]
+    here &= store.state[other] <= State.CONFIRMED
+    return here & ~are_rivals(store, mine, other)
+
+
+def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:
+    return {
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
-        for a, b, value in zip(mine[alike].tolist(), other[alike].tolist(), cosine[alike].tolist(), strict=True)
-    ]
-    return sorted(set(found), key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
+        for a, b, value in zip(mine.tolist(), other.tolist(), cosine.tolist(), strict=True)
+    }
 
 
 def moved_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
@@ -161,19 +231,10 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
     kept, lost = int(store.hits[keep]), int(store.hits[lose])
     share = lost / (kept + lost)
     if place_of_lost:
-        for name in (
-            "xyz",
-            "extent",
-            "precision",
-            "spread",
-            "points",
-            "points_origin",
-            "n_points",
-            "rivals",
-            "rival_hits",
-        ):
+        store.rivals[keep], store.rival_hits[keep] = 0, 0
+        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points"):
             store.column(name)[keep] = store.column(name)[lose]
-        for name in ("rivals_n", "ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
+        for name in ("ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
             store.column(name)[keep] = store.column(name)[lose]
     else:
         _join_boxes(store, keep, lose)
@@ -182,6 +243,7 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
         if store.ring_n[lose] > store.ring_n[keep]:
             for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
                 store.column(name)[keep] = store.column(name)[lose]
+    _join_rivals(store, keep, lose)
     ids, scores = store.label_ids[[keep]], store.label_scores[[keep]]
     blend(ids, scores, store.label_ids[[lose]], store.label_scores[[lose]], share)
     store.label_ids[keep], store.label_scores[keep] = ids[0], scores[0]

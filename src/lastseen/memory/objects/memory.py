@@ -114,9 +114,9 @@ class ObjectMemory:
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
-            note_rivals(self.store, close, matched)
+            note_rivals(self.store, np.unique(matched))
             if self.store.version % MERGE_EVERY == 0:
-                self._merge_duplicates(pairs, matched)
+                self._merge_duplicates(batch, pairs, matched)
             self._link_arrivals()
         if self.settings.absence.enabled:
             self._look_for_absent(frame)
@@ -258,9 +258,9 @@ class ObjectMemory:
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
 
-    def _merge_duplicates(self, pairs: Pairs, matched: RowNumbers) -> None:
+    def _merge_duplicates(self, batch: Batch, pairs: Pairs, matched: RowNumbers) -> None:
         store = self.store
-        for older, younger, cosine in duplicates(store, pairs, matched):
+        for older, younger, cosine in duplicates(store, batch, pairs, matched):
             if not (store.state[older] and store.state[younger]):
                 # one of the two went into a third just now
                 continue

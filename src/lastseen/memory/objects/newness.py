@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.absence import noticed_within
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.freespace import SeenFree
-from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.linking import touches_its_like
-from lastseen.memory.objects.store import Newness, ObjectStore
+from lastseen.memory.objects.store import Newness, ObjectStore, State
 from lastseen.observation import Observation
 
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
@@ -43,6 +43,17 @@ def newness_in_hindsight(store: ObjectStore, free: SeenFree, row: int) -> Newnes
     # a piece of something large or known is seen late for other reasons than having come
     whole = store.extent[row].max() < absence.small and not touches_its_like(store, row)
     return Newness.FREE if whole and views >= rules.added_views else Newness.UNNOTICED
+
+
+def newcomers(store: ObjectStore, since: float) -> Rows:
+    """Confirmed objects that stand where nothing stood before, first seen at or after a time, by number.
+
+    What was seen a few times only may be imagined: that is no ground for saying that something has come.
+    """
+    rows = store.live()
+    new = (store.state[rows] == State.CONFIRMED) & (store.newness[rows] == Newness.FREE)
+    new &= (store.first_seen[rows] >= since) & (store.hits[rows] >= store.settings.linking.added_hits)
+    return rows[new]
 
 
 def _few_points(seen: Observation, foot: float) -> Floats:

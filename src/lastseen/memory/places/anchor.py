@@ -19,7 +19,8 @@ class Anchor:
     """A pose on the path, its travelled neighbours and its place.
 
     ``pose`` is dead-reckoned within ``episode``; ``world_pose`` is where the source said the robot was, if it did.
-    ``labels`` are the objects seen while this anchor was the current one.
+    ``labels`` are the objects seen while this anchor was the current one. ``frame`` is the id of the frame it was
+    made at and where it lies as seen from that frame's floor pose: a new pose of the frame moves it.
     """
 
     anchor_id: int
@@ -30,6 +31,7 @@ class Anchor:
     neighbors: list[int] = field(default_factory=list)
     world_pose: Pose2D | None = None
     labels: set[str] = field(default_factory=set)
+    frame: tuple[int, Pose2D] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, sets sorted."""
@@ -42,12 +44,13 @@ class Anchor:
             "neighbors": list(self.neighbors),
             "world_pose": None if self.world_pose is None else pose_to_list(self.world_pose),
             "labels": sorted(self.labels),
+            "frame": None if self.frame is None else [self.frame[0], *pose_to_list(self.frame[1])],
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Anchor:
         """The anchor that ``to_dict`` wrote."""
-        world = values["world_pose"]
+        world, frame = values["world_pose"], values.get("frame")
         return cls(
             anchor_id=values["anchor_id"],
             pose=Pose2D(*values["pose"]),
@@ -57,6 +60,7 @@ class Anchor:
             neighbors=list(values["neighbors"]),
             world_pose=None if world is None else Pose2D(*world),
             labels=set(values["labels"]),
+            frame=None if frame is None else (frame[0], Pose2D(*frame[1:])),
         )
 
 

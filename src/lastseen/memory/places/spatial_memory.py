@@ -44,6 +44,7 @@ class SpatialMemory:
         self.revision = 0
         self.recent_places: list[int] = []
         self.path: list[int] = []
+        self._frame: tuple[int, Pose2D] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -60,6 +61,38 @@ class SpatialMemory:
         self._earlier = EarlierWalks(self.graph, episode=self.episode)
         self.path.clear()
         self.recent_places.clear()
+
+    def at_frame(self, frame_id: int, world_pose: Pose2D) -> None:
+        """Say which frame is looked at and where it was taken: anchors made now follow its pose when it is corrected.
+
+        Ids that start again are another session's, and no pose reaches the anchors of the one before.
+        """
+        if self._frame is not None:
+            last = self._frame[0]
+        else:
+            made_at = (anchor.frame[0] for anchor in self.graph.anchors.values() if anchor.frame is not None)
+            last = max(made_at, default=-1)
+        if frame_id <= last:
+            self.retire_frames()
+        self._frame = frame_id, world_pose
+
+    def retire_frames(self) -> None:
+        """Let no new pose reach the anchors made so far."""
+        self._frame = None
+        for anchor in self.graph.anchors.values():
+            self.revision += anchor.frame is not None
+            anchor.frame = None
+
+    def correct_poses(self, poses: Mapping[int, Pose2D]) -> list[int]:
+        """Move the anchors made at these frames with the frames' new poses; the ids of those that moved."""
+        moved = []
+        for anchor in self.graph.anchors.values():
+            pose = None if anchor.frame is None else poses.get(anchor.frame[0])
+            if anchor.frame is not None and pose is not None:
+                anchor.world_pose = pose.compose(anchor.frame[1])
+                moved.append(anchor.anchor_id)
+        self.revision += bool(moved)
+        return moved
 
     def begin_episode(self) -> None:
         """Start again at (0, 0, 0): places and anchors stay, but no edge and no distance crosses episodes."""
@@ -268,6 +301,9 @@ class SpatialMemory:
         known = self._earlier.near(world_pose, radius=self.settings.places.same_anchor)
         if known:
             return self._come_by(known[0][1], reasons)
+        frame = None
+        if self._frame is not None and world_pose is not None:
+            frame = self._frame[0], world_pose.relative_to(self._frame[1])
         anchor = self.graph.add_anchor(
             self.pose,
             place_id=self.current_place_id,
@@ -275,6 +311,7 @@ class SpatialMemory:
             episode=self.episode,
             reached_from=self.current_anchor_id,
             world_pose=world_pose,
+            frame=frame,
         )
         self.current_anchor_id = anchor.anchor_id
         self.path.append(anchor.anchor_id)

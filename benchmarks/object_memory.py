@@ -188,8 +188,8 @@ def run(count: int, frames: int, *, with_rtsm: bool, seed: int = 5) -> dict[str,
         if values
     }
     for who, row in rows.items():
-        wall, burnt = (f"p50 {row[kind + 'p50']:7.3f} p99 {row[kind + 'p99']:7.3f}" for kind in ("", "cpu_"))
-        print(f"{count:>7} {who:>6}: {wall} ms, cpu {burnt} mean {row['cpu']:7.3f} ms", flush=True)
+        by_clock, of_cpu = (f"p50 {row[kind + 'p50']:7.3f} p99 {row[kind + 'p99']:7.3f}" for kind in ("", "cpu_"))
+        print(f"{count:>7} {who:>6}: {by_clock} ms, cpu {of_cpu} mean {row['cpu']:7.3f} ms", flush=True)
     absent = sum(one.state != "confirmed" for one in whole.states(include_absent=True))
     print(
         f"{count:>7} remembered {remembered} of {count}, after the walk {len(whole.states())}, "

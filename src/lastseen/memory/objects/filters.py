@@ -52,7 +52,7 @@ def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bo
         return [], False
     # boxes that share a part t of their union are offset by at most (1 - t) / 2 of their sizes' sum on every axis
     inside = apart.take(close, axis=0) <= 0.5 * (1.0 - rules.double_overlap) * size.take(close, axis=0)
-    doubles = np.count_nonzero(inside[:, 0] & inside[:, 1] & inside[:, 2]) > 0
+    doubles = bool(np.count_nonzero(inside[:, 0] & inside[:, 1] & inside[:, 2]))
     return list(zip(first[close].tolist(), second[close].tolist(), strict=True)), doubles
 
 

@@ -145,6 +145,8 @@ def test_a_start_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
             ["--port", str(taken.getsockname()[1])],
             ["--host", "256.1.1.1"],
             ["--port", "0", "--source", "nowhere"],
+            ["--port", "0", "--encoder", "nonsense"],
+            ["--port", "0", "--source", "sim://1", "--encoder", "nonsense"],
         ):
             assert CliRunner().invoke(app, ["serve", str(path), *arguments]).exit_code != 0
     monkeypatch.setenv("LASTSEEN_TOKEN", "short")

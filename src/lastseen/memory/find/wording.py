@@ -54,7 +54,7 @@ class Wording:
         named = color_vector(parsed.colors) > 0
         # where no colour was seen the label may name one: that is the same for all of a label, and soon said
         of_labels = np.concatenate([self._label_colors[self._numbers(table)], np.zeros((1, len(COLORS)), np.float32)])
-        fit = self._fit(of_labels, named)[table.columns.labels[rows, 0]]
+        fit: NDArray[np.float32] = self._fit(of_labels, named)[table.columns.labels[rows, 0]]
         shares = table.columns.colors[rows]
         seen = np.flatnonzero(shares.any(axis=1))
         fit[seen] = self._fit(shares[seen], named)

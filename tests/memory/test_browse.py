@@ -78,3 +78,15 @@ def test_colours_are_those_people_name(memory: Memory) -> None:
     colors = memory.browse.colors([state.id for state in memory.objects()] + ["obj-99"])
     assert sorted(color for color in colors.values() if color) == ["blue", "blue", "green", "red", "white"]
     assert colors["obj-99"] is None
+
+
+def test_pages_of_the_past_are_parts_of_it_in_the_order_of_ids() -> None:
+    things = [Item("book", "red", (float(n), 0.0, 0.5)) for n in range(12)]
+    memory = walk(Memory.open(), 6, things)
+    whole = memory.browse.past((0, 5.0), limit=100)
+    pages = [memory.browse.past((0, 5.0), offset=start, limit=5) for start in (0, 5, 10)]
+    assert [state.id for page in pages for state in page.objects] == [state.id for state in whole.objects]
+    assert [state.id for state in whole.objects] == [state.id for state in memory.objects()]
+    assert {page.total for page in pages} == {12}
+    assert memory.browse.past((0, 5.0), offset=50).total == 12
+    assert memory.browse.past((0, 0.0), include_tentative=False).objects == []

@@ -59,7 +59,7 @@ def find(
 
     place = None if near is None else _point(near)
     with _open(memory) as opened:
-        note = Eyes(encoder).give(opened)
+        note = Eyes(encoder, opened.settings.encoding).give(opened)
         if note is not None:
             typer.echo(f"note: {note}", err=True)
         answer = opened.find(

@@ -153,8 +153,9 @@ def _service(
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
-    memory = stack.enter_context(Memory.open(file, settings=settings))
-    eyes = Eyes(encoder)
+    # before the file: an encoder that cannot be used makes none
+    eyes = Eyes(encoder, settings.encoding)
+    memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes.encoder))
     _note(eyes.give(memory))
     return Service(memory, mode="file", eyes=eyes.encoder), None
 

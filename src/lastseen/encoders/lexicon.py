@@ -97,11 +97,17 @@ def _class_vectors() -> dict[str, NDArray[np.float32]]:
     return vectors
 
 
+@cache
+def _longest() -> int:
+    """Words of the longest phrase."""
+    return max(len(phrase) for phrase in _phrases())
+
+
 def _match(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Classes named, longest phrase first, and the words left over."""
     named: list[str] = []
     rest: list[str] = []
-    longest = max(len(phrase) for phrase in _phrases())
+    longest = _longest()
     i = 0
     while i < len(words):
         for length in range(min(longest, len(words) - i), 0, -1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lastseen.config.models import Encoding
 from lastseen.encoders.registry import open_encoder, reads_both
 from lastseen.errors import IndexMismatch, InvalidValue, MissingExtra
 from lastseen.memory.facade import Memory
@@ -11,15 +12,14 @@ from lastseen.protocols import Encoder
 class Eyes:
     """Gives memories the encoder of their looks; ``encoder`` names one, which then must fit. Opened once."""
 
-    def __init__(self, encoder: str | None = None) -> None:
-        self.encoder: Encoder | None = None
-        self._named = encoder
+    def __init__(self, encoder: str | None = None, rules: Encoding | None = None) -> None:
+        self.encoder: Encoder | None = None if encoder is None else open_encoder(encoder, rules)
+        self._named = encoder is not None
 
     def give(self, memory: Memory) -> str | None:
         """Let words be put to a memory's looks; returns why only names are searched, None where all is well."""
         look, rules = memory.store.look, memory.settings.encoding
-        if self._named is not None:
-            self.encoder = self.encoder or open_encoder(self._named, rules)
+        if self._named and self.encoder is not None:
             memory.see_with(self.encoder)
             return None
         if look is None or not reads_both(look) or memory.encoder.name == look:

@@ -24,7 +24,7 @@ class FreshFile:
     def __init__(self, path: Path, settings: Settings, *, encoder: str | None = None) -> None:
         self.path = path
         self.settings = settings
-        self._eyes = Eyes(encoder)
+        self._eyes = Eyes(encoder, settings.encoding)
         self._lock = threading.Lock()
         self._mark = self._changed()
         memory = self._open()

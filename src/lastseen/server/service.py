@@ -35,6 +35,15 @@ class SourceStatus:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RobotUpdate:
+    """One message about the robot, and how far it tells: the version of the track, and where its path ended."""
+
+    text: str
+    version: int
+    path: tuple[int, int]
+
+
 class Service:
     """One memory and everything that is derived from it while it is served."""
 
@@ -60,6 +69,7 @@ class Service:
         self._places_seen: tuple[SpatialMemory, int] | None = None
         self._started = time.monotonic()
         self._stamps: list[float] = []
+        self._robot_kept: dict[tuple[int, int] | None, RobotUpdate] = {}
         self._lock = threading.Lock()
         last = memory.last_pose()
         if last is not None:
@@ -123,6 +133,35 @@ class Service:
         wall = self.memory.browse.wall(pose["timestamp"])
         age = None if wall is None else round(max(0.0, time.time() - wall), 1)
         return {**pose, "wall_utc": wall, "age": age}
+
+    def robot_since(self, told: tuple[int, int] | None) -> RobotUpdate:
+        """What is new of the robot for whoever was told its path up to there; written once for all of them."""
+        robot = self.robot
+        with self._lock:
+            version = robot.version
+            kept = self._robot_kept.get(told)
+            if kept is None or kept.version != version:
+                generation, known = told or (-1, 0)
+                reset = generation != robot.generation
+                start = 0 if reset else known
+                generation, path = robot.generation, robot.path(start=start)
+                text = text_of(
+                    {
+                        "type": "robot_pose",
+                        "time": self.memory.browse.now,
+                        "robot_pose": self.robot_pose(),
+                        "camera": robot.camera,
+                        "path": path,
+                        "path_reset": reset,
+                    }
+                )
+                kept = RobotUpdate(text, version, (generation, start + len(path)))
+                # of older versions nobody asks again
+                self._robot_kept = {
+                    key: update for key, update in self._robot_kept.items() if update.version == version
+                }
+                self._robot_kept[told] = kept
+            return kept
 
     def stats(self) -> dict[str, Any]:
         """The figures that people and agents poll."""

@@ -148,24 +148,10 @@ class Watcher:
         yield from texts
 
     def _robot(self) -> Iterator[str]:
-        robot = self.service.robot
-        if self.told.robot != robot.version:
-            self.told.robot = robot.version
-            generation, known = self.told.path or (-1, 0)
-            reset = generation != robot.generation
-            generation = robot.generation
-            path = robot.path(start=0 if reset else known)
-            self.told.path = generation, len(path) + (0 if reset else known)
-            yield text_of(
-                {
-                    "type": "robot_pose",
-                    "time": self.service.memory.browse.now,
-                    "robot_pose": self.service.robot_pose(),
-                    "camera": robot.camera,
-                    "path": path,
-                    "path_reset": reset,
-                }
-            )
+        if self.told.robot != self.service.robot.version:
+            told = self.service.robot_since(self.told.path)
+            self.told.robot, self.told.path = told.version, told.path
+            yield told.text
         if self.told.places != self.service.places_revision:
             self.told.places = self.service.places_revision
             yield self.service.places_text

@@ -6,9 +6,10 @@ fit equally well, and stand apart, the answer says so instead of picking one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from lastseen.memory.answer import Answer, Hit, id_order
 
@@ -30,12 +31,7 @@ def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not
     if not fitting:
         return Answer("not_found", why_not())
     best = fitting[0]
-    rivals = [best]
-    for hit in fitting[1:]:
-        if hit.score < best.score - rules.margin:
-            break
-        if all(math.dist(hit.xyz, other.xyz) > rules.same_spot for other in rivals):
-            rivals.append(hit)
+    rivals = _apart([hit for hit in fitting if hit.score >= best.score - rules.margin], rules.same_spot)
     name = best.label or "something"
     if len(rivals) == 1:
         note = " (not seen lately)" if best.stale else ""
@@ -44,3 +40,16 @@ def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not
     kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in shown))
     more = f", {len(shown)} of them listed" if len(rivals) > len(shown) else ""
     return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(shown))
+
+
+def _apart(hits: Sequence[Hit], same_spot: float) -> list[Hit]:
+    """Those that stand apart from all better ones; of one spot only the best counts."""
+    spots = np.array([hit.xyz for hit in hits])
+    near = np.linalg.norm(spots[:, None] - spots[None], axis=2) <= same_spot
+    taken = np.zeros(len(hits), dtype=bool)
+    apart = []
+    for at, hit in enumerate(hits):
+        if not taken[at]:
+            taken |= near[at]
+            apart.append(hit)
+    return apart

@@ -31,7 +31,11 @@ class Wording:
         """A score in 0 to 1 for each row; 0 for a row without a label, unless the phrase is a colour alone."""
         parsed = parse(text)
         meaning = self.meaning(table, rows, parsed)
-        return meaning * self.color(table, rows, parsed) if parsed.colors else meaning
+        if parsed.colors:
+            # what means something else is out, whatever its colour
+            meant = np.flatnonzero(meaning)
+            meaning[meant] *= self.color(table, rows[meant], parsed)
+        return meaning
 
     def meaning(self, table: ObjectTable, rows: NDArray[np.int64], parsed: Parsed) -> NDArray[np.float32]:
         """How near the rows' labels are to the words of the phrase, colours aside."""
@@ -47,14 +51,18 @@ class Wording:
 
     def color(self, table: ObjectTable, rows: NDArray[np.int64], parsed: Parsed) -> NDArray[np.float32]:
         """How well the rows' colours fit those named, 0 to 1; unseen colours get the benefit of the doubt."""
-        shares = table.columns.colors[rows]
-        unseen = shares.sum(axis=1) <= 0
-        if unseen.any():
-            numbers = self._numbers(table)
-            of_labels = np.concatenate([self._label_colors[numbers], np.zeros((1, len(COLORS)), np.float32)])
-            shares = np.where(unseen[:, None], of_labels[table.columns.labels[rows, 0]], shares)
-            unseen = shares.sum(axis=1) <= 0
         named = color_vector(parsed.colors) > 0
+        # where no colour was seen the label may name one: that is the same for all of a label, and soon said
+        of_labels = np.concatenate([self._label_colors[self._numbers(table)], np.zeros((1, len(COLORS)), np.float32)])
+        fit: NDArray[np.float32] = self._fit(of_labels, named)[table.columns.labels[rows, 0]]
+        shares = table.columns.colors[rows]
+        seen = np.flatnonzero(shares.any(axis=1))
+        fit[seen] = self._fit(shares[seen], named)
+        return fit
+
+    def _fit(self, shares: NDArray[np.float32], named: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """How well shares of colours fit the named ones, row by row."""
+        unseen = shares.sum(axis=1) <= 0
         as_named = shares @ NEARNESS
         best = as_named.max(axis=1)
         whole = np.divide(as_named[:, named].min(axis=1), best, out=np.zeros_like(best), where=best > 0)

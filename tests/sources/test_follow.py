@@ -37,6 +37,17 @@ def test_the_same_walk_gives_the_same_memory(stored_walk: Path) -> None:
     assert all((a.xyz_world == b.xyz_world).all() for a, b in zip(first, second, strict=True))
 
 
+def test_the_same_walk_again_finds_the_same_things(stored_walk: Path) -> None:
+    settings = one_sided()
+    memory = Memory.open(settings=settings, wall_clock=None)
+    counts = []
+    for _ in range(3):
+        counts.append(follow(open_source(stored_walk), memory, Perception(settings)).confirmed)
+        memory.new_session()
+    # what one walk was not enough for, another that starts its clock anew does not add up to
+    assert max(counts) <= counts[0]
+
+
 def test_things_seen_from_one_side_are_counted(stored_walk: Path) -> None:
     strict = Settings()
     strict = replace(strict, promotion=replace(strict.promotion, min_view_bins=36))

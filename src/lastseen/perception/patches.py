@@ -25,6 +25,9 @@ OWN_SHARE = 0.4
 FILLED = 0.35
 """Share of its box that a patch fills: wrinkles and cables fill less."""
 
+SPOTS = 3
+"""Patches of one colour on one piece from which they are its print."""
+
 
 def add_patches(labels: Labels, frame: Frame, inside: Bools, areas: Floats, config: Segment) -> Labels:
     """Labels with patches added, cut out of the pieces they lie on, in the size of the colour image looked at.
@@ -86,6 +89,7 @@ def _plausible(
     mean = ndimage.uniform_filter(bright, AROUND // 2)
     busy = np.sqrt(np.maximum(ndimage.uniform_filter(bright * bright, AROUND // 2) - mean * mean, 0.0))
     windows = ndimage.find_objects(regions)
+    colors = np.zeros((count + 1, 3), dtype=np.float32)
     for number in np.flatnonzero(keep):
         rows, columns = windows[number - 1]
         mask = regions[rows, columns] == number
@@ -96,7 +100,21 @@ def _plausible(
         needed = max(config.patch_contrast, config.patch_busy * float(busy[v, u].mean()))
         contrast = float(np.abs(difference.mean(axis=0)).max())
         keep[number] = mask.mean() >= FILLED and contrast > needed
+        colors[number] = rgb[rows, columns][mask].mean(axis=0)
+    found = np.flatnonzero(keep)
+    keep[found[_printed(parent[found], colors[found], config)]] = False
     return keep
+
+
+def _printed(parent: Labels, colors: Floats, config: Segment) -> Bools:
+    """Which patches are the print of what they lie on: several of one colour on one piece, like spots on a cushion.
+
+    Things that lie on a piece seldom come in three of a colour; on a table or wall, which is no piece, they may.
+    """
+    alike = (parent[:, np.newaxis] == parent) & (parent > 0)
+    alike &= np.abs(colors[:, np.newaxis] - colors).max(axis=-1) < config.patch_contrast
+    printed: Bools = alike.sum(axis=1) >= SPOTS
+    return printed
 
 
 def _neighbour(labels: Labels) -> Labels:

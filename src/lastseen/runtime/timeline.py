@@ -10,7 +10,7 @@ from typing import Any
 from lastseen.planning.directions import say_angle
 from lastseen.runtime.log import Run
 
-_SHOWN_QUIETLY = {"anchor_created"}
+_SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
 
 
 def timeline(run: Run, *, anchors: bool = False) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 EventName = Literal[
     "anchor_created",
+    "anchor_reached",
     "place_created",
     "place_entered",
     "scene_missed",

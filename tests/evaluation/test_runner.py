@@ -14,7 +14,7 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation import runner
 from lastseen.evaluation.arms import Arm
 from lastseen.evaluation.cases import Case
-from lastseen.evaluation.episode_run import Ran
+from lastseen.evaluation.episode_run import Ran, run_arm
 from lastseen.evaluation.runner import EPISODES_FILE, TIMING_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})
@@ -93,7 +93,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_donor_that_asked_nothing_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[int, list[dict[str, int]]] = {2: [], 4: [{"of": 4}]}
-    monkeypatch.setattr(runner, "_with_context", lambda seed, *_: (runner.Ran({}, told[seed]), {}))
+    monkeypatch.setattr(runner, "_with_context", lambda seed, *_: (Ran({}, told[seed]), {}))
     assert runner._contexts(plan(), runner.donor_of(3)) == [{"of": 4}]
 
 
@@ -109,11 +109,10 @@ def test_episodes_borrow_of_each_other_in_pairs_whatever_the_plan() -> None:
 
 def test_the_arm_that_lends_its_contexts_is_run_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made: list[tuple[int, str]] = []
-    really = runner.run_arm
 
     def counted(case: Case, arm: Arm, **given: Any) -> Ran:
         made.append((case.seed, arm.name))
-        return really(case, arm, **given)
+        return run_arm(case, arm, **given)
 
     monkeypatch.setattr(runner, "run_arm", counted)
     runner._with_context.cache_clear()

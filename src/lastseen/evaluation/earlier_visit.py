@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastseen.action import apply
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.cases import GENERATED, camera_of, case_of
@@ -28,7 +29,7 @@ from lastseen.planning.scene import SceneAnalyzer
 from lastseen.policy.body import body_points
 from lastseen.policy.explored import coarse_map
 from lastseen.policy.local_map import LocalMap
-from lastseen.pose2d import Pose2D
+from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.runtime.known_map import KnownMap, Thing
 from lastseen.runtime.laying_places import PlaceLayer
 from lastseen.sim.coverage import coverage_stops, tour
@@ -44,8 +45,9 @@ _SAME_THING = 0.8
 """Metres between a sighting and the thing it is of: large things are seen from two sides."""
 _SEEN_WELL = 3.0
 """Metres within which a thing seen once is seen again: beyond it detectors miss it now and then."""
-_LOOKS_EVERY = 2
-"""Actions of the visit per view: 60 degrees or half a metre, so that views of 79 degrees leave nothing out."""
+_LOOK_TURN, _LOOK_DISTANCE = math.radians(59.0), 0.99
+"""A look after every second turn or fourth step: views of 79 degrees then leave nothing out, and most of the rest of
+them would show the same again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,15 +139,18 @@ def _things(states: Sequence[ObjectState], sightings: Sequence[Sighting]) -> Ite
 
 
 def _frames(environment: SimEnvironment) -> Iterator[Frame]:
-    """The views of a tour of the whole home; not every action is worth a look."""
+    """The views of a tour of the whole home, some way or turn apart."""
     yield environment.reset()
     start = (environment.start.x, environment.start.y)
-    stops = coverage_stops(environment.grid, start)
-    for number, action in enumerate(tour(environment.agent, stops), start=1):
-        if number % _LOOKS_EVERY:
-            environment.skip(action)
-        else:
+    agent, last = environment.agent, environment.start
+    for action in tour(agent, coverage_stops(environment.grid, start)):
+        there = apply(agent.pose, action, motion=agent.motion)
+        turned = abs(wrap_angle(there.yaw - last.yaw))
+        if turned >= _LOOK_TURN or there.distance_to(last) >= _LOOK_DISTANCE:
             yield environment.step(action).frame
+            last = agent.pose
+        else:
+            environment.skip(action)
 
 
 def known_map(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> KnownMap:

@@ -282,6 +282,15 @@ class Linking(Section):
     merge_containment: float = setting(
         0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
+    unmet_containment: float = setting(
+        0.15,
+        low=0.0,
+        high=1.0,
+        why="the same share for objects that were never seen in one frame: the front and the side of a stove",
+    )
+    unmet_hits: int = setting(
+        8, unit="observations", low=1, why="neighbours that are two have met by the time both were seen this often"
+    )
     piece_size: float = setting(
         0.4, unit="m", low=0.0, why="things from this size on are seen in pieces: close by, or cut off by the image"
     )

@@ -98,12 +98,18 @@ def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]
 
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
-    mine = (store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])).max(axis=1)
-    theirs = (store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])).max(axis=1)
     rarer = np.minimum(store.hits[rows], store.hits[other])
     share = store.settings.linking.rival_share
-    rivals: NDArray[np.bool_] = np.maximum(mine, theirs) >= np.maximum(share * rarer, 1.0)
+    rivals: NDArray[np.bool_] = _times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
     return rivals
+
+
+def _times_met(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.int32]:
+    """In how many frames two objects were seen close beside each other, as far as either remembers."""
+    mine = store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])
+    theirs = store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])
+    times: NDArray[np.int32] = np.maximum(mine.max(axis=1), theirs.max(axis=1))
+    return times
 
 
 def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
@@ -128,10 +134,14 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
     The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
     Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
-    mine, other = matched[pairs.index], pairs.rows
+    large = (batch.extent.max(axis=1) >= store.settings.linking.piece_size).nonzero()[0]
+    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
+    index = large[index]
+    found = _spanned(store, batch, index, matched[index], other)
+    # what is large is met far from its middle, where no gate reaches
+    mine, other = matched[np.concatenate([pairs.index, index])], np.concatenate([pairs.rows, other])
     beside = (other != mine).nonzero()[0]
-    found = _in_each_other(store, mine[beside], other[beside])
-    found |= _spanned(store, batch, matched)
+    found |= _in_each_other(store, mine[beside], other[beside])
     return sorted(found, key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
 
 
@@ -142,7 +152,7 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     one, two = store.body[mine], store.body[other]
     wide = rules.merge_tolerance
     inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
-    within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
+    within = (inside >= min(rules.unmet_containment, rules.merge_containment, rules.double_overlap)).nonzero()[0]
     if not len(within):
         return set()
     mine, other, inside = mine[within], other[within], inside[within]
@@ -156,18 +166,16 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
+    # neighbours that are two are met as two sooner or later
+    often = np.minimum(store.hits[mine], store.hits[other]) >= rules.unmet_hits
+    unmet = often & (_times_met(store, mine, other) == 0)
+    alike |= unmet & (cosine >= rules.piece_look) & (inside >= rules.unmet_containment)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
-def _spanned(store: ObjectStore, batch: Batch, matched: Rows) -> set[tuple[int, int, float]]:
+def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
     """Objects that the box of one large observation covers besides the one it went to."""
     rules = store.settings.linking
-    large = (batch.extent.max(axis=1) >= rules.piece_size).nonzero()[0]
-    if not len(large):
-        return set()
-    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
-    index = large[index]
-    mine = matched[index]
     here = (other != mine) & (store.extent[other].max(axis=1) >= rules.piece_size)
     index, mine, other = index[here], mine[here], other[here]
     wide = rules.merge_tolerance

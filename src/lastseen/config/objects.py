@@ -314,6 +314,19 @@ class Linking(Section):
         why="things seen side by side in this share of the rarer one's sightings are two and never merged; less is "
         "a detection that went to the wrong neighbour",
     )
+    inner_containment: float = setting(
+        0.85, low=0.0, high=1.0, why="share of a box inside another from which a thing lies wholly in another"
+    )
+    inner_rarity: float = setting(
+        0.25, low=0.0, high=1.0, why="and it may be imagined where it was seen this much more rarely than its like"
+    )
+    inner_share: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="the share that keeps a thing which lies in its like apart from it: detectors imagine things on large "
+        "ones now and then, a cushion on its sofa is met nearly always",
+    )
     free_share: float = setting(
         0.8, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"
     )

@@ -114,7 +114,7 @@ class ObjectMemory:
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
-            note_rivals(self.store, np.unique(matched))
+            note_rivals(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
             self._link_arrivals()

@@ -282,6 +282,15 @@ class Linking(Section):
     merge_containment: float = setting(
         0.3, low=0.0, high=1.0, why="share of the smaller box inside the larger from which two objects may be one"
     )
+    unmet_containment: float = setting(
+        0.15,
+        low=0.0,
+        high=1.0,
+        why="the same share for objects that were never seen in one frame: the front and the side of a stove",
+    )
+    unmet_hits: int = setting(
+        8, unit="observations", low=1, why="neighbours that are two have met by the time both were seen this often"
+    )
     piece_size: float = setting(
         0.4, unit="m", low=0.0, why="things from this size on are seen in pieces: close by, or cut off by the image"
     )
@@ -304,6 +313,19 @@ class Linking(Section):
         high=1.0,
         why="things seen side by side in this share of the rarer one's sightings are two and never merged; less is "
         "a detection that went to the wrong neighbour",
+    )
+    inner_containment: float = setting(
+        0.85, low=0.0, high=1.0, why="share of a box inside another from which a thing lies wholly in another"
+    )
+    inner_rarity: float = setting(
+        0.25, low=0.0, high=1.0, why="and it may be imagined where it was seen this much more rarely than its like"
+    )
+    inner_share: float = setting(
+        0.6,
+        low=0.0,
+        high=1.0,
+        why="the share that keeps a thing which lies in its like apart from it: detectors imagine things on large "
+        "ones now and then, a cushion on its sofa is met nearly always",
     )
     free_share: float = setting(
         0.8, low=0.0, high=1.0, why="share of a new object's points seen through before that makes its place free"

@@ -133,10 +133,11 @@ def test_who_was_met_beside_a_piece_was_met_beside_the_whole() -> None:
         memory.observe(frame_at(2 + number), [piece, chair])
     store = memory.store
     table, chair_row = np.array([store.row("obj-1")]), np.array([store.row("obj-3")])
-    assert not are_rivals(store, table, chair_row).any()
+    share = np.array([store.settings.linking.rival_share])
+    assert not are_rivals(store, table, chair_row, share).any()
     memory.merge("obj-1", "obj-2")
-    assert are_rivals(store, table, chair_row).all()
-    assert are_rivals(store, chair_row, table).all()
+    assert are_rivals(store, table, chair_row, share).all()
+    assert are_rivals(store, chair_row, table, share).all()
     assert store.seq[table[0]] in store.rivals[chair_row[0]]
 
 
@@ -150,7 +151,8 @@ def test_the_neighbour_met_least_gives_way() -> None:
         one_off = seen(place, size=(0.05, 0.05, 0.05), embedding=unit(3 + number))
         memory.observe(frame_at(5 + number), [table, one_off])
     store = memory.store
-    assert are_rivals(store, np.array([store.row("obj-1")]), np.array([store.row("obj-2")])).all()
+    share = np.array([store.settings.linking.rival_share])
+    assert are_rivals(store, np.array([store.row("obj-1")]), np.array([store.row("obj-2")]), share).all()
 
 
 def test_different_looks_in_one_another_are_not_merged() -> None:

@@ -39,8 +39,9 @@ ABSENCE_MUTANTS = [
     ("sights.empty >= rules.min_visible_share", "sights.empty >= 2.0"),
     ("nearest > ahead + margin", "nearest > ahead - 10.0"),
     ("nearest > ahead + margin", "nearest < ahead + margin"),
-    ("nearest = np.fmin(nearest, depth[v_at, u_at])", "pass"),
-    ("judged &= np.isfinite(at)", "pass"),
+    ("nearest = np.minimum(nearest, depth[v_at, u_at])", "pass"),
+    ("nearest = np.minimum(nearest, depth[v_at, u_at])", "nearest = np.fmin(nearest, depth[v_at, u_at])"),
+    ("away <= usual + spread", "away > usual + spread"),
     ("judged &= ~mask[row, column]", "pass"),
     ("store.doubt[rows] >= -math.log", "store.doubt[rows] <= -math.log"),
     ("rules.silence * rate", "0.0 * rate"),
@@ -173,9 +174,9 @@ def streams() -> dict[str, tuple[Stream, int]]:
         "no depth": (known + blind, 0),
         "rarely detected": (rarely + swaying(_room(), 4, 24), 0),
         "poster taken": (behind + [(frame, seen_[1:]) for frame, seen_ in swaying(_room(poster, board), 24, 12)], 1),
-        "poster seen twice": (behind[:2] + [(f, s[1:]) for f, s in swaying(_room(poster, board), 24, 2)], 0),
+        "poster seen thrice": (behind[:3] + [(f, s[1:]) for f, s in swaying(_room(poster, board), 40, 3)], 0),
         "pole beside its place": (swaying(_room(pole), 12) + beside, 0),
-        "small and far": (swaying(_room(("cup", MUG, 0.06)), 12) + far, 0),
+        "small and far": (swaying(_room(("vase", MUG, 0.2)), 12) + far, 0),
     }
 
 

@@ -128,7 +128,6 @@ def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_
     judged &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
     column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
     at = depth[row, column]
-    judged &= np.isfinite(at)
     if mask is not None:
         judged &= ~mask[row, column]
     # near and far to each side: a thin thing that the pose puts beside its place must not slip between two looks

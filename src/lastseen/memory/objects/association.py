@@ -104,7 +104,9 @@ def spatial_score(
     """
     growth = rules.radius_growth
     radius = rules.radius + growth * np.minimum(sigma, rules.max_sigma)
-    explained = np.minimum(np.abs(known - seen), 2.0 * WIDE) * (0.5 * min(growth, 1.0))
+    larger = known - seen
+    # an object's own size widens its search without limit, an observation's only so far
+    explained = np.maximum(larger, np.minimum(-larger, 2.0 * WIDE)) * (0.5 * min(growth, 1.0))
     apart = np.maximum(offset - explained, 0.0)
     closeness = 1.0 - np.sqrt(np.einsum("ij,ij->i", apart, apart)) / radius
     agreement = size_agreement(seen, known, rules)

@@ -61,17 +61,18 @@ def touches_its_like(store: ObjectStore, row: int) -> bool:
     return bool(named_alike(store, np.full(len(others), row), others).any())
 
 
-def note_rivals(store: ObjectStore, seen: Rows) -> None:
-    """Count of objects seen in one frame and remembered close beside each other how often they were."""
+def note_rivals(store: ObjectStore, batch: Batch, seen: Rows) -> None:
+    """Count of objects seen close beside each other in one frame how often they were; one row per observation.
+
+    Close is what stands close now or is remembered so: of a table half seen, the chair behind it may be far.
+    """
     if len(seen) < 2:
         return
     first, second = _PAIRS.get(len(seen)) or _PAIRS.setdefault(len(seen), np.triu_indices(len(seen), k=1))
-    body = store.body[seen]
-    apart = np.abs(body[first, _XYZ] - body[second, _XYZ])
-    apart -= 0.5 * (body[first, _EXTENT] + body[second, _EXTENT])
-    touching = apart < store.settings.linking.rival_gap
-    close = (touching[:, 0] & touching[:, 1] & touching[:, 2]).nonzero()[0]
-    if not len(close):
+    body, gap = store.body[seen], store.settings.linking.rival_gap
+    close = _touching(body[:, _XYZ], body[:, _EXTENT], first, second, gap)
+    close |= _touching(batch.xyz, batch.extent, first, second, gap)
+    if not close.any():
         return
     first, second = seen[first[close]], seen[second[close]]
     one, other = np.concatenate([first, second]), np.concatenate([second, first])
@@ -81,6 +82,12 @@ def note_rivals(store: ObjectStore, seen: Rows) -> None:
     np.add.at(store.rival_hits, (one[met], same[met].argmax(axis=1)), 1)
     for row, rival in zip(one[~met].tolist(), other[~met].tolist(), strict=True):
         _add_rival(store, row, int(store.seq[rival]), 1)
+
+
+def _touching(xyz: Floats, extent: Floats, first: Rows, second: Rows, gap: float) -> NDArray[np.bool_]:
+    near = np.abs(xyz[first] - xyz[second]) < 0.5 * (extent[first] + extent[second]) + gap
+    touching: NDArray[np.bool_] = near[:, 0] & near[:, 1] & near[:, 2]
+    return touching
 
 
 def _add_rival(store: ObjectStore, row: int, number: int, times: int) -> None:
@@ -93,17 +100,22 @@ def _add_rival(store: ObjectStore, row: int, number: int, times: int) -> None:
     store.rivals[row, slot], store.rival_hits[row, slot] = number, times
 
 
-def are_rivals(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
-    """Whether objects were seen beside each other in a good part of the sightings of the rarer one.
+def are_rivals(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> NDArray[np.bool_]:
+    """Whether objects were seen beside each other in this share of the sightings of the rarer one.
 
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
-    mine = (store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])).max(axis=1)
-    theirs = (store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])).max(axis=1)
     rarer = np.minimum(store.hits[rows], store.hits[other])
-    share = store.settings.linking.rival_share
-    rivals: NDArray[np.bool_] = np.maximum(mine, theirs) >= np.maximum(share * rarer, 1.0)
+    rivals: NDArray[np.bool_] = _times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
     return rivals
+
+
+def _times_met(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.int32]:
+    """In how many frames two objects were seen close beside each other, as far as either remembers."""
+    mine = store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])
+    theirs = store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])
+    times: NDArray[np.int32] = np.maximum(mine.max(axis=1), theirs.max(axis=1))
+    return times
 
 
 def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
@@ -128,10 +140,14 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
     The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
     Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
-    mine, other = matched[pairs.index], pairs.rows
+    large = (batch.extent.max(axis=1) >= store.settings.linking.piece_size).nonzero()[0]
+    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
+    index = large[index]
+    found = _spanned(store, batch, index, matched[index], other)
+    # what is large is met far from its middle, where no gate reaches
+    mine, other = matched[np.concatenate([pairs.index, index])], np.concatenate([pairs.rows, other])
     beside = (other != mine).nonzero()[0]
-    found = _in_each_other(store, mine[beside], other[beside])
-    found |= _spanned(store, batch, matched)
+    found |= _in_each_other(store, mine[beside], other[beside])
     return sorted(found, key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
 
 
@@ -142,13 +158,18 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     one, two = store.body[mine], store.body[other]
     wide = rules.merge_tolerance
     inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
-    within = (inside >= min(rules.merge_containment, rules.double_overlap)).nonzero()[0]
+    within = (inside >= min(rules.unmet_containment, rules.merge_containment, rules.double_overlap)).nonzero()[0]
     if not len(within):
         return set()
     mine, other, inside = mine[within], other[within], inside[within]
-    here = _may_be_one(store, mine, other)
-    mine, other, inside = mine[here], other[here], inside[here]
     cosine = looks_alike(store, mine, other)
+    bare = containment(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
+    # detectors imagine a second chair in a chair: what lies in its like has to be met more often to be another
+    inner = (bare >= rules.inner_containment) & (cosine >= rules.sure_look)
+    hits, other_hits = store.hits[mine], store.hits[other]
+    inner &= np.minimum(hits, other_hits) <= rules.inner_rarity * np.maximum(hits, other_hits)
+    here = _may_be_one(store, mine, other, np.where(inner, rules.inner_share, rules.rival_share))
+    mine, other, inside, cosine = mine[here], other[here], inside[here], cosine[here]
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # without looks, only boxes that nearly coincide are taken for one
     alike = np.where(
@@ -156,36 +177,34 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
         share >= rules.double_overlap,
         (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
     )
+    # neighbours that are two are met as two sooner or later
+    often = np.minimum(store.hits[mine], store.hits[other]) >= rules.unmet_hits
+    unmet = often & (_times_met(store, mine, other) == 0)
+    alike |= unmet & (cosine >= rules.piece_look) & (inside >= rules.unmet_containment)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
-def _spanned(store: ObjectStore, batch: Batch, matched: Rows) -> set[tuple[int, int, float]]:
+def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
     """Objects that the box of one large observation covers besides the one it went to."""
     rules = store.settings.linking
-    large = (batch.extent.max(axis=1) >= rules.piece_size).nonzero()[0]
-    if not len(large):
-        return set()
-    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
-    index = large[index]
-    mine = matched[index]
     here = (other != mine) & (store.extent[other].max(axis=1) >= rules.piece_size)
     index, mine, other = index[here], mine[here], other[here]
     wide = rules.merge_tolerance
     covered = containment(batch.xyz[index], batch.extent[index] + wide, store.xyz[other], store.extent[other] + wide)
     here = covered >= rules.piece_covered
     mine, other = mine[here], other[here]
-    here = _may_be_one(store, mine, other)
+    here = _may_be_one(store, mine, other, np.full(len(mine), rules.rival_share))
     mine, other = mine[here], other[here]
     cosine = looks_alike(store, mine, other)
     alike = cosine >= rules.piece_look
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
-def _may_be_one(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> NDArray[np.bool_]:
     """False for what was seen in this frame too, is gone, or was met beside this one: it is another."""
     here: NDArray[np.bool_] = store.last_seen[other] < store.last_seen[mine]
     here &= store.state[other] <= State.CONFIRMED
-    return here & ~are_rivals(store, mine, other)
+    return here & ~are_rivals(store, mine, other, share)
 
 
 def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:

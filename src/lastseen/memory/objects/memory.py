@@ -28,7 +28,7 @@ from lastseen.memory.objects.filters import close_pairs, without_body, without_d
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
-from lastseen.memory.objects.newness import newness_at_first, newness_in_hindsight
+from lastseen.memory.objects.newness import arrived, just_arrived, newness_at_first, newness_in_hindsight
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
@@ -114,7 +114,7 @@ class ObjectMemory:
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             self._remember(frame, batch, matched)
-            note_rivals(self.store, np.unique(matched))
+            note_rivals(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
             self._link_arrivals()
@@ -246,6 +246,7 @@ class ObjectMemory:
             self._hand_on_crops(batch, rows, known, fresh)
             store.settle(rows)
             self._promote(rows)
+            self._arrived += just_arrived(store, rows)
         new = (matched < 0).nonzero()[0]
         if len(new):
             rows = create(store, batch, new)
@@ -295,10 +296,7 @@ class ObjectMemory:
                 empty_share=gone.empty_share,
                 detection_rate=gone.detection_rate,
             )
-            arrivals = np.flatnonzero(
-                (store.newness[: store.used] > 0) & (store.state[: store.used] == State.CONFIRMED)
-            )
-            found = moved_to(store, row, arrivals)
+            found = moved_to(store, row, arrived(store))
             if found is not None:
                 self._move(row, *found)
         self.free.note(frame, version=store.version)
@@ -354,7 +352,7 @@ class ObjectMemory:
             )
             if store.newness[row] == Newness.UNKNOWN:
                 store.newness[row] = newness_in_hindsight(store, self.free, row)
-            if store.newness[row]:
+            if store.newness[row] and store.hits[row] > self.settings.linking.added_hits:
                 self._arrived.append(number)
 
     def _expire(self) -> None:

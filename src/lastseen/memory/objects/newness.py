@@ -45,15 +45,29 @@ def newness_in_hindsight(store: ObjectStore, free: SeenFree, row: int) -> Newnes
     return Newness.FREE if whole and views >= rules.added_views else Newness.UNNOTICED
 
 
-def newcomers(store: ObjectStore, since: float) -> Rows:
-    """Confirmed objects that stand where nothing stood before, first seen at or after a time, by number.
+def arrived(store: ObjectStore) -> Rows:
+    """Confirmed objects in places where nothing was known to stand before.
 
     What was seen a few times only may be imagined: that is no ground for saying that something has come.
     """
-    rows = store.live()
-    new = (store.state[rows] == State.CONFIRMED) & (store.newness[rows] == Newness.FREE)
-    new &= (store.first_seen[rows] >= since) & (store.hits[rows] >= store.settings.linking.added_hits)
-    return rows[new]
+    used = slice(store.used)
+    new = (store.newness[used] > 0) & (store.state[used] == State.CONFIRMED)
+    return np.flatnonzero(new & (store.hits[used] >= store.settings.linking.added_hits))
+
+
+def just_arrived(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that this sighting made arrivals."""
+    just = rows[(store.hits[rows] == store.settings.linking.added_hits) & (store.newness[rows] > 0)]
+    numbers: list[int] = store.seq[just[store.state[just] == State.CONFIRMED]].tolist()
+    return numbers
+
+
+def newcomers(store: ObjectStore, since: float) -> Rows:
+    """Arrivals in places that were seen to be free, first seen at or after a time, by number."""
+    rows = arrived(store)
+    rows = rows[(store.newness[rows] == Newness.FREE) & (store.first_seen[rows] >= since)]
+    ordered: Rows = rows[np.argsort(store.seq[rows])]
+    return ordered
 
 
 def _few_points(seen: Observation, foot: float) -> Floats:

@@ -110,6 +110,7 @@ def association_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) ->
         "far": ([seen([0.28, 0, 1], embedding=LOOK)], 2),
         "other look": ([seen([0.08, 0, 1], embedding=-LOOK)], 2),
         "other look, same place": ([seen([0.0, 0, 1], embedding=OTHER)], 1),
+        "somewhat other look, near": ([seen([0.08, 0, 1], embedding=0.4 * LOOK + 0.9 * OTHER)], 1),
         "unrelated look, near": ([seen([0.1, 0, 1], embedding=OTHER)], 2),
         "two": ([seen([0.02, 0, 1], embedding=LOOK), seen([-0.15, 0, 1], embedding=LOOK)], 2),
     }

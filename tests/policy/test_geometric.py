@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from lastseen.action import Action
@@ -87,17 +85,3 @@ def test_a_collision_does_not_move_its_pose() -> None:
 
 def test_without_a_goal_it_stops() -> None:
     assert GeometricPixelPolicy().act() is Action.STOP
-
-
-def test_what_ended_in_a_bump_is_not_tried_again_from_the_same_spot() -> None:
-    """Between two edges of a doorway it would else swing from the one to the other."""
-    policy = GeometricPixelPolicy()
-    policy.follow(GoalPixel(0, 0, "floor", (2.0, 0.0, 0.0)))
-    bumped: list[float] = []
-    while (action := policy.act()) is not Action.STOP:
-        if action is Action.FORWARD:
-            bumped.append(round(math.degrees(policy.pose.yaw)))
-        policy.moved(action, collided=action is Action.FORWARD)
-    assert policy.stop_reason == "blocked"
-    assert bumped[0] == 0
-    assert len(set(bumped)) == len(bumped) == Policy().max_collisions

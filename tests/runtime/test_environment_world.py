@@ -273,20 +273,6 @@ def test_a_decision_for_a_heading_needs_no_path() -> None:
     assert moved.action == "turn_left"
 
 
-def test_a_target_lost_and_seen_again_does_not_begin_the_approach_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a robot that cannot get through would bump until its steps are spent."""
-    ready = setup(boxes=[MUG], goal_flag=True)
-    room, really = ready.environment.room, ready.world.detector.detect
-
-    def blinking(frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
-        return list(really(frame, targets)) if frame.id % 4 < 2 else []
-
-    monkeypatch.setattr(ready.world.detector, "detect", blinking)
-    monkeypatch.setattr(room, "step", lambda action: action is Action.FORWARD or BoxWorld.step(room, action))
-    ready.run(24)
-    assert ready.environment.actions.count(Action.FORWARD) <= Settings().policy.max_collisions
-
-
 def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
     ready = setup(blind=True)
     way = ((1.0, 0.0), (1.5, math.pi / 2))

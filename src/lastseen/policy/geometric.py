@@ -23,6 +23,8 @@ _LOOK_AHEAD = 1.2
 """Metres along the path to steer for: long enough to smooth the eight directions of the grid."""
 _WIGGLE = 1.5
 """How many half turns off the way the robot may go on straight ahead while nothing is there."""
+_PAST_A_BUMP = 3.0
+"""The same just after a bump, when straight at the goal is known not to work."""
 
 
 class GeometricPixelPolicy:
@@ -50,14 +52,14 @@ class GeometricPixelPolicy:
         self._goal_kind = "floor"
         self._actions = 0
         self._collisions = 0
-        self._bumps: list[Pose2D] = []
+        self._bumped_at: Pose2D | None = None
 
     def moved(self, action: Action, *, collided: bool) -> None:
         """Take note of an action that was done, by this policy or by anyone."""
         if collided and action is Action.FORWARD:
             self._map.mark_blocked(self.pose)
             self._collisions += 1
-            self._bumps = [*(each for each in self._bumps if _same_spot(each, self.pose)), self.pose]
+            self._bumped_at = self.pose
         else:
             self.pose = apply(self.pose, action, motion=self.motion)
 
@@ -105,29 +107,17 @@ class GeometricPixelPolicy:
     def _towards(self, there: Pose2D) -> Action:
         """Turn or go; half a turn off is near enough while the way ahead is free, or it would wiggle for ever."""
         bearing = self.pose.bearing_to(there)
-        bumped = [each.yaw for each in self._bumps if _same_spot(each, self.pose)]
-        if bumped:
-            return self._past(bumped, bearing)
         ahead = self.pose.compose(Pose2D(2.0 * self.motion.forward_step, 0.0, 0.0))
         slack = _WIGGLE if self._straight((ahead.x, ahead.y)) else 1.0
+        bump = self._bumped_at
+        if bump is not None and (bump.x, bump.y) == (self.pose.x, self.pose.y):
+            # the same step would end at the same thing: turn away from it and take one step past
+            slack = _PAST_A_BUMP
+            if bump == self.pose:
+                return Action.TURN_LEFT if bearing >= 0 else Action.TURN_RIGHT
         if abs(bearing) <= slack * self._half_turn + 1e-6:
             return Action.FORWARD
         return Action.TURN_LEFT if bearing > 0 else Action.TURN_RIGHT
-
-    def _past(self, bumped: list[float], bearing: float) -> Action:
-        """One step past what was bumped into: by the heading nearest to the way that did not end in a bump here."""
-        turn = math.radians(self.motion.turn_angle)
-        half = round(math.pi / turn)
-        fresh = [
-            turns
-            for turns in range(-half, half + 1)
-            if all(abs(wrap_angle(self.pose.yaw + turns * turn - yaw)) > self._half_turn for yaw in bumped)
-        ]
-        # headings both ways round are as good: the left one is taken, whatever rounding says
-        best = min(fresh, key=lambda turns: (round(abs(turns * turn - bearing), 6), -turns), default=0)
-        if best == 0:
-            return Action.FORWARD
-        return Action.TURN_LEFT if best > 0 else Action.TURN_RIGHT
 
     def _steer(self, path: list[tuple[float, float]]) -> Pose2D:
         """The farthest point of the path within the look-ahead that can be seen in a straight line."""
@@ -160,7 +150,3 @@ class GeometricPixelPolicy:
     def _end(self, reason: StopReason) -> Action:
         self.stop_reason = reason
         return Action.STOP
-
-
-def _same_spot(a: Pose2D, b: Pose2D) -> bool:
-    return (a.x, a.y) == (b.x, b.y)

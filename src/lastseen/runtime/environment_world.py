@@ -148,12 +148,9 @@ class EnvironmentWorld:
         return told
 
     def _take_up(self, decision: Decision, path: Path | None) -> None:
-        before = self._following
-        # a target lost and seen again on the way is the same approach: what was bumped into on it still counts
-        self._walking &= before is not None and before.goal_flag and decision.goal_flag
-        self._walked &= self._walking
         self._following, self._rejected, self._confirming = decision, False, 0
         self.survey.chose(decision.heading or 0.0)
+        self._walking = self._walked = False
         self._waypoints = []
         self._way = _corners(self.survey.explored.pose, decision.way)
         if decision.node_id is not None:

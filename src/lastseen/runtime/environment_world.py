@@ -106,7 +106,8 @@ class EnvironmentWorld:
         """What the newest view shows; ``ready`` once a look around is complete."""
         del goal_text
         # section 6 asks at the start; where memory knows the way already, that is before the first look around
-        complete = self._around.complete or (self.spatial.step_id == 0 and self.survey.remembers())
+        first = self.spatial.step_id == 0 and self.planner.vlm.calls == 0
+        complete = self._around.complete or (first and self.survey.remembers())
         idle = self._following is None
         here = self.frame.floor_pose
         return Sight(

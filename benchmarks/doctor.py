@@ -53,8 +53,8 @@ def main() -> None:
         if name not in kept:
             report = examine(open_source(DATA / name, CLEAN[name]))
             print(f"{name}, clean: faults {report.faults}, warnings {report.warnings}", flush=True)
-            said = [*report.faults, *sorted(set(report.warnings) - TRUE_WARNINGS[name])]
-            _keep(arguments.keep, kept, name, {"faults": said})
+            wrong = [*report.faults, *sorted(set(report.warnings) - TRUE_WARNINGS[name])]
+            _keep(arguments.keep, kept, name, {"faults": wrong})
         alarms += [f"{name}: {fault}" for fault in kept[name]["faults"]]
     simulated = 0 if arguments.only or arguments.fault else (4 if arguments.quick else 20)
     for seed in range(1, simulated + 1):

@@ -14,7 +14,7 @@ from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
-USAGE_ERROR = typer.BadParameter.__mro__[2]
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """What every wrong usage is: the class above the usage error, which Typer does not give a name of its own."""
 
 STOPPED = 130

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
+from lastseen.sources.turning import Scalar
 
 PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
 
@@ -114,10 +115,10 @@ class Straightener:
         mixed[self._outside] = 0
         return mixed.reshape(image.shape)
 
-    def depth(self, image: NDArray[np.generic]) -> NDArray[np.generic]:
+    def depth(self, image: NDArray[Scalar]) -> NDArray[Scalar]:
         """A straight depth image; 0 where the lens saw nothing. Values are never mixed: between two is neither."""
         self._prepare(image.shape)
-        straight: NDArray[np.generic] = image.reshape(-1)[self._nearest]
+        straight: NDArray[Scalar] = image.reshape(-1)[self._nearest]
         straight[self._outside] = 0
         return straight.reshape(image.shape)
 

@@ -60,8 +60,9 @@ def test_answers_and_figures_keep_up_with_the_writer(writer: Memory) -> None:
         walk(writer, 6, ROOM, looks="random", start=6)
         writer.flush()
         assert comes_true(lambda: get("/search/semantic", query="sofa")["status"] == "found")
+        # the walk is written in more than one commit
+        assert comes_true(lambda: get("/robot")["robot_pose"]["timestamp"] == 11.0)
         assert get("/objects")["total"] == 5
-        assert get("/robot")["robot_pose"]["timestamp"] == 11.0
         runner.stop()
     fresh.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from lastseen.memory.objects import Event, EventKind
 from lastseen.server.live import Runner
 from lastseen.server.service import Service
 
-_Mark = tuple[tuple[int, int, int], ...]
 _log = logging.getLogger(__name__)
 
 
@@ -26,7 +26,7 @@ class FreshFile:
         self.settings = settings
         self._eyes = Eyes(encoder, settings.encoding)
         self._lock = threading.Lock()
-        self._mark = self._changed()
+        self._number = path.stat().st_ino if path.exists() else 0
         memory = self._open()
         self.note = self._eyes.give(memory)
         self._last_event = memory.store.journal.last_event()
@@ -36,9 +36,11 @@ class FreshFile:
     def caught_up(self) -> Service:
         """The service over what the file holds now."""
         with self._lock:
-            mark = self._changed()
-            if mark != self._mark:
-                self._turn(mark)
+            # another file may have taken this one's place
+            number = self.path.stat().st_ino if self.path.exists() else 0
+            if number != self._number or self.service.memory.store.journal.written_since():
+                self._turn()
+                self._number = number
             return self.service
 
     def close(self) -> None:
@@ -47,7 +49,7 @@ class FreshFile:
             if memory is not None:
                 memory.close()
 
-    def _turn(self, mark: _Mark) -> None:
+    def _turn(self) -> None:
         memory = self._open()
         self._eyes.give(memory)
         journal = memory.store.journal
@@ -60,22 +62,11 @@ class FreshFile:
         if self._before is not None:
             self._before.close()
         # a question may still be on its way through the last one: it is closed a change later
-        self._mark, self._before = mark, self.service.memory
+        self._before = self.service.memory
         self.service.turn_to(memory, events)
 
     def _open(self) -> Memory:
         return Memory.open(self.path, settings=self.settings, read_only=True)
-
-    def _changed(self) -> _Mark:
-        """Number, size and time of the file and of what SQLite keeps beside it."""
-        found = []
-        for path in (self.path, self.path.with_name(self.path.name + "-wal")):
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            found.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
-        return tuple(found)
 
 
 class FileRunner(Runner):
@@ -92,7 +83,7 @@ class FileRunner(Runner):
         while not self.stopped.wait(self.service.settings.live.follow_period):
             try:
                 self.fresh.caught_up()
-            except JournalError as error:
+            except (JournalError, sqlite3.Error, OSError) as error:
                 if status.state == "following":
                     _log.error("the file cannot be read again: %s", error)
                 status.error, status.state = str(error), "failed"

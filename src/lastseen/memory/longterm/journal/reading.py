@@ -34,6 +34,11 @@ class JournalReader:
         self.path = path
         self._db = connection
         self._guard = threading.RLock()
+        self._opened_at = self._version()
+
+    def written_since(self) -> bool:
+        """Whether another process has written the file since it was opened here."""
+        return self._version() != self._opened_at
 
     def objects(self) -> Iterator[ObjectRecord]:
         """Every object in the order it was first written; a vector that does not add up raises."""
@@ -196,6 +201,10 @@ class JournalReader:
             return read_object(row, mean, gallery)
         except (ValueError, TypeError, AttributeError) as error:
             raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
+
+    def _version(self) -> int:
+        with self._reading() as db:
+            return int(db.execute("PRAGMA data_version").fetchone()[0])
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

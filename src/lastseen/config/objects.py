@@ -67,8 +67,8 @@ class Association(Section):
         0.05,
         unit="m",
         low=0.0,
-        why="a cut-off observation that reaches no farther than this out of an object's box may be a sliver of it, "
-        "whose look is not known",
+        why="a cut-off observation that is smaller than an object and reaches no farther than this out of its box "
+        "may be a sliver of it, whose look is not known",
     )
     size_tolerance: float = setting(
         0.2,

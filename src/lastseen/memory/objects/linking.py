@@ -226,13 +226,14 @@ def moved_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, floa
 
 def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDArray[np.bool_]:
     """Whether things that went were last seen before those that came, but for one sighting that strayed."""
-    after: NDArray[np.bool_] = store.last_seen[absent] < store.first_seen[arrived]
+    after = store.last_seen[absent] < store.first_seen[arrived]
     held = np.arange(RING) < store.ring_n[absent][:, np.newaxis]
     # the first place of the ring holds the first sighting until the ring is full
     first = store.ring_frame[arrived, 0]
     late = (held & (store.ring_frame[absent] >= first[:, np.newaxis])).sum(axis=1)
     strayed = (late <= 1) & (store.hits[absent] >= store.settings.linking.unmet_hits)
-    return after | (strayed & (store.ring_n[arrived] <= RING))
+    possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
+    return possible
 
 
 def _best(

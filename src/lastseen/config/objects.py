@@ -67,8 +67,8 @@ class Association(Section):
         0.05,
         unit="m",
         low=0.0,
-        why="a cut-off observation that reaches no farther than this out of an object's box may be a sliver of it, "
-        "whose look is not known",
+        why="a cut-off observation that is smaller than an object and reaches no farther than this out of its box "
+        "may be a sliver of it, whose look is not known",
     )
     size_tolerance: float = setting(
         0.2,
@@ -179,11 +179,11 @@ class Absence(Section):
         0.8, low=0.0, high=1.0, why="share of a flat thing's points with nothing before them, so that it would show"
     )
     silence: float = setting(
-        0.0,
+        0.7,
         low=0.0,
         high=1.0,
-        why="what a detector's silence about a flat thing's open place is worth of an empty one; 0 trusts depth, "
-        "because a detector that misses a thing from one side would have it called missing; 0.6 finds more changes",
+        why="what a detector's silence about a flat thing's open place is worth of an empty one, in views like those "
+        "it was found in; on simulated walks 0.8 calls nothing missing that is there, 1 does; 0 trusts depth alone",
     )
     silence_hits: int = setting(
         4, unit="observations", low=1, why="fewer sightings tell nothing about how reliably a thing is detected"
@@ -259,6 +259,14 @@ class Linking(Section):
         low=0.0,
         high=1.0,
         why="label scores that agree less than this are other names; unnamed objects are never told apart by name",
+    )
+    surely_named: float = setting(
+        0.9,
+        unit="cosine of label scores",
+        low=0.0,
+        high=1.0,
+        why="a moved thing that is called just what it was called before has to look like itself to merge_look only: "
+        "it stands in other light and shows another side",
     )
     same_size: float = setting(
         0.6, low=0.0, high=1.0, why="size agreement of a moved thing with itself: it may stand another way round"

@@ -58,7 +58,9 @@ def with_depth(frame: Frame, depth: float) -> Frame:
 
 GONE = (EventKind.MISSING, EventKind.REMOVED)
 HEARING = Settings(absence=Absence(silence=0.6))
-"""Judging flat things by what the detector leaves out too; by default depth alone counts."""
+"""Judging flat things by what the detector leaves out too."""
+DEAF = Settings(absence=Absence(silence=0.0))
+"""Depth alone counts."""
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def test_depth_just_behind_the_thing_is_no_evidence() -> None:
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
-    walk = Walk(room)
+    walk = Walk(room, DEAF)
     walk.look(20)
     room.take("poster")
     walk.look(40)
@@ -287,7 +289,7 @@ def test_depth_never_judges_a_thing_as_flat_as_its_foot() -> None:
     room = Room()
     room.put("shelf", [2.0, 0.0, 0.35], [0.8, 1.6, 0.7])
     room.put("letter", [2.0, 0.0, 0.71], [0.3, 0.3, 0.02])
-    walk = Walk(room)
+    walk = Walk(room, DEAF)
     walk.look(20)
     room.take("letter")
     walk.look(40)

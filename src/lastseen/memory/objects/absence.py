@@ -65,6 +65,8 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         count_misses(store, rows[unnoticed], proven[unnoticed])
     store.touch(rows[unnoticed | proven])
     missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
+    # where depth could tell the thing from what is behind it and fits, the detector is wrong
+    missed &= ~(there & (extent.min(axis=1) >= rules.depth_margin))
     missed[missed] = _seen_so_before(store, frame, rows[missed])
     evidence = (empty | missed).nonzero()[0]
     if not len(evidence):

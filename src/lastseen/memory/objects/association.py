@@ -58,8 +58,10 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     look[hopeful] = look_score(cosine.take(hopeful), rules)
     if cut is not None:
         # the sliver of a thing that the image cuts off inside its box does not show how the thing looks
-        inside = offset[gated] <= 0.5 * (size[gated] - seen[gated]) + rules.cut_slack
-        look = np.where(cut[gated] & inside.all(axis=1), np.maximum(look, rules.unknown_look), look)
+        room = 0.5 * (size[gated] - seen[gated])
+        piece = cut[gated] & (room.max(axis=1) >= rules.cut_slack)
+        piece &= (offset[gated] <= room + rules.cut_slack).all(axis=1)
+        look = np.where(piece, np.maximum(look, rules.unknown_look), look)
     return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
 
 

@@ -13,7 +13,7 @@ from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, LEVEL_HALVES, ObjectStore, State
+from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RING, ObjectStore, State
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
@@ -216,12 +216,24 @@ def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) ->
 
 def moved_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
     """The absent object that an arrived one is, with the cosine: the best look, the nearest of equal ones."""
-    return _best(store, arrived, absent, store.last_seen[absent] < store.first_seen[arrived])
+    return _best(store, arrived, absent, _one_after_the_other(store, absent, np.full(len(absent), arrived)))
 
 
 def moved_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, float] | None:
     """The arrived object that an absent one is, with the cosine: the best look, the nearest of equal ones."""
-    return _best(store, absent, arrivals, store.first_seen[arrivals] > store.last_seen[absent])
+    return _best(store, absent, arrivals, _one_after_the_other(store, np.full(len(arrivals), absent), arrivals))
+
+
+def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDArray[np.bool_]:
+    """Whether things that went were last seen before those that came, but for one sighting that strayed."""
+    after = store.last_seen[absent] < store.first_seen[arrived]
+    held = np.arange(RING) < store.ring_n[absent][:, np.newaxis]
+    # the first place of the ring holds the first sighting until the ring is full
+    first = store.ring_frame[arrived, 0]
+    late = (held & (store.ring_frame[absent] >= first[:, np.newaxis])).sum(axis=1)
+    strayed = (late <= 1) & (store.hits[absent] >= store.settings.linking.unmet_hits)
+    possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
+    return possible
 
 
 def _best(
@@ -236,6 +248,7 @@ def _best(
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
     # a name forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
     needed = np.where(named_alike(store, same, others), rules.same_look, rules.sure_look)
+    needed[name_agreement(store, same, others) >= rules.surely_named] = rules.merge_look
     fits = (cosine >= needed) & (size >= rules.same_size)
     others, cosine = others[fits], cosine[fits]
     if not len(others):

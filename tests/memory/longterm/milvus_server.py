@@ -94,13 +94,13 @@ class MilvusServer:
             "rocksmq_data_dir": self.folder / "data" / "rocksmq",
             "system_log_path": self.folder / "logs",
         }
-        self.ports["metrics"] = _free_port()
+        self.ports["metrics"] = self._free_port()
 
         def fill(match: re.Match[str]) -> str:
             key, _, default = (part.strip() for part in match[1].partition(":"))
             key = key.partition("(")[0].strip()
             if key.endswith("_port"):
-                return str(self.ports.setdefault(key, _free_port()))
+                return str(self.ports.setdefault(key, self._free_port()))
             return str(paths.get(key, default))
 
         text = re.sub(r"\{\{(.*?)\}\}", fill, (data / "config.yaml.template").read_text(encoding="utf-8"))
@@ -109,8 +109,11 @@ class MilvusServer:
         (self.folder / "configs" / "milvus.yaml").write_text(text, encoding="utf-8")
         shutil.copy(data / "glog.conf", self.folder / "configs" / "glog.conf")
 
-
-def _free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+    def _free_port(self) -> int:
+        """One below those that outgoing connections draw from: its own would take a port before it is bound."""
+        start = 20_000 + os.getpid() * 37 % 10_000
+        for port in range(start, 32_000):
+            with socket.socket() as probe:
+                if port not in self.ports.values() and probe.connect_ex((self.host, port)) != 0:
+                    return port
+        raise RuntimeError("no port is free between 20000 and 32000")

@@ -31,7 +31,7 @@ from lastseen.sim.home import Home
 from support.changes import KINDS, Lookout, f1, judge
 from support.ledger import rates, score, show, total
 from support.minds import Mind, RtsmMind
-from support.recorded import recorded
+from support.recorded import makers_hash, recorded, rules_hash
 from support.scenes import foreign_homes
 from support.walking import Changed, Way
 
@@ -85,12 +85,17 @@ def work(task: Task, observations: Path | None) -> tuple[Counts, float]:
 
 
 def results_of(tasks: Sequence[Task], path: Path | None, observations: Path | None, jobs: int) -> dict[str, Counts]:
-    """The rows of all tasks by name, from the file of kept rows or worked out now, several at a time."""
+    """The rows of all tasks by name, from the file of kept rows or worked out now, several at a time.
+
+    Rows of other rules or of another judge are passed over: figures of two kinds are never added up.
+    """
     rows: dict[str, Counts] = {}
+    rules = f"{rules_hash()}-{makers_hash()}"
     if path is not None and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            rows[row.pop("name")] = row
+            if row.pop("rules", None) == rules:
+                rows[row.pop("name")] = row
     # one thread in each: several share the processors, and sums must not depend on how many
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     context = multiprocessing.get_context("spawn")
@@ -102,7 +107,7 @@ def results_of(tasks: Sequence[Task], path: Path | None, observations: Path | No
             print(f"{name}: {seconds:.0f} s ({done} of {len(left)})", flush=True)
             if path is not None:
                 with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"name": name, **rows[name]}) + "\n")
+                    file.write(json.dumps({"name": name, "rules": rules, **rows[name]}) + "\n")
     return rows
 
 

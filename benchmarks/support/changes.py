@@ -13,12 +13,17 @@ from lastseen.memory.objects import EventKind, State
 from lastseen.memory.objects.newness import newcomers
 from lastseen.sim.change import Change
 from lastseen.sim.home import STRUCTURE_ID, Thing
+from support.ledger import NEAR, distance
 from support.minds import Mind
 from support.walking import SETTINGS, Changed
 
 KINDS = ("moved", "removed", "added")
 LOOKS = 2
 """Frames in which a place has to be in plain sight before anyone can know what was or was not there."""
+Claim = tuple[str, int]
+"""What is said of which thing."""
+ELSEWHERE = -1
+"""Stands for a thing that was said to be where it is not."""
 CLEAR = 0.15
 """Metres by which depth may fall short of a place that is not hidden: the thing on it, and noise."""
 
@@ -54,8 +59,8 @@ def _in_sight(frame: Frame, thing: Thing) -> bool:
 
 def what_can_be_known(
     made: Sequence[Change], known: set[int], seen_after: set[int], lookout: Lookout, at: float
-) -> tuple[set[tuple[str, int]], dict[int, int]]:
-    """The changes a memory can tell, by kind and thing, and which added thing passes for which removed one.
+) -> tuple[set[Claim], set[Claim], dict[int, int]]:
+    """The changes a memory can tell, those beyond it, and which added thing passes for which removed one.
 
     A thing known before and seen after at another place has moved; one known before and not seen after is gone from
     where it was, if anyone looked there again; one not known before that stands somewhere new was added there, if
@@ -74,18 +79,18 @@ def what_can_be_known(
             if like is not None:
                 passes_for[edit.after.id] = like.id
                 removed.remove(like)
-    truth: set[tuple[str, int]] = set()
+    truth: set[Claim] = set()
+    beyond: set[Claim] = set()
     for edit in edits:
         thing = edit.thing_id
         if edit.before is None or thing not in known:
             if edit.after is not None and thing in seen_after and thing not in passes_for:
-                new = lookout.looked_at(edit.after, until=at)
-                truth.add(("added" if new else "unknowable", thing))
+                (truth if lookout.looked_at(edit.after, until=at) else beyond).add(("added", thing))
         else:
             moved = (edit.after is not None and thing in seen_after) or thing in passes_for.values()
             empty = lookout.looked_at(edit.before, since=at)
-            truth.add(("unknowable" if not empty else "moved" if moved else "removed", thing))
-    return truth, passes_for
+            (truth if empty else beyond).add(("moved" if moved else "removed", thing))
+    return truth, beyond, passes_for
 
 
 def _twins(one: Thing, other: Thing) -> bool:
@@ -98,34 +103,38 @@ def judge(mind: Mind, change: Changed, known: set[int], lookout: Lookout) -> Cou
     """True, false and missed claims by kind about what changed, and claims about things left alone.
 
     ``known`` are the things remembered before. A right claim that nobody could have been sure of counts for nothing.
+    A thing has moved to where it stands now, not just somewhere, and each object that claims something counts.
     """
     ledger, made, at = mind.ledger, change.changes, change.stamp
     seen_after = {thing for thing, sights in ledger.things.items() if sights.long_enough(at)}
-    truth, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
+    truth, beyond, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
+    edits = [edit for one in made for edit in one.edits]
+    stands = {passes_for.get(edit.thing_id, edit.thing_id): edit.after for edit in edits if edit.after is not None}
     store = mind.memory.store
     new = set(newcomers(store, at).tolist())
     moved_ids = {event.object_id for event in mind.events if event.kind is EventKind.MOVED and event.stamp >= at}
-    claims: set[tuple[str, int]] = set()
+    claims: list[Claim] = []
     for row in store.live().tolist():
         object_id, state = store.id(row), store.state[row]
         thing = ledger.owner(object_id)
         thing = passes_for.get(thing, thing)
         if object_id in moved_ids and state == State.CONFIRMED:
-            claims.add(("moved", thing))
+            there = thing in stands and distance(stands[thing], store.xyz[row]) <= NEAR
+            claims.append(("moved", thing if there else ELSEWHERE))
         elif state > State.CONFIRMED and thing != STRUCTURE_ID:
             # to find that what was imagined is not there is no claim about a thing
-            claims.add(("removed", thing))
+            claims.append(("removed", thing))
         elif row in new:
-            claims.add(("added", thing))
-    touched = {edit.thing_id for change in made for edit in change.edits}
-    beyond = {thing for what, thing in truth if what == "unknowable"}
+            claims.append(("added", thing))
+    touched = {edit.thing_id for edit in edits}
     counts: Counter[str] = Counter(unknowable=len(beyond))
     for kind in KINDS:
-        said = {thing for what, thing in claims if what == kind}
-        true = {thing for what, thing in truth if what == kind}
-        counts[f"{kind}_true"], counts[f"{kind}_false"] = len(said & true), len(said - true - beyond)
-        counts[f"{kind}_missed"] = len(true - said)
-    counts["unchanged_claimed"] = len({thing for _, thing in claims if thing not in touched})
+        said = [claim for claim in claims if claim[0] == kind and claim not in beyond]
+        true = {claim for claim in truth if claim[0] == kind}
+        counts[f"{kind}_true"] = len(true.intersection(said))
+        counts[f"{kind}_false"] = len(said) - counts[f"{kind}_true"]
+        counts[f"{kind}_missed"] = len(true.difference(said))
+    counts["unchanged_claimed"] = sum(thing not in touched and thing != ELSEWHERE for _, thing in claims)
     return counts
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from lastseen.frame import Frame
 from support import walking
 from support.walking import Changed, Seen, Walk
 
+_ROOT = Path(lastseen.__file__).parent
 MAKERS = ("sim", "perception", "encoders", "geometry", "config", "frame.py", "detection.py", "observation.py")
 """Parts of lastseen that a walk comes from."""
 UNNEEDED = "objects.py"
@@ -75,12 +76,21 @@ def _keep(walk: Callable[[], Walk], notes: Path, depths: Path) -> Walk:
 @cache
 def makers_hash() -> str:
     """Twelve digits that change with any source file a walk comes from."""
-    root = Path(lastseen.__file__).parent
     files = [Path(walking.__file__)]
     for part in MAKERS:
-        files += [root / part] if part.endswith(".py") else sorted((root / part).rglob("*.py"))
+        files += [_ROOT / part] if part.endswith(".py") else sorted((_ROOT / part).rglob("*.py"))
+    return _hash([file for file in files if file.name != UNNEEDED])
+
+
+@cache
+def rules_hash() -> str:
+    """Twelve digits that change with the object memory, its settings, or the judge."""
+    folders = (_ROOT / "memory" / "objects", Path(walking.__file__).parent)
+    return _hash([_ROOT / "config" / UNNEEDED] + [file for folder in folders for file in sorted(folder.glob("*.py"))])
+
+
+def _hash(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
-        if file.name != UNNEEDED:
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:12]

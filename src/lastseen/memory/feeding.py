@@ -30,7 +30,9 @@ class Feeding:
     def restore(self, rows: Rows) -> None:
         """Fill working memory with what the store's file held of it."""
         self._objects.restore(rows)
-        self._version = rows.version
+        # a file has one layout for all its objects: one written with other columns is written anew, whole
+        same = set(rows.columns) == set(self._objects.store.fields)
+        self._version = rows.version if same else 0
 
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""

@@ -294,3 +294,13 @@ def test_depth_never_judges_a_thing_as_flat_as_its_foot() -> None:
     room.take("letter")
     walk.look(40)
     assert walk.told(*GONE) == []
+
+
+def test_the_silence_of_a_detector_that_failed_is_no_evidence() -> None:
+    room = Room()
+    room.put("book", [2.0, 0.0, 0.8], [0.2, 0.3, 0.05])
+    room.put("table", [2.0, 0.0, 0.7], [1.0, 1.0, 0.15])
+    walk = Walk(room, HEARING)
+    walk.look(24)
+    walk.look(16, unseen=("book", "table"))
+    assert walk.told(*GONE) == []

@@ -137,3 +137,16 @@ def test_an_id_that_is_not_remembered_is_refused(object_id: str) -> None:
     memory.observe(frame_at(0), [seen([2, 0, 1])])
     with pytest.raises(InvalidValue, match="is not remembered"):
         memory.state(object_id)
+
+
+def test_protos_that_were_joined_expire_as_in_a_restored_memory() -> None:
+    memory = ObjectMemory()
+    for stamp, xyz in ((1, [2.0, 0.0, 0.8]), (3, [2.0, 2.0, 0.8]), (20, [2.0, 0.5, 0.8])):
+        memory.observe(frame_at(stamp), [seen(xyz, stamp=float(stamp))])
+    memory.merge("obj-1", "obj-3")
+    restored = ObjectMemory()
+    restored.restore(memory.export_rows())
+    for one in (memory, restored):
+        one.observe(frame_at(35), [seen([5.0, 5.0, 0.8], stamp=35.0)])
+    ids = [[state.id for state in one.states(include_tentative=True)] for one in (memory, restored)]
+    assert ids == [["obj-1", "obj-4"]] * 2

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.memory.objects.scenes import Room, frame_at, seen, unit
@@ -176,3 +178,50 @@ def test_without_looks_a_thing_that_moved_is_gone_there_and_new_here() -> None:
         kinds += [event.kind for event in memory.observe(frame, observations)]
     assert EventKind.MOVED not in kinds
     assert [one.id for one in memory.states()] == ["obj-2"]
+
+
+def test_a_twin_seen_beside_a_thing_is_another_when_the_thing_is_taken(walk: Walk) -> None:
+    walk.room.put("mug/second", ELSEWHERE)
+    walk.look(1)
+    walk.room.take("mug")
+    walk.look(40)
+    assert walk.told(EventKind.MOVED) == []
+    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
+
+
+def test_two_things_seen_in_one_frame_never_go_into_the_same_third() -> None:
+    sofa, other = unit(1), unit(2)
+    other = other - (other @ sofa) * sofa
+    cushion = 0.75 * sofa + np.sqrt(1.0 - 0.75**2) * other / np.linalg.norm(other)
+    memory = ObjectMemory()
+    for number in range(1, 8):
+        eye = (0.0, (0.0, 1.5, -1.5)[number % 3], 1.2)
+        see = partial(seen, eye=eye, stamp=float(number))
+        if number <= 3:
+            seen_now = [see([3, 0, 0.5], embedding=sofa, size=(1.0, 2.0, 1.0))]
+        else:
+            seen_now = [see([3, y, 0.6], embedding=cushion.astype(np.float32), size=0.3) for y in (-0.6, 0.6)]
+        memory.observe(frame_at(number, eye=eye, target=(3, 0, 0.5)), seen_now)
+    assert len(memory) >= 2
+
+
+def test_who_met_an_object_that_went_into_another_is_written_down() -> None:
+    memory = ObjectMemory()
+    for number in range(1, 4):
+        things = [[2.0, 0.0, 0.8], [2.0, 0.15, 0.8]]
+        memory.observe(frame_at(number), [seen(xyz, stamp=float(number)) for xyz in things])
+    memory.observe(frame_at(4), [seen([4.0, 2.0, 0.8], stamp=4.0)])
+    since = memory.export_rows().version
+    memory.merge("obj-3", "obj-1")
+    assert memory.export_rows(since).columns["seq"].tolist() == [2, 3]
+
+
+def test_a_gallery_that_a_merge_filled_still_takes_looks_that_differ() -> None:
+    memory = ObjectMemory()
+    for number, (xyz, look) in enumerate([((2, 0, 1), 1), ((2, 0, 1), 1), ((2, 2, 1), 2), ((2, 2, 1), 2)], start=1):
+        eye = (4.0 * (number % 2), 0.0, 1.0)
+        memory.observe(frame_at(number, eye=eye), [seen(xyz, eye=eye, stamp=float(number), embedding=unit(look))])
+    memory.merge("obj-1", "obj-2")
+    row = memory.store.row("obj-1")
+    assert memory.store.gallery_n[row] == memory.settings.lifecycle.gallery_size
+    assert memory.store.gallery_near[row] > 0.9

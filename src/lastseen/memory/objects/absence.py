@@ -44,8 +44,11 @@ class Sights:
     open: Floats
 
 
-def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None) -> list[Gone]:
-    """Judge every remembered object in view that was not seen in this frame; ordered by number."""
+def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None, *, awake: bool) -> list[Gone]:
+    """Judge every remembered object in view that was not seen in this frame; ordered by number.
+
+    ``awake`` tells that the detector found something known in this frame: a failed one's silence says nothing.
+    """
     rules = store.settings.absence
     rows = _unseen_in_view(store, frame, rules)
     if not len(rows):
@@ -65,6 +68,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         count_misses(store, rows[unnoticed], proven[unnoticed])
     store.touch(rows[unnoticed | proven])
     missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
+    missed &= awake
     # where depth could tell the thing from what is behind it and fits, the detector is wrong
     missed &= ~(there & (extent.min(axis=1) >= rules.depth_margin))
     missed[missed] = _seen_so_before(store, frame, rows[missed])

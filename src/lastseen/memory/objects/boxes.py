@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.grid import Floats, Rows
+
+
+@lru_cache(maxsize=32)
+def all_pairs(count: int) -> tuple[Rows, Rows]:
+    """Every pair of so many boxes as two arrays of numbers, the smaller first."""
+    first, second = np.triu_indices(count, k=1)
+    return first, second
 
 
 def shared_volume(xyz: Floats, extent: Floats, other_xyz: Floats, other_extent: Floats) -> Floats:

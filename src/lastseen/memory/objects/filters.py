@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lastseen.config.objects import Linking
 from lastseen.frame import Frame
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.boxes import overlap
+from lastseen.memory.objects.boxes import all_pairs, overlap
 
 
 def without_labels(batch: Batch, ignored: AbstractSet[int]) -> Batch:
@@ -39,7 +39,7 @@ def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bo
     count = len(batch)
     if count < 2:
         return [], False
-    first, second = _PAIRS.get(count) or _PAIRS.setdefault(count, np.triu_indices(count, k=1))
+    first, second = all_pairs(count)
     # along one axis first: most of a frame's pairs end there
     x, wide = batch.xyz[:, 0], batch.extent[:, 0]
     beside = np.abs(x[first] - x[second]) < 0.5 * (wide[first] + wide[second]) + rules.rival_gap
@@ -54,9 +54,6 @@ def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bo
     inside = apart.take(close, axis=0) <= 0.5 * (1.0 - rules.double_overlap) * size.take(close, axis=0)
     doubles = bool(np.count_nonzero(inside[:, 0] & inside[:, 1] & inside[:, 2]))
     return list(zip(first[close].tolist(), second[close].tolist(), strict=True)), doubles
-
-
-_PAIRS: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
 
 def without_doubles(batch: Batch, close: list[tuple[int, int]], rules: Linking) -> Batch:

@@ -40,6 +40,16 @@ def add_looks(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: 
             _offer(store, int(rows[place]), looks[place])
 
 
+def absorb_gallery(store: ObjectStore, keep: int, lose: int) -> None:
+    """Put the looks of one object into the room that another's gallery has."""
+    start, size = int(store.gallery_n[keep]), store.gallery.shape[1]
+    extra = store.gallery[lose, : min(size - start, int(store.gallery_n[lose]))]
+    store.gallery[keep, start : start + len(extra)] = extra
+    store.gallery_n[keep] = start + len(extra)
+    if len(extra) and start + len(extra) == size:
+        store.gallery_near[keep] = _likeness(store.gallery[keep].astype(np.float32)).max()
+
+
 def _keep(store: ObjectStore, rows: Rows, looks: NDArray[np.float32]) -> None:
     """Take looks into galleries that have room."""
     held = store.gallery_n[rows]

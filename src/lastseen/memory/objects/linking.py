@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.association import WIDE, Pairs, size_agreement
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.boxes import containment, overlap
+from lastseen.memory.objects.boxes import all_pairs, containment, overlap
+from lastseen.memory.objects.gallery import absorb_gallery
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
 from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RING, ObjectStore, State
@@ -18,7 +19,6 @@ from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RING, ObjectStore,
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
-_PAIRS: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -68,7 +68,7 @@ def note_rivals(store: ObjectStore, batch: Batch, seen: Rows) -> None:
     """
     if len(seen) < 2:
         return
-    first, second = _PAIRS.get(len(seen)) or _PAIRS.setdefault(len(seen), np.triu_indices(len(seen), k=1))
+    first, second = all_pairs(len(seen))
     body, gap = store.body[seen], store.settings.linking.rival_gap
     close = _touching(body[:, _XYZ], body[:, _EXTENT], first, second, gap)
     close |= _touching(batch.xyz, batch.extent, first, second, gap)
@@ -118,6 +118,12 @@ def _times_met(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.int32]
     return times
 
 
+def _has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
+    """Whether objects remember all that they met; in a clutter some neighbours give way to others."""
+    room: NDArray[np.bool_] = (store.rival_hits[rows] == 0).any(axis=1)
+    return room
+
+
 def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
     """Let the neighbours of one object be those of the other that it goes on as, on both sides."""
     kept, lost = int(store.seq[keep]), int(store.seq[lose])
@@ -132,6 +138,7 @@ def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
                 again = int(store.rival_hits[row, met[0]])
                 store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
                 _add_rival(store, row, kept, again)
+                store.touch(np.array([row]))
 
 
 def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
@@ -179,7 +186,7 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     )
     # neighbours that are two are met as two sooner or later
     often = np.minimum(store.hits[mine], store.hits[other]) >= rules.unmet_hits
-    unmet = often & (_times_met(store, mine, other) == 0)
+    unmet = often & (_times_met(store, mine, other) == 0) & _has_room(store, mine) & _has_room(store, other)
     alike |= unmet & (cosine >= rules.piece_look) & (inside >= rules.unmet_containment)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
@@ -230,8 +237,14 @@ def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDA
     held = np.arange(RING) < store.ring_n[absent][:, np.newaxis]
     # the first place of the ring holds the first sighting until the ring is full
     first = store.ring_frame[arrived, 0]
-    late = (held & (store.ring_frame[absent] >= first[:, np.newaxis])).sum(axis=1)
-    strayed = (late <= 1) & (store.hits[absent] >= store.settings.linking.unmet_hits)
+    late = held & (store.ring_frame[absent] >= first[:, np.newaxis])
+    theirs = np.arange(RING) < store.ring_n[arrived][:, np.newaxis]
+    together = (store.ring_frame[absent][:, :, np.newaxis] == store.ring_frame[arrived][:, np.newaxis]) & (
+        late[:, :, np.newaxis] & theirs[:, np.newaxis]
+    )
+    # seen in one frame, they are two; a sighting between those of the other went to the wrong one
+    strayed = (late.sum(axis=1) <= 1) & ~together.any(axis=(1, 2))
+    strayed &= store.hits[absent] >= store.settings.linking.unmet_hits
     possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
     return possible
 
@@ -313,8 +326,4 @@ def _absorb_look(store: ObjectStore, keep: int, lose: int) -> None:
     mean = (store.emb_mean[keep] * kept + store.emb_mean[lose] * lost) / np.float32(kept + lost)
     store.emb_mean[keep], store.emb_hits[keep] = mean, kept + lost
     store.stability[keep] = np.sqrt(mean @ mean)
-    room = store.gallery.shape[1] - int(store.gallery_n[keep])
-    extra = store.gallery[lose, : min(room, int(store.gallery_n[lose]))]
-    start = int(store.gallery_n[keep])
-    store.gallery[keep, start : start + len(extra)] = extra
-    store.gallery_n[keep] = start + len(extra)
+    absorb_gallery(store, keep, lose)

@@ -28,7 +28,13 @@ from lastseen.memory.objects.filters import close_pairs, without_body, without_d
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
-from lastseen.memory.objects.newness import arrived, just_arrived, newness_at_first, newness_in_hindsight
+from lastseen.memory.objects.newness import (
+    arrivals_among,
+    arrived,
+    just_arrived,
+    newness_at_first,
+    newness_in_hindsight,
+)
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
@@ -109,17 +115,18 @@ class ObjectMemory:
         close, doubles = close_pairs(batch, rules)
         if doubles:
             batch = without_doubles(batch, close, rules)
-            close, _ = close_pairs(batch, rules)
+        awake = False
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
+            awake = CONFIRMED in self.store.state[matched[matched >= 0]]
             self._remember(frame, batch, matched)
             note_rivals(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
             self._link_arrivals()
         if self.settings.absence.enabled:
-            self._look_for_absent(frame)
+            self._look_for_absent(frame, awake=awake)
         self._expire()
         return self._told()
 
@@ -265,7 +272,13 @@ class ObjectMemory:
             if not (store.state[older] and store.state[younger]):
                 # one of the two went into a third just now
                 continue
+            if store.last_seen[older] == store.last_seen[younger]:
+                # the third was seen in this frame, and so was the other one: they are two
+                continue
+            few = store.hits[older] < self.settings.linking.added_hits
             self._join(older, younger, EventKind.MERGED, cosine=_number(cosine))
+            if few:
+                self._arrived += arrivals_among(store, np.array([older]))
 
     def _join(self, keep: int, lose: int, kind: EventKind, **evidence: object) -> None:
         """Let one object go on as another: the id of ``keep`` stays, and the event names the id that went."""
@@ -277,11 +290,15 @@ class ObjectMemory:
             store.state[keep] = State.CONFIRMED
         self._protos.pop(int(store.seq[lose]), None)
         absorb(store, keep, lose, place_of_lost=kind is EventKind.MOVED)
+        if store.state[keep] == PROTO:
+            # it was seen later than its place in the line says
+            self._order_protos()
         self._tell(kind, keep, absorbed=absorbed, **evidence)
 
-    def _look_for_absent(self, frame: Frame) -> None:
+    def _look_for_absent(self, frame: Frame, *, awake: bool) -> None:
         store = self.store
-        for gone in look_for_absent(store, frame, self.body_mask):
+        all_gone = look_for_absent(store, frame, self.body_mask, awake=awake)
+        for gone in all_gone:
             row = gone.row
             missing = store.state[row] == State.MISSING
             store.state[row] = State.REMOVED if missing else State.MISSING
@@ -296,9 +313,11 @@ class ObjectMemory:
                 empty_share=gone.empty_share,
                 detection_rate=gone.detection_rate,
             )
-            found = moved_to(store, row, arrived(store))
+        # what is gone as well has not come: all are marked before one is looked for elsewhere
+        for gone in all_gone:
+            found = moved_to(store, gone.row, arrived(store))
             if found is not None:
-                self._move(row, *found)
+                self._move(gone.row, *found)
         self.free.note(frame, version=store.version)
 
     def _link_arrivals(self) -> None:

@@ -57,8 +57,13 @@ def arrived(store: ObjectStore) -> Rows:
 
 def just_arrived(store: ObjectStore, rows: Rows) -> list[int]:
     """The numbers of those of these objects that this sighting made arrivals."""
-    just = rows[(store.hits[rows] == store.settings.linking.added_hits) & (store.newness[rows] > 0)]
-    numbers: list[int] = store.seq[just[store.state[just] == State.CONFIRMED]].tolist()
+    return arrivals_among(store, rows[store.hits[rows] == store.settings.linking.added_hits])
+
+
+def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that are confirmed, known well enough, and have come."""
+    known = (store.hits[rows] >= store.settings.linking.added_hits) & (store.newness[rows] > 0)
+    numbers: list[int] = store.seq[rows[known & (store.state[rows] == State.CONFIRMED)]].tolist()
     return numbers
 
 

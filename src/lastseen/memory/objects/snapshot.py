@@ -21,6 +21,9 @@ from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
 
+_ONCE_LEFT_OUT = "gallery_near"
+"""A column that memories without looks were once written without; it is zero in them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -84,6 +87,8 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
         store.use_embeddings(rows.dim)
     for name in store.fields:
         fits, column = store.column(name), rows.columns.get(name)
+        if column is None and name == _ONCE_LEFT_OUT and rows.dim is None:
+            continue
         if (
             column is None
             or column.shape != (len(rows), *fits.shape[1:])
@@ -98,7 +103,7 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
     places = store.take_numbered(rows.columns["seq"])
     for name in store.fields:
         own = store.column(name)
-        if not np.may_share_memory(own, rows.columns[name]):
+        if name in rows.columns and not np.may_share_memory(own, rows.columns[name]):
             # an empty store hands out its rows from the first on
             own[: len(rows)] = rows.columns[name]
     store.labels = LabelTable(rows.labels)

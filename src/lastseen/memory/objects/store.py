@@ -52,7 +52,7 @@ class Layout:
 BODY = Layout(
     xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
 )
-COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1, rivals_n=1)
+COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1)
 GAUGES = Layout(stability=1, expected=1, detected=1, doubt=1, crop_quality=1, gallery_near=1)
 
 
@@ -123,7 +123,6 @@ class ObjectStore(Columns):
     n_bins: NDArray[np.int32]
     n_points: NDArray[np.int32]
     ring_n: NDArray[np.int32]
-    rivals_n: NDArray[np.int32]
     empty_views: NDArray[np.int32]
     missed: NDArray[np.int32]
     stability: NDArray[np.float32]
@@ -181,7 +180,7 @@ class ObjectStore(Columns):
         names: list[str] = []
         for name in self.names:
             names += parts.get(name, (name,))
-        unwritten = {"cell", "changed_at"} | ({"gallery_n", "gallery_near"} if self.dim is None else set())
+        unwritten = {"cell", "changed_at"} | ({"gallery_n"} if self.dim is None else set())
         return tuple(name for name in names if name not in unwritten)
 
     def grow(self, capacity: int) -> None:

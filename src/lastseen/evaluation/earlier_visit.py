@@ -52,16 +52,16 @@ them would show the same again."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visit:
-    """What is left of a visit, in the world frame: nodes, the ways walked between them, things, and floor."""
+    """What is left of a visit, in the world frame: nodes, the ways walked between them, things, and floor.
+
+    ``detected`` are the classes that the detector named on it, remembered or not.
+    """
 
     store: SemanticMemoryStore
     ways: NodeGraph
     things: tuple[Thing, ...] = ()
     floor: LocalMap | None = None
-
-    def saw(self, label: str) -> bool:
-        """Whether anything of a class is remembered."""
-        return any(label in node.tags for node in self.store.nodes.values())
+    detected: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -118,7 +118,8 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
         ]
     store = nodes_from_memory(_Remembered(spatial, objects))
     things = tuple(_things(objects.states(), sightings))
-    return Visit(store, NodeGraph.from_anchors(store, spatial.graph), things, floor)
+    detected = frozenset(one.label for one in sightings)
+    return Visit(store, NodeGraph.from_anchors(store, spatial.graph), things, floor, detected)
 
 
 def _things(states: Sequence[ObjectState], sightings: Sequence[Sighting]) -> Iterator[Thing]:

@@ -124,7 +124,8 @@ def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> t
         seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, known=known, log=log, began=began
     )
     if arm.memory == "home":
-        seen = visit.saw(ran.record["goal"])
+        # seen, not remembered: what the memory of the visit lost must not drop out of the figures
+        seen = ran.record["goal"] in visit.detected
     return {**ran.record, "goal_seen_before": seen}, timing
 
 

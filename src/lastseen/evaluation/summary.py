@@ -25,7 +25,7 @@ FIGURES = {
     "unique_place_ratio": "unique_place_ratio",
     "revisited_m2": "revisited_m2",
 }
-PAIRS = (("context", "no_context"), ("context", "frontier"), ("lifelong", "no_context"))
+PAIRS = (("context", "no_context"), ("context", "frontier"), ("lifelong", "no_context"), ("lifelong", "context"))
 PLACEBOS = (("context", "context_shuffled"), ("lifelong", "lifelong_shuffled"))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lastseen.errors import SourceError
-from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_from_opencv
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.lens import Lens
 from tests.sources.room import CAMERA, looking, render
@@ -97,6 +97,37 @@ def test_depth_that_tf_does_not_place_is_said(tmp_path: Path) -> None:
         (note,) = source.intake.notes
     assert DEPTH_FRAME in note
     assert "tf does not say how they stand" in note
+
+
+def test_a_camera_frame_that_corrects_the_headers_leaves_depth_where_it_is(tmp_path: Path) -> None:
+    bag = Bag()
+    bag.info(INFO, START)
+    rgb, depth = render(POSE)
+    bag.image(COLOR, START, rgb, "rgb8", frame="camera_link")
+    bag.image(DEPTH, START, depth, "32FC1", frame="camera_link")
+    body = camera_from_opencv(Pose3D.identity(), CameraAxes.ROS_BODY)
+    bag.tf("map", "camera_link", START, POSE @ body)
+    bag.tf("camera_link", OPTICAL, START, body.inverse(), static=True)
+    with open_source(bag.write(tmp_path), SourceOptions(camera_frame=OPTICAL)) as source:
+        (frame,) = source.frames()
+        assert source.intake.notes == []
+    assert (frame.depth == depth).all()
+    assert frame.T_world_camera.angle_to(POSE) < 1e-6
+
+
+def test_depth_is_registered_where_tf_begins_after_the_first_image(tmp_path: Path) -> None:
+    bag = apart_bag(tf=False)
+    later = START + 1.0
+    bag.image(COLOR, later, render(POSE)[0], "rgb8")
+    bag.image(DEPTH, later, render(POSE @ T_COLOR_DEPTH, OWN)[1], "32FC1", frame=DEPTH_FRAME)
+    for stamp in (later - 0.1, later + 0.1):
+        bag.tf("map", "camera_link", stamp, POSE)
+        bag.tf("camera_link", DEPTH_FRAME, stamp, T_COLOR_DEPTH)
+    with open_source(bag.write(tmp_path)) as source:
+        frames = list(source.frames())
+        assert source.intake.notes == []
+    off = np.abs(frames[-1].depth - render(POSE, frames[-1].camera_of_depth)[1])
+    assert np.nanmedian(off) < 0.01
 
 
 def test_a_wrong_frame_names_those_that_are_there(tmp_path: Path) -> None:

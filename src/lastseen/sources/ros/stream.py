@@ -25,7 +25,7 @@ from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name
+from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name, frame_of_color
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
@@ -245,15 +245,16 @@ class RosStream(LiveSource[Arrived]):
             return self._cameras
         chosen, options = self.topics(), self.options
         infos = [self._infos.get(name) for name in (chosen.color_info, chosen.depth_info)]
-        color, apart = options.camera_frame or color, None
-        if depth and depth != color and self._newest is not None:
+        together, apart = depth in {"", color}, None
+        if not together and self._newest is not None:
             with self._lock:
+                color = frame_of_color(color, self._tree, options)
                 apart = self._tree.between_frames(color, depth, self._newest, max_gap=math.inf)
             if apart is None:
                 self.intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
         names = (chosen.color.name, chosen.depth.name)
         pair = CameraPair(*infos, names=names, options=options, intake=self.intake, T_color_depth=apart)
-        if all(info is not None for info in infos) and (apart is not None or depth == color):
+        if all(info is not None for info in infos) and (apart is not None or together):
             self._cameras = pair
         return pair
 

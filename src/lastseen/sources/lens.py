@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.turning import Scalar
+from lastseen.sources.turning import Box, Scalar
 
 PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
 
@@ -29,6 +29,8 @@ MODELS = {
 _SAME = {"radtan": PLUMB_BOB, "fisheye": EQUIDISTANT}
 _STEPS = 20
 _NEGLIGIBLE = 1e-9
+_FOUND = 0.01
+"""How near the steps must come to a point of the plane at distance 1: a few pixels, they are slow towards the rim."""
 _FIXED = 256
 """Steps between two pixels that colour is mixed in: the grey levels it has."""
 
@@ -45,10 +47,10 @@ class Lens:
     @classmethod
     def of(cls, model: str, coefficients: tuple[float, ...]) -> Lens | None:
         """The lens of a calibration; None for one that bends nothing. An unknown model raises ``SourceError``."""
-        if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
-            return None
         if not np.isfinite(coefficients).all():
             raise SourceError("lens", list(coefficients), "must be finite", remedy="calibrate the camera")
+        if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
+            return None
         counts = MODELS.get(model or PLUMB_BOB)
         if counts is None:
             raise SourceError("lens model", model, "is not undone here", remedy=f"known: {', '.join(sorted(MODELS))}")
@@ -78,7 +80,7 @@ class Lens:
         return np.stack([x * radial + dx, y * radial + dy], axis=-1)
 
     def straighten(self, points: Floats) -> Floats:
-        """The points that ``bend`` puts here, found step by step."""
+        """The points that ``bend`` puts here, found step by step; NaN beyond the lens's rim, where there is none."""
         if self.model == EQUIDISTANT:
             # far out the plane runs to infinity: what lies beyond 85 degrees stays at 85
             wanted = np.linalg.norm(points, axis=-1)
@@ -89,8 +91,11 @@ class Lens:
             scale = np.where(wanted > 1e-12, np.tan(angle) / np.maximum(wanted, 1e-12), 1.0)
             return points * scale[..., np.newaxis]
         found = points.copy()
-        for _ in range(_STEPS):
-            found = found + (points - self.bend(found))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(_STEPS):
+                found = found + (points - self.bend(found))
+            missed = np.linalg.norm(points - self.bend(found), axis=-1)
+        found[~(missed < _FOUND)] = np.nan
         return found
 
 
@@ -122,8 +127,11 @@ class Straightener:
         straight[self._outside] = 0
         return straight.reshape(image.shape)
 
-    def box(self, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-        """The box around what a box of the raw image shows, in the straight one."""
+    def box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        """The box around what a box of a raw image of this width and height shows, in the straight one.
+
+        None where the straight image shows nothing of it.
+        """
         left, top, right, bottom = box
         share = np.linspace(0.0, 1.0, 9)
         x, y = left + share * (right - left), top + share * (bottom - top)
@@ -135,12 +143,16 @@ class Straightener:
                 np.stack([np.full(9, right), y], axis=-1),
             ]
         )
-        camera = self.camera
+        camera = self.camera.resized(*size)
         focal, center = np.array([camera.fx, camera.fy]), np.array([camera.cx, camera.cy])
         # a box counts from the edge of a pixel, a camera from its middle
         found = self.lens.straighten((edge - 0.5 - center) / focal) * focal + center + 0.5
-        limit = np.array([camera.width, camera.height], dtype=np.float64)
-        low, high = (np.clip(corner, 0.0, limit) for corner in (found.min(axis=0), found.max(axis=0)))
+        found = found[np.isfinite(found).all(axis=1)]
+        if not len(found):
+            return None
+        low, high = (np.clip(corner, 0.0, np.array(size)) for corner in (found.min(axis=0), found.max(axis=0)))
+        if not (low < high).all():
+            return None
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
     def _prepare(self, shape: tuple[int, ...]) -> None:

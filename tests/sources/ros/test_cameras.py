@@ -9,6 +9,7 @@ from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_from_opencv
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.lens import Lens
+from lastseen.sources.record import BEYOND_LENS
 from tests.sources.room import CAMERA, looking, render
 from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
 
@@ -73,6 +74,17 @@ def test_boxes_of_a_bent_image_follow_it(tmp_path: Path) -> None:
         (frame,) = source.frames()
         (found,) = source.detector().detect(frame)
     assert found.box[0] < 3.0
+
+
+def test_a_box_that_the_straight_image_does_not_reach_is_counted(tmp_path: Path) -> None:
+    bag = bent_bag()
+    rim, seen = (0.0, 0.0, 1.0, 1.0), (60.0, 40.0, 90.0, 70.0)
+    bag.boxes("/detections", START, [(rim, "book", 0.9), (seen, "mug", 0.8)])
+    with open_source(bag.write(tmp_path)) as source:
+        detector = source.detector()
+        (frame,) = source.frames()
+        assert [one.label for one in detector.detect(frame)] == ["mug"]
+        assert source.intake.skipped == {BEYOND_LENS: 1}
 
 
 @pytest.mark.parametrize("millimetres", [False, True])

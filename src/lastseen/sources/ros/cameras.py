@@ -18,6 +18,7 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.registering import register_depth, stand_apart
 from lastseen.sources.ros import decode
+from lastseen.sources.turning import Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ class CameraPair:
             if stand_apart(T_color_depth):
                 self._T_color_depth = T_color_depth
 
-    def straight_box(self, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-        """A box that was found in the raw colour image, in the one that leaves here."""
-        return box if self.lens is None else self.lens.box(box)
+    def straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        """A box found in a raw colour image of this size, in the one that leaves here; None where it shows none."""
+        return box if self.lens is None else self.lens.box(box, size)
 
     def view(self, rgb: NDArray[np.uint8], depth: NDArray[np.generic], raw_per_metre: float) -> View:
         """Both images, straight and from one place."""

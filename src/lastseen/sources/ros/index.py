@@ -80,6 +80,8 @@ def read_index(bag: Container, options: SourceOptions) -> BagIndex:
         TransformTree(odom_frame=options.odom_frame),
         frame_name(topics.color.frame),
     )
+    for name in bag.left_out:
+        index.intake.note(f"{name} holds nothing that can be read, and is left out")
     reading = _Reading(bag, options, index)
     try:
         for raw in bag.messages(reading.wanted()):

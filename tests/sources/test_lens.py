@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -39,6 +41,20 @@ def test_a_straight_image_is_what_a_pinhole_sees(model: str) -> None:
     assert off_after < 0.25 * off_before
     colors = straightener.color(bent_rgb).astype(int)
     assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(bent_rgb.astype(int) - rgb)[seen].mean()
+
+
+def test_a_large_image_needs_few_bytes_per_pixel() -> None:
+    image = np.zeros((900, 1200, 3), dtype=np.uint8)
+    straightener = Straightener(CAMERA, LENSES["rational_polynomial"])
+    tracemalloc.start()
+    try:
+        straightener.color(image)
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    pixels = image.shape[0] * image.shape[1]
+    assert kept < 15 * pixels
+    assert peak < 40 * pixels
 
 
 def shown(box: Box | None) -> Box:

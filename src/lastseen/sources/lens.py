@@ -6,6 +6,7 @@ where it is read: colour between its pixels, depth from the nearest one, by maps
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,8 @@ _FOUND = 0.01
 """How near the steps must come to a point of the plane at distance 1: a few pixels, they are slow towards the rim."""
 _FIXED = 256
 """Steps between two pixels that colour is mixed in: the grey levels it has."""
+_BAND = 1 << 16
+"""Pixels worked on at a time, so that the largest image needs little more than its maps of 13 bytes per pixel."""
 
 Floats = NDArray[np.float64]
 
@@ -105,18 +108,29 @@ class Straightener:
     def __init__(self, camera: Intrinsics, lens: Lens) -> None:
         self.camera, self.lens = camera, lens
         self._size = (0, 0)
-        self._nearest: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._nearest: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self._outside: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        self._corners: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+        self._first: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        """The pixel up and to the left of where a pixel comes from; ``_right`` and ``_down`` tell how far beyond."""
+        self._right: NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
+        self._down: NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
 
     def color(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """A straight colour image; black where the lens saw nothing."""
         self._prepare(image.shape)
         flat = image.reshape(-1, image.shape[2])
-        total = np.zeros((len(self._outside), image.shape[2]), dtype=np.uint32)
-        for index, weight in self._corners:
-            total += flat[index] * weight[:, np.newaxis]
-        mixed = ((total + _FIXED * _FIXED // 2) // (_FIXED * _FIXED)).astype(np.uint8)
+        mixed = np.empty_like(flat)
+        last = len(flat) - 1
+        for band in _bands(len(flat)):
+            first = self._first[band]
+            right, down = (share[band, np.newaxis].astype(np.uint32) for share in (self._right, self._down))
+            # beside the last column or row the other neighbour counts nothing, so it may be any pixel
+            above, below = (
+                flat[np.minimum(start, last)] * (_FIXED - right) + flat[np.minimum(start + 1, last)] * right
+                for start in (first, first + image.shape[1])
+            )
+            total = above * (_FIXED - down) + below * down
+            mixed[band] = (total + _FIXED * _FIXED // 2) // (_FIXED * _FIXED)
         mixed[self._outside] = 0
         return mixed.reshape(image.shape)
 
@@ -159,10 +173,20 @@ class Straightener:
         height, width = shape[:2]
         if self._size == (width, height):
             return
+        pixels = width * height
+        self._nearest, self._first = (np.empty(pixels, dtype=np.int32) for _ in range(2))
+        self._right, self._down = (np.empty(pixels, dtype=np.uint16) for _ in range(2))
+        self._outside = np.empty(pixels, dtype=np.bool_)
+        for band in _bands(pixels):
+            self._map(band, width, height)
+        self._size = (width, height)
+
+    def _map(self, band: slice, width: int, height: int) -> None:
+        """Where the pixels of a band of the straight image come from."""
         # the coefficients are of the plane at distance 1: they hold for any size of the same image
         camera = self.camera.resized(width, height)
-        u, v = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
-        plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1).reshape(-1, 2)
+        v, u = np.divmod(np.arange(band.start, band.stop, dtype=np.float64), width)
+        plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1)
         bent = self.lens.bend(plane)
         # a polynomial turns back beyond the lens's rim, and would show the image twice
         back = np.linalg.norm(self.lens.bend(plane * 1.001), axis=1) <= np.linalg.norm(bent, axis=1)
@@ -170,16 +194,13 @@ class Straightener:
         x, y = bent[:, 0] * camera.fx + camera.cx, bent[:, 1] * camera.fy + camera.cy
         inside = ~back & (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
         x, y = np.where(inside, x, 0.0).clip(0, width - 1), np.where(inside, y, 0.0).clip(0, height - 1)
-        self._outside = ~inside
-        self._nearest = np.rint(y).astype(np.int64) * width + np.rint(x).astype(np.int64)
-        column, row = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
-        right = np.rint((x - column) * _FIXED).astype(np.uint32)
-        down = np.rint((y - row) * _FIXED).astype(np.uint32)
-        next_column, next_row = np.minimum(column + 1, width - 1), np.minimum(row + 1, height - 1)
-        self._corners = [
-            (row * width + column, (_FIXED - right) * (_FIXED - down)),
-            (row * width + next_column, right * (_FIXED - down)),
-            (next_row * width + column, (_FIXED - right) * down),
-            (next_row * width + next_column, right * down),
-        ]
-        self._size = (width, height)
+        column, row = np.floor(x), np.floor(y)
+        self._outside[band] = ~inside
+        self._nearest[band] = np.rint(y) * width + np.rint(x)
+        self._first[band] = row * width + column
+        self._right[band] = np.rint((x - column) * _FIXED)
+        self._down[band] = np.rint((y - row) * _FIXED)
+
+
+def _bands(pixels: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BAND, pixels)) for start in range(0, pixels, _BAND))

@@ -103,6 +103,16 @@ def test_depth_from_a_place_of_its_own_is_registered(millimetres: bool, tmp_path
     assert camera.width == round(160 * 120 / 140)
 
 
+@pytest.mark.parametrize("change", ["images_turned=90", "images_turned=180", "mirrored=true"])
+def test_depth_of_images_changed_after_capture_is_left_as_it_is_and_said(change: str, tmp_path: Path) -> None:
+    with open_source(apart_bag().write(tmp_path), changes=[change]) as source:
+        (record,) = source.records()
+        assert source.intake.notes == [
+            f"{DEPTH} is not registered to colour: both are turned or flipped after capture"
+        ]
+    assert (record.depth == render(POSE @ T_COLOR_DEPTH, OWN)[1]).all()
+
+
 def test_depth_that_tf_does_not_place_is_said(tmp_path: Path) -> None:
     with open_source(apart_bag(tf=False).write(tmp_path)) as source:
         assert len(list(source.frames())) == 1

@@ -45,6 +45,9 @@ class CameraPair:
         T_color_depth: Pose3D | None = None,
     ) -> None:
         self._options = options
+        if T_color_depth is not None and stand_apart(T_color_depth) and _changed_after_capture(options):
+            intake.note(f"{names[1]} is not registered to colour: both are turned or flipped after capture")
+            T_color_depth = None
         self.camera, self.lens = _model(color, names[0], options, intake)
         self.depth_camera, self._depth_lens = _model(depth, names[1], options, intake)
         if self.depth_camera == self.camera and T_color_depth is None:
@@ -99,6 +102,11 @@ def camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intri
     return Intrinsics(options.fx, options.fy, *center, width, height)
 
 
+def _changed_after_capture(options: SourceOptions) -> bool:
+    """Whether the stored images no longer lie as their CameraInfo says."""
+    return options.mirrored or options.images_turned != "0"
+
+
 def _model(
     info: Any | None, name: str, options: SourceOptions, intake: Intake
 ) -> tuple[Intrinsics | None, Straightener | None]:
@@ -118,7 +126,7 @@ def _model(
     except SourceError as error:
         intake.note(f"{name} is bent by its lens, and that is not undone: {error}")
         return camera, None
-    if lens is not None and (options.mirrored or options.images_turned != "0"):
+    if lens is not None and _changed_after_capture(options):
         intake.note(f"{name} is bent by its lens, and that is not undone for images turned or flipped after capture")
         return camera, None
     return camera, None if lens is None else Straightener(camera, lens)

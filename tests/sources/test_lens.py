@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from lastseen.errors import SourceError
 from lastseen.sources.lens import Lens, Straightener
+from lastseen.sources.turning import Box
 from tests.sources.room import CAMERA, looking, render
 
 LENSES = {
@@ -14,6 +17,7 @@ LENSES = {
     "rational_polynomial": Lens("rational_polynomial", (0.3, 0.05, 0.0005, 0.0004, 0.002, 0.6, 0.1, 0.01)),
     "equidistant": Lens("equidistant", (0.02, -0.01, 0.004, -0.001)),
 }
+SIZE = (CAMERA.width, CAMERA.height)
 POSE = looking(-0.5, 0.1, yaw=0.2)
 
 
@@ -39,9 +43,28 @@ def test_a_straight_image_is_what_a_pinhole_sees(model: str) -> None:
     assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(bent_rgb.astype(int) - rgb)[seen].mean()
 
 
+def test_a_large_image_needs_few_bytes_per_pixel() -> None:
+    image = np.zeros((900, 1200, 3), dtype=np.uint8)
+    straightener = Straightener(CAMERA, LENSES["rational_polynomial"])
+    tracemalloc.start()
+    try:
+        straightener.color(image)
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    pixels = image.shape[0] * image.shape[1]
+    assert kept < 15 * pixels
+    assert peak < 40 * pixels
+
+
+def shown(box: Box | None) -> Box:
+    assert box is not None
+    return box
+
+
 def test_a_box_follows_the_image() -> None:
     straightener = Straightener(CAMERA, LENSES["plumb_bob"])
-    left, top, right, bottom = straightener.box((4.0, 3.0, 40.0, 30.0))
+    left, top, right, bottom = shown(straightener.box((4.0, 3.0, 40.0, 30.0), SIZE))
     # barrel distortion pulls the corners in, so the straight box lies further out
     assert left < 4.0
     assert top < 3.0
@@ -49,9 +72,33 @@ def test_a_box_follows_the_image() -> None:
     assert abs(bottom - 30.0) < 5.0
 
 
+@pytest.mark.parametrize("model", LENSES)
+def test_a_box_of_an_image_twice_the_size_is_twice_the_size(model: str) -> None:
+    straightener = Straightener(CAMERA, LENSES[model])
+    small = shown(straightener.box((4.0, 3.0, 40.0, 30.0), SIZE))
+    large = shown(straightener.box((8.0, 6.0, 80.0, 60.0), (2 * SIZE[0], 2 * SIZE[1])))
+    assert large == pytest.approx([2.0 * value for value in small])
+
+
+@pytest.mark.parametrize("coefficients", [(-0.28, 0.09, 0.0, 0.0, -0.01), (-1.5, 0.3), (0.9, 3.0), (-0.9, 4.0)])
+@given(left=st.floats(0.0, 158.0), top=st.floats(0.0, 118.0), side=st.floats(1.0, 60.0))
+def test_a_box_lies_in_the_straight_image_or_is_none(
+    coefficients: tuple[float, ...], left: float, top: float, side: float
+) -> None:
+    box = Straightener(CAMERA, Lens("plumb_bob", coefficients)).box((left, top, left + side, top + side), SIZE)
+    if box is not None:
+        assert 0.0 <= box[0] < box[2] <= SIZE[0]
+        assert 0.0 <= box[1] < box[3] <= SIZE[1]
+
+
 def test_coefficients_of_nothing_are_no_lens() -> None:
     assert Lens.of("plumb_bob", (0.0, 0.0, 0.0, 0.0, 0.0)) is None
     assert Lens.of("mei", ()) is None
+
+
+def test_coefficients_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(SourceError, match="must be finite"):
+        Lens.of("plumb_bob", (float("nan"),) * 5)
 
 
 def test_padding_with_zeros_changes_nothing() -> None:

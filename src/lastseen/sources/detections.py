@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -37,10 +37,22 @@ class StoredDetection:
     runs: tuple[int, ...] | None = None
 
 
+Straight = Callable[[Box, tuple[int, int]], Box | None]
+"""A box of a stored image of some width and height as the image shows it once its lens is undone, if it does."""
+
+
+def _as_it_is(box: Box, size: tuple[int, int]) -> Box | None:
+    del size
+    return box
+
+
 class RecordedDetections:
     """A detector that looks up what was detected at the frame's stamp."""
 
-    def __init__(self, rows: Sequence[tuple[float, StoredDetection]], options: SourceOptions) -> None:
+    def __init__(
+        self, rows: Sequence[tuple[float, StoredDetection]], options: SourceOptions, *, straight: Straight = _as_it_is
+    ) -> None:
+        self._straight = straight
         self._rows = sorted(rows, key=lambda row: row[0])
         self._stamps = np.array([stamp for stamp, _ in self._rows])
         self._options = options
@@ -64,17 +76,22 @@ class RecordedDetections:
         reach = self._options.max_stamp_difference
         first = int(np.searchsorted(self._stamps, frame.stamp - reach))
         last = int(np.searchsorted(self._stamps, frame.stamp + reach, side="right"))
-        found = [self._placed(stored, frame) for _, stored in self._rows[first:last]]
-        return sorted(found, key=lambda detection: (-detection.score, detection.box))
+        found = (self._placed(stored, frame) for _, stored in self._rows[first:last])
+        return sorted(
+            (one for one in found if one is not None), key=lambda detection: (-detection.score, detection.box)
+        )
 
-    def _placed(self, found: StoredDetection, frame: Frame) -> Detection:
-        """The detection in the pixels of the frame as it left the door."""
+    def _placed(self, found: StoredDetection, frame: Frame) -> Detection | None:
+        """The detection in the pixels of the frame as it left the door; None where the frame does not show it."""
         options, detection = self._options, found.detection
         turned, turns = quarter_turns(options.images_turned), quarter_turns(options.image_rotation)
         size = (frame.intrinsics.width, frame.intrinsics.height)
         width, height = size[::-1] if turns % 2 else size
         stored = (height, width) if turned % 2 else (width, height)
-        box: Box = turn_box(detection.box, -turned % 4, width=stored[0], height=stored[1])
+        straight = self._straight(detection.box, stored)
+        if straight is None:
+            return None
+        box: Box = turn_box(straight, -turned % 4, width=stored[0], height=stored[1])
         if options.mirrored:
             box = mirror_box(box, width=width)
         box = turn_box(box, turns, width=width, height=height)
@@ -88,8 +105,8 @@ class RecordedDetections:
 class RecentDetections:
     """A detector for a live stream: it knows what came with the last few frames."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
+    def __init__(self, options: SourceOptions, *, straight: Straight = _as_it_is) -> None:
+        self._options, self._straight = options, straight
         self._rows: OrderedDict[float, list[tuple[float, StoredDetection]]] = OrderedDict()
 
     def add(self, stamp: float, rows: Sequence[tuple[float, StoredDetection]]) -> None:
@@ -102,7 +119,7 @@ class RecentDetections:
         """What came with the frame, best first; ``targets`` do not matter."""
         del targets
         near = [row for rows in list(self._rows.values()) for row in rows]
-        return RecordedDetections(near, self._options).detect(frame)
+        return RecordedDetections(near, self._options, straight=self._straight).detect(frame)
 
 
 def rows_of_line(line: str, where: str) -> list[tuple[float, StoredDetection]]:

@@ -6,6 +6,7 @@ where it is read: colour between its pixels, depth from the nearest one, by maps
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.turning import Scalar
+from lastseen.sources.turning import Box, Scalar
 
 PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
 
@@ -29,8 +30,12 @@ MODELS = {
 _SAME = {"radtan": PLUMB_BOB, "fisheye": EQUIDISTANT}
 _STEPS = 20
 _NEGLIGIBLE = 1e-9
+_FOUND = 0.01
+"""How near the steps must come to a point of the plane at distance 1: a few pixels, they are slow towards the rim."""
 _FIXED = 256
 """Steps between two pixels that colour is mixed in: the grey levels it has."""
+_BAND = 1 << 16
+"""Pixels worked on at a time, so that the largest image needs little more than its maps of 13 bytes per pixel."""
 
 Floats = NDArray[np.float64]
 
@@ -45,10 +50,10 @@ class Lens:
     @classmethod
     def of(cls, model: str, coefficients: tuple[float, ...]) -> Lens | None:
         """The lens of a calibration; None for one that bends nothing. An unknown model raises ``SourceError``."""
-        if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
-            return None
         if not np.isfinite(coefficients).all():
             raise SourceError("lens", list(coefficients), "must be finite", remedy="calibrate the camera")
+        if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
+            return None
         counts = MODELS.get(model or PLUMB_BOB)
         if counts is None:
             raise SourceError("lens model", model, "is not undone here", remedy=f"known: {', '.join(sorted(MODELS))}")
@@ -78,7 +83,7 @@ class Lens:
         return np.stack([x * radial + dx, y * radial + dy], axis=-1)
 
     def straighten(self, points: Floats) -> Floats:
-        """The points that ``bend`` puts here, found step by step."""
+        """The points that ``bend`` puts here, found step by step; NaN beyond the lens's rim, where there is none."""
         if self.model == EQUIDISTANT:
             # far out the plane runs to infinity: what lies beyond 85 degrees stays at 85
             wanted = np.linalg.norm(points, axis=-1)
@@ -89,8 +94,11 @@ class Lens:
             scale = np.where(wanted > 1e-12, np.tan(angle) / np.maximum(wanted, 1e-12), 1.0)
             return points * scale[..., np.newaxis]
         found = points.copy()
-        for _ in range(_STEPS):
-            found = found + (points - self.bend(found))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(_STEPS):
+                found = found + (points - self.bend(found))
+            missed = np.linalg.norm(points - self.bend(found), axis=-1)
+        found[~(missed < _FOUND)] = np.nan
         return found
 
 
@@ -100,18 +108,29 @@ class Straightener:
     def __init__(self, camera: Intrinsics, lens: Lens) -> None:
         self.camera, self.lens = camera, lens
         self._size = (0, 0)
-        self._nearest: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._nearest: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self._outside: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        self._corners: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+        self._first: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        """The pixel up and to the left of where a pixel comes from; ``_right`` and ``_down`` tell how far beyond."""
+        self._right: NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
+        self._down: NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
 
     def color(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """A straight colour image; black where the lens saw nothing."""
         self._prepare(image.shape)
         flat = image.reshape(-1, image.shape[2])
-        total = np.zeros((len(self._outside), image.shape[2]), dtype=np.uint32)
-        for index, weight in self._corners:
-            total += flat[index] * weight[:, np.newaxis]
-        mixed = ((total + _FIXED * _FIXED // 2) // (_FIXED * _FIXED)).astype(np.uint8)
+        mixed = np.empty_like(flat)
+        last = len(flat) - 1
+        for band in _bands(len(flat)):
+            first = self._first[band]
+            right, down = (share[band, np.newaxis].astype(np.uint32) for share in (self._right, self._down))
+            # beside the last column or row the other neighbour counts nothing, so it may be any pixel
+            above, below = (
+                flat[np.minimum(start, last)] * (_FIXED - right) + flat[np.minimum(start + 1, last)] * right
+                for start in (first, first + image.shape[1])
+            )
+            total = above * (_FIXED - down) + below * down
+            mixed[band] = (total + _FIXED * _FIXED // 2) // (_FIXED * _FIXED)
         mixed[self._outside] = 0
         return mixed.reshape(image.shape)
 
@@ -122,8 +141,11 @@ class Straightener:
         straight[self._outside] = 0
         return straight.reshape(image.shape)
 
-    def box(self, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-        """The box around what a box of the raw image shows, in the straight one."""
+    def box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        """The box around what a box of a raw image of this width and height shows, in the straight one.
+
+        None where the straight image shows nothing of it.
+        """
         left, top, right, bottom = box
         share = np.linspace(0.0, 1.0, 9)
         x, y = left + share * (right - left), top + share * (bottom - top)
@@ -135,22 +157,36 @@ class Straightener:
                 np.stack([np.full(9, right), y], axis=-1),
             ]
         )
-        camera = self.camera
+        camera = self.camera.resized(*size)
         focal, center = np.array([camera.fx, camera.fy]), np.array([camera.cx, camera.cy])
         # a box counts from the edge of a pixel, a camera from its middle
         found = self.lens.straighten((edge - 0.5 - center) / focal) * focal + center + 0.5
-        limit = np.array([camera.width, camera.height], dtype=np.float64)
-        low, high = (np.clip(corner, 0.0, limit) for corner in (found.min(axis=0), found.max(axis=0)))
+        found = found[np.isfinite(found).all(axis=1)]
+        if not len(found):
+            return None
+        low, high = (np.clip(corner, 0.0, np.array(size)) for corner in (found.min(axis=0), found.max(axis=0)))
+        if not (low < high).all():
+            return None
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
     def _prepare(self, shape: tuple[int, ...]) -> None:
         height, width = shape[:2]
         if self._size == (width, height):
             return
+        pixels = width * height
+        self._nearest, self._first = (np.empty(pixels, dtype=np.int32) for _ in range(2))
+        self._right, self._down = (np.empty(pixels, dtype=np.uint16) for _ in range(2))
+        self._outside = np.empty(pixels, dtype=np.bool_)
+        for band in _bands(pixels):
+            self._map(band, width, height)
+        self._size = (width, height)
+
+    def _map(self, band: slice, width: int, height: int) -> None:
+        """Where the pixels of a band of the straight image come from."""
         # the coefficients are of the plane at distance 1: they hold for any size of the same image
         camera = self.camera.resized(width, height)
-        u, v = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
-        plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1).reshape(-1, 2)
+        v, u = np.divmod(np.arange(band.start, band.stop, dtype=np.float64), width)
+        plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1)
         bent = self.lens.bend(plane)
         # a polynomial turns back beyond the lens's rim, and would show the image twice
         back = np.linalg.norm(self.lens.bend(plane * 1.001), axis=1) <= np.linalg.norm(bent, axis=1)
@@ -158,16 +194,13 @@ class Straightener:
         x, y = bent[:, 0] * camera.fx + camera.cx, bent[:, 1] * camera.fy + camera.cy
         inside = ~back & (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
         x, y = np.where(inside, x, 0.0).clip(0, width - 1), np.where(inside, y, 0.0).clip(0, height - 1)
-        self._outside = ~inside
-        self._nearest = np.rint(y).astype(np.int64) * width + np.rint(x).astype(np.int64)
-        column, row = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
-        right = np.rint((x - column) * _FIXED).astype(np.uint32)
-        down = np.rint((y - row) * _FIXED).astype(np.uint32)
-        next_column, next_row = np.minimum(column + 1, width - 1), np.minimum(row + 1, height - 1)
-        self._corners = [
-            (row * width + column, (_FIXED - right) * (_FIXED - down)),
-            (row * width + next_column, right * (_FIXED - down)),
-            (next_row * width + column, (_FIXED - right) * down),
-            (next_row * width + next_column, right * down),
-        ]
-        self._size = (width, height)
+        column, row = np.floor(x), np.floor(y)
+        self._outside[band] = ~inside
+        self._nearest[band] = np.rint(y) * width + np.rint(x)
+        self._first[band] = row * width + column
+        self._right[band] = np.rint((x - column) * _FIXED)
+        self._down[band] = np.rint((y - row) * _FIXED)
+
+
+def _bands(pixels: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BAND, pixels)) for start in range(0, pixels, _BAND))

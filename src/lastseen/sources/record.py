@@ -16,6 +16,7 @@ from lastseen.geometry import Intrinsics
 
 NO_DEPTH = "no depth image at this stamp"
 NO_POSE = "no pose at this stamp"
+BEYOND_LENS = "detection that the straight image does not reach"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +18,13 @@ from lastseen.sources.base import RecordSource
 from lastseen.sources.detections import RecordedDetections
 from lastseen.sources.listing import Listing
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import NO_POSE, RawRecord, Trajectory
+from lastseen.sources.record import BEYOND_LENS, NO_POSE, RawRecord, Trajectory
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.container import Container, Raw
 from lastseen.sources.ros.index import BagIndex, cut_off_line, read_index
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
+from lastseen.sources.turning import Box
 
 MAX_WAITING_BYTES = 256 * 2**20
 """Bytes of images that wait for their partner at most."""
@@ -68,12 +68,7 @@ class BagSource(RecordSource):
         topics = self._index.topics
         if not (topics.detections or topics.detections_text):
             return None
-        # detections written by us are of images that were straight already, and their CameraInfo says so
-        rows = [
-            (stamp, replace(one, detection=replace(one.detection, box=self._cameras.straight_box(one.detection.box))))
-            for stamp, one in self._index.detections
-        ]
-        return RecordedDetections(rows, self.options)
+        return RecordedDetections(self._index.detections, self.options, straight=self._straight_box)
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""
@@ -94,6 +89,13 @@ class BagSource(RecordSource):
     def close(self) -> None:
         """Release the files."""
         self._bag.close()
+
+    def _straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        # detections written by us are of images that were straight already, and their CameraInfo says so
+        found = self._cameras.straight_box(box, size)
+        if found is None:
+            self.intake.skip(BEYOND_LENS, f"box {box}")
+        return found
 
     def _poses(self) -> CameraPoses:
         return CameraPoses(self._index.tree, self._index.camera_frame, self.options)

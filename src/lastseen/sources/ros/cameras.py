@@ -18,6 +18,7 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.registering import register_depth, stand_apart
 from lastseen.sources.ros import decode
+from lastseen.sources.turning import Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class CameraPair:
         T_color_depth: Pose3D | None = None,
     ) -> None:
         self._options = options
+        if T_color_depth is not None and stand_apart(T_color_depth) and _changed_after_capture(options):
+            intake.note(f"{names[1]} is not registered to colour: both are turned or flipped after capture")
+            T_color_depth = None
         self.camera, self.lens = _model(color, names[0], options, intake)
         self.depth_camera, self._depth_lens = _model(depth, names[1], options, intake)
         if self.depth_camera == self.camera and T_color_depth is None:
@@ -56,9 +60,9 @@ class CameraPair:
             if stand_apart(T_color_depth):
                 self._T_color_depth = T_color_depth
 
-    def straight_box(self, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-        """A box that was found in the raw colour image, in the one that leaves here."""
-        return box if self.lens is None else self.lens.box(box)
+    def straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        """A box found in a raw colour image of this size, in the one that leaves here; None where it shows none."""
+        return box if self.lens is None else self.lens.box(box, size)
 
     def view(self, rgb: NDArray[np.uint8], depth: NDArray[np.generic], raw_per_metre: float) -> View:
         """Both images, straight and from one place."""
@@ -98,6 +102,11 @@ def camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intri
     return Intrinsics(options.fx, options.fy, *center, width, height)
 
 
+def _changed_after_capture(options: SourceOptions) -> bool:
+    """Whether the stored images no longer lie as their CameraInfo says."""
+    return options.mirrored or options.images_turned != "0"
+
+
 def _model(
     info: Any | None, name: str, options: SourceOptions, intake: Intake
 ) -> tuple[Intrinsics | None, Straightener | None]:
@@ -117,7 +126,7 @@ def _model(
     except SourceError as error:
         intake.note(f"{name} is bent by its lens, and that is not undone: {error}")
         return camera, None
-    if lens is not None and (options.mirrored or options.images_turned != "0"):
+    if lens is not None and _changed_after_capture(options):
         intake.note(f"{name} is bent by its lens, and that is not undone for images turned or flipped after capture")
         return camera, None
     return camera, None if lens is None else Straightener(camera, lens)

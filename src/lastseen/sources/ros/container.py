@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from lastseen.errors import SourceError
-from lastseen.sources.ros.mending import MAGIC, MendedFile, is_cut_off
+from lastseen.sources.ros.folder import METADATA, files_of_folder
+from lastseen.sources.ros.mending import MAGIC, MendedFile, has_header, is_cut_off
 from lastseen.sources.ros.types import require_rosbags, ros2_types
 
 _REMEDIES = {
@@ -47,6 +48,8 @@ class Container:
         self.path = path
         self.cut_off = False
         """Whether the recording has no end: it was read as far as it goes."""
+        self.left_out: list[str] = []
+        """Files of the recording that hold nothing which can be read."""
         try:
             self._reader = AnyReader(self._readable(), default_typestore=ros2_types())
             self._reader.open()
@@ -110,12 +113,17 @@ class Container:
     def _readable(self) -> list[Any]:
         """What to give the reader: the path, or the files themselves where a recorder did not come to its end."""
         path = self.path
-        files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.suffix in {".mcap", ".db3"})
+        unfinished = path.is_dir() and not (path / METADATA).exists()
+        files = [path] if path.is_file() else files_of_folder(path)
+        blank = [file for file in files if _is_blank(file)]
+        if len(blank) < len(files):
+            # a recorder that lost power may have begun a file of which nothing reached the disk
+            self.left_out = [file.name for file in blank]
+            files = [file for file in files if file not in blank]
         for file in files:
             _check_beginning(file)
         cut = {file for file in files if file.suffix == ".mcap" and is_cut_off(file)}
-        unfinished = path.is_dir() and not (path / "metadata.yaml").exists()
-        self.cut_off = bool(cut) or unfinished
+        self.cut_off = bool(cut) or bool(self.left_out) or unfinished
         if not self.cut_off:
             return [path]
         # the files of a folder are in the order of time: each whole one and what is left of the last
@@ -124,6 +132,15 @@ class Container:
     def _damaged(self, error: BaseException) -> SourceError:
         remedy = _REMEDIES.get(self.path.suffix, "check metadata.yaml and the files beside it")
         return SourceError("bag", str(self.path), f"cannot be read ({_words(error)})", remedy=remedy)
+
+
+def _is_blank(file: Path) -> bool:
+    """Whether a file is what a recorder leaves that lost power as it began it: no whole header, or zeros."""
+    with file.open("rb") as opened:
+        first = opened.read(16)
+    if not any(first):
+        return True
+    return file.suffix == ".mcap" and MAGIC.startswith(first[: len(MAGIC)]) and not has_header(file)
 
 
 def _check_beginning(file: Path) -> None:

@@ -28,6 +28,9 @@ UNPLACED_DEPTH = (
 )
 """Said where depth cannot be registered."""
 
+PLACE_TRIES = 64
+"""Moments of a recording at which tf is asked how depth stands to colour: one good answer is enough."""
+
 
 @dataclass(slots=True)
 class BagIndex:
@@ -46,10 +49,17 @@ class BagIndex:
     def cameras(self, options: SourceOptions, intake: Intake) -> CameraPair:
         """The two cameras as one; what cannot be put right about them is noted."""
         apart = None
-        color, depth = options.camera_frame or self.camera_frame, self.topics.depth.frame
-        if depth and color and depth != color and self.color_stamps:
-            stamp = min(self.color_stamps) + options.pose_delay
-            apart = self.tree.between_frames(color, depth, stamp, max_gap=options.max_pose_gap)
+        color, depth = self.camera_frame, self.topics.depth.frame
+        if depth and depth != color and self.color_stamps:
+            color = frame_of_color(color, self.tree, options)
+            # tf may begin later than the images, so a spread of moments is asked
+            stamps = sorted(self.color_stamps)
+            moments = stamps[:: -(-len(stamps) // PLACE_TRIES)]
+            found = (
+                self.tree.between_frames(color, depth, stamp + options.pose_delay, max_gap=options.max_pose_gap)
+                for stamp in moments
+            )
+            apart = next((one for one in found if one is not None), None)
             if apart is None:
                 intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
         return CameraPair(
@@ -70,6 +80,8 @@ def read_index(bag: Container, options: SourceOptions) -> BagIndex:
         TransformTree(odom_frame=options.odom_frame),
         frame_name(topics.color.frame),
     )
+    for name in bag.left_out:
+        index.intake.note(f"{name} holds nothing that can be read, and is left out")
     reading = _Reading(bag, options, index)
     try:
         for raw in bag.messages(reading.wanted()):
@@ -93,6 +105,15 @@ def cut_off_line(stamps: list[float]) -> str:
 def frame_name(name: str) -> str:
     """A frame's name without the slash that ROS 1 may put before it."""
     return name.lstrip("/")
+
+
+def frame_of_color(told: str, tree: TransformTree, options: SourceOptions) -> str:
+    """The frame that depth is placed against.
+
+    Colour and depth name their frames alike, rightly or wrongly. ``camera_frame`` corrects the pose alone, and stands
+    in here only where tf has never heard of what colour says.
+    """
+    return told if told in tree.frames() else options.camera_frame or told
 
 
 def _topics(bag: Container) -> Iterator[Topic]:

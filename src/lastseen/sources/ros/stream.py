@@ -12,7 +12,7 @@ import threading
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lastseen.errors import InvalidValue, SourceError
@@ -21,16 +21,17 @@ from lastseen.protocols import Detector
 from lastseen.sources.detections import RecentDetections, StoredDetection
 from lastseen.sources.live import LiveSource
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
+from lastseen.sources.record import BEYOND_LENS, NO_POSE, Intake, RawRecord, RevisedPose
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name
+from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name, frame_of_color
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
 from lastseen.sources.ros.transforms import Link, TransformTree
 from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
+from lastseen.sources.turning import Box
 
 KEEP_TF = 30.0
 """Seconds of tf that are kept: an image older than that is not waited for."""
@@ -58,9 +59,12 @@ class RosStream(LiveSource[Arrived]):
         super().__init__(address, options)
         self._lock = threading.Lock()
         self._chosen: Chosen | None = None
-        self._detections = RecentDetections(self.options)
+        self._detections = RecentDetections(self.options, straight=self._straight_box)
         self._infos: dict[str, Any] = {}
         self._cameras: CameraPair | None = None
+        self._T_color_depth: Pose3D | None = None
+        self._cameras_known: list[bool] = []
+        """Whether colour's info, depth's info and the place of depth were known when the cameras were made."""
         self._revised: dict[float, RevisedPose] = {}
         self._pose_link: Link | None = None
         self._tree = TransformTree(odom_frame=self.options.odom_frame)
@@ -114,7 +118,8 @@ class RosStream(LiveSource[Arrived]):
         rgb = decode.color_image(color, name="color", max_pixels=limit)
         distant = _message(item.pair.depth.item, chosen.depth.type, "depth")
         depth, raw_per_metre = decode.depth_image(distant, name="depth", max_pixels=limit)
-        cameras = self._camera_pair(frame_name(color.header.frame_id), frame_name(distant.header.frame_id))
+        frames = frame_name(color.header.frame_id), frame_name(distant.header.frame_id)
+        cameras = self._camera_pair(*frames, item.pair.color.stamp)
         view = cameras.view(rgb, depth, raw_per_metre)
         with self._lock:
             if self._poses is not None:
@@ -165,10 +170,7 @@ class RosStream(LiveSource[Arrived]):
             self._pose(message)
         else:
             stamp = decode.nanoseconds(message.header) / 1e9
-            boxes = list(decode.detections(message))
-            if self._cameras is not None:
-                boxes = [replace(one, box=self._cameras.straight_box(one.box)) for one in boxes]
-            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in boxes])
+            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in decode.detections(message)])
         return self._posed()
 
     def _image(self, is_color: bool, kind: str, data: bytes) -> list[Arrived]:
@@ -239,23 +241,36 @@ class RosStream(LiveSource[Arrived]):
             self._tree.give(link)
         link.add(decode.nanoseconds(message.header) / 1e9, decode.pose_of(message))
 
-    def _camera_pair(self, color: str, depth: str) -> CameraPair:
-        """The two cameras as one, from the first moment on at which all is known about them."""
-        if self._cameras is not None:
+    def _straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        # asked for a frame that has come through here, so its cameras are known
+        found = box if self._cameras is None else self._cameras.straight_box(box, size)
+        if found is None:
+            self.intake.skip(BEYOND_LENS, f"box {box}")
+        return found
+
+    def _camera_pair(self, color: str, depth: str, stamp: float) -> CameraPair:
+        """The two cameras as one; made anew when more becomes known about them, not for every frame."""
+        if self._cameras is not None and all(self._cameras_known):
             return self._cameras
         chosen, options = self.topics(), self.options
         infos = [self._infos.get(name) for name in (chosen.color_info, chosen.depth_info)]
-        color, apart = options.camera_frame or color, None
-        if depth and depth != color and self._newest is not None:
+        together = depth in {"", color}
+        if not together and self._T_color_depth is None:
             with self._lock:
-                apart = self._tree.between_frames(color, depth, self._newest, max_gap=math.inf)
-            if apart is None:
+                color = frame_of_color(color, self._tree, options)
+                self._T_color_depth = self._tree.between_frames(
+                    color, depth, stamp + options.pose_delay, max_gap=math.inf
+                )
+            if self._T_color_depth is None:
                 self.intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
-        names = (chosen.color.name, chosen.depth.name)
-        pair = CameraPair(*infos, names=names, options=options, intake=self.intake, T_color_depth=apart)
-        if all(info is not None for info in infos) and (apart is not None or depth == color):
-            self._cameras = pair
-        return pair
+        known = [info is not None for info in infos] + [together or self._T_color_depth is not None]
+        if self._cameras is None or known != self._cameras_known:
+            names = (chosen.color.name, chosen.depth.name)
+            self._cameras = CameraPair(
+                *infos, names=names, options=options, intake=self.intake, T_color_depth=self._T_color_depth
+            )
+            self._cameras_known = known
+        return self._cameras
 
     def _wait_for_topics(self) -> Chosen:
         found: list[Topic] = []

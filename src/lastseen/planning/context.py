@@ -176,6 +176,9 @@ def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = []
     for place_id in recent:
         place = spatial.graph.place(place_id)
+        if not place.anchors and place_id != spatial.current_place_id:
+            # files of before may hold such places: there is no way to one
+            continue
         entry: dict[str, Any] = {
             "place_id": place_id,
             "place_type": clean(place.place_type, limit=limit),

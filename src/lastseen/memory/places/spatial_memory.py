@@ -6,6 +6,7 @@ at; whoever can look hands the answer to ``scene_analyzed``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -282,7 +283,9 @@ class SpatialMemory:
             place = self.graph.place(place_id)
             if place.scene_type != wanted or place.is_corridor:
                 continue
-            distance = min(self.pose.distance_to(self.graph.anchor(anchor).pose) for anchor in place.anchors)
+            away = (self.pose.distance_to(self.graph.anchor(anchor).pose) for anchor in place.anchors)
+            # files of before may hold places without anchors
+            distance = min(away, default=math.inf)
             if distance <= self.settings.localization.radius:
                 found.append((distance, place_id))
         return self.graph.place(min(found)[1]) if found else None
@@ -298,9 +301,10 @@ class SpatialMemory:
 
     def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
         assert self.current_place_id is not None
-        known = self._earlier.near(world_pose, radius=self.settings.places.same_anchor)
-        if known:
-            return self._come_by(known[0][1], reasons)
+        for _, known in self._earlier.near(world_pose, radius=self.settings.places.same_anchor):
+            # one of another place is another anchor: what is seen here belongs to the place the robot is in
+            if known.place_id == self.current_place_id:
+                return self._come_by(known, reasons)
         frame = None
         if self._frame is not None and world_pose is not None:
             frame = self._frame[0], world_pose.relative_to(self._frame[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,12 +12,18 @@ from typing import Any
 
 import pytest
 import requests
+from starlette.types import Message, Receive, Scope, Send
 
 from lastseen.config import Settings
 from lastseen.encoders.registry import open_encoder
+from lastseen.errors import JournalError
 from lastseen.memory.eyes import Eyes
 from lastseen.memory.facade import Memory
+from lastseen.memory.history import RememberedObject
+from lastseen.memory.objects import EventKind
+from lastseen.server import fresh_file
 from lastseen.server.fresh_file import FileRunner, FreshFile
+from lastseen.server.in_flight import Asking, InFlight
 from lastseen.server.run import Running, in_background, listen
 from tests.encoders.tiny_towers import tiny_clip
 from tests.memory.homes import ROOM, walk
@@ -103,6 +111,107 @@ def test_a_file_that_cannot_be_read_is_told_and_tried_again(writer: Memory, tmp_
     away.rename(path_of(writer))
     assert comes_true(lambda: fresh.service.source.state == "following")
     runner.stop()
+    fresh.close()
+
+
+@pytest.mark.parametrize("asked_by", ["page", "agent"])
+def test_a_question_that_lasts_over_two_writes_is_answered(
+    writer: Memory, monkeypatch: pytest.MonkeyPatch, asked_by: str
+) -> None:
+    fresh = FreshFile(path_of(writer), SETTINGS)
+    asked = fresh.service.memory
+    look_up = Memory.object
+
+    def slowly(self: Memory, object_id: str) -> RememberedObject:
+        for name in ("lamp", "bowl"):
+            writer.relabel("obj-1", name)
+            fresh.caught_up()
+        return look_up(self, object_id)
+
+    monkeypatch.setattr(Memory, "object", slowly)
+    if asked_by == "page":
+        running = Running(fresh.service, listen(SETTINGS.server, host="127.0.0.1", port=0))
+        with in_background(running, wait=time.sleep):
+            told = requests.get(f"{running.address.base}/objects/obj-1/history", timeout=10)
+        assert told.status_code == 200, told.text
+    else:
+        pytest.importorskip("mcp", reason="the extra mcp is not installed")
+        from lastseen.server.mcp_server import create_mcp
+
+        answer = asyncio.run(create_mcp(lambda: fresh.service).call_tool("get_object", {"object_id": "obj-1"}))
+        assert "history" in str(answer)
+    fresh.caught_up()
+    with pytest.raises(JournalError):
+        asked.object("obj-1").history()
+    fresh.close()
+
+
+def test_an_answer_that_is_read_slowly_keeps_no_memory_open() -> None:
+    in_flight = InFlight()
+    over: list[bool] = []
+
+    async def answering(_scope: Scope, _receive: Receive, send: Send) -> None:
+        over.append(in_flight.is_over(in_flight.turned()))
+        await send({"type": "http.response.start"})
+
+    async def reading_slowly(_: Message) -> None:
+        over.append(in_flight.is_over(0))
+
+    async def nothing() -> Message:
+        return {}
+
+    asyncio.run(Asking(answering, in_flight=in_flight)({"type": "http", "method": "GET"}, nothing, reading_slowly))
+    assert over == [False, True]
+
+
+def test_a_file_of_another_look_is_told_and_left_closed_and_the_right_one_followed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny_clip(tmp_path / "clip")
+    clip = open_encoder(f"clip:{folder}")
+    path, again, other = (tmp_path / name for name in ("home.lastseen", "again.lastseen", "other.lastseen"))
+    with Memory.open(path, look=clip) as memory:
+        look_around(memory, clip)
+    shutil.copy(path, again)
+    with Memory.open(other, look="of-elsewhere") as memory:
+        walk(memory, 3, ROOM[:1], looks="random")
+    fresh = FreshFile(path, SETTINGS, encoder=f"clip:{folder}")
+    opened: list[Memory] = []
+    opening = fresh._open
+
+    def noted() -> Memory:
+        opened.append(opening())
+        return opened[-1]
+
+    monkeypatch.setattr(fresh, "_open", noted)
+    runner = FileRunner(fresh)
+    runner.start()
+    other.replace(path)
+    assert comes_true(lambda: fresh.service.source.state == "failed")
+    assert "of-elsewhere" in fresh.service.health()[0]
+    again.replace(path)
+    assert comes_true(lambda: fresh.service.source.state == "following")
+    runner.stop()
+    *refused, taken = opened
+    assert taken is fresh.service.memory
+    for memory in refused:
+        with pytest.raises(JournalError):
+            memory.store.journal.last_event()
+    fresh.close()
+
+
+def test_events_of_a_newer_version_are_left_out_and_the_others_told(
+    writer: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = FreshFile(path_of(writer), SETTINGS)
+    told = fresh.service.hub.events_told
+    monkeypatch.setattr(fresh_file, "_KINDS", frozenset({EventKind.CONFIRMED}))
+    walk(writer, 6, ROOM, looks="random", start=6)
+    writer.flush()
+    fresh.caught_up()
+    events, _ = fresh.service.hub.events_since(told)
+    assert events
+    assert all('"type":"object_confirmed"' in text for text in events)
     fresh.close()
 
 

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from lastseen import __version__
 from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
 from lastseen.server.answers import refuse
+from lastseen.server.in_flight import Asking
 from lastseen.server.metrics import Counting
 from lastseen.server.priority import RobotFirst
 from lastseen.server.security import Access, Guard
@@ -54,6 +55,7 @@ def create_app(service: Service, access: Access) -> FastAPI:
         middleware=[
             Middleware(Counting, counts=service.requests),
             Middleware(Guard, access=access, settings=limits),
+            Middleware(Asking, in_flight=service.in_flight),
             Middleware(RobotFirst, readers=limits.readers, patience=limits.patience),
         ],
     )

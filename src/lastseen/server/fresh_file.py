@@ -8,14 +8,17 @@ import threading
 from pathlib import Path
 
 from lastseen.config import Settings
-from lastseen.errors import JournalError
+from lastseen.errors import LastseenError
 from lastseen.memory.eyes import Eyes
 from lastseen.memory.facade import Memory
+from lastseen.memory.longterm.records import EventRecord
 from lastseen.memory.objects import Event, EventKind
 from lastseen.server.live import Runner
 from lastseen.server.service import Service
 
 _log = logging.getLogger(__name__)
+_KINDS = frozenset(EventKind)
+"""A newer version may write of more; what cannot be told is left out."""
 
 
 class FreshFile:
@@ -30,12 +33,13 @@ class FreshFile:
         memory = self._open()
         self.note = self._eyes.give(memory)
         self._last_event = memory.store.journal.last_event()
-        self._before: Memory | None = None
+        self._replaced: list[tuple[int, Memory]] = []
         self.service = Service(memory, eyes=self._eyes.encoder)
 
     def caught_up(self) -> Service:
         """The service over what the file holds now."""
         with self._lock:
+            self._close_unused()
             # another file may have taken this one's place
             number = self.path.stat().st_ino if self.path.exists() else 0
             if number != self._number or self.service.memory.store.journal.written_since():
@@ -45,25 +49,29 @@ class FreshFile:
 
     def close(self) -> None:
         """Release the file."""
-        for memory in (self._before, self.service.memory):
-            if memory is not None:
-                memory.close()
+        for memory in (*(memory for _, memory in self._replaced), self.service.memory):
+            memory.close()
 
     def _turn(self) -> None:
-        memory = self._open()
-        self._eyes.give(memory)
-        journal = memory.store.journal
-        # fewer events than before: another file took this one's place, and its past is not news
-        known = min(self._last_event, journal.last_event())
-        self._last_event, records = journal.events_after(known)
-        events = [
-            Event(record.time, 0, EventKind(record.kind), record.object_id, record.evidence) for record in records
-        ]
-        if self._before is not None:
-            self._before.close()
-        # a question may still be on its way through the last one: it is closed a change later
-        self._before = self.service.memory
-        self.service.turn_to(memory, events)
+        service, before, memory = self.service, self.service.memory, self._open()
+        try:
+            self._eyes.give(memory)
+            journal = memory.store.journal
+            # fewer events than before: another file took this one's place, and its past is not news
+            known = min(self._last_event, journal.last_event())
+            last, records = journal.events_after(known)
+            service.turn_to(memory, [_event(record) for record in records if record.kind in _KINDS])
+        finally:
+            if service.memory is memory:
+                self._replaced.append((service.in_flight.turned(), before))
+            else:
+                memory.close()
+        self._last_event = last
+
+    def _close_unused(self) -> None:
+        # no memory is needed longer than one that came after it
+        while self._replaced and self.service.in_flight.is_over(self._replaced[0][0]):
+            self._replaced.pop(0)[1].close()
 
     def _open(self) -> Memory:
         return Memory.open(self.path, settings=self.settings, read_only=True)
@@ -83,9 +91,13 @@ class FileRunner(Runner):
         while not self.stopped.wait(self.service.settings.live.follow_period):
             try:
                 self.fresh.caught_up()
-            except (JournalError, sqlite3.Error, OSError) as error:
+            except (LastseenError, ValueError, sqlite3.Error, OSError) as error:
                 if status.state == "following":
                     _log.error("the file cannot be read again: %s", error)
                 status.error, status.state = str(error), "failed"
             else:
                 status.error, status.state = None, "following"
+
+
+def _event(record: EventRecord) -> Event:
+    return Event(record.time, 0, EventKind(record.kind), record.object_id, record.evidence)

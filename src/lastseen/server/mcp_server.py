@@ -56,8 +56,14 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
     async def ask(question: Callable[[AgentTools], Any]) -> Any:
         """Ask off the event loop; an error is an answer with a reason, not a broken call."""
+
+        def answer() -> Any:
+            service = current()
+            with service.in_flight.question():
+                return question(AgentTools(service))
+
         try:
-            return await run_in_threadpool(lambda: question(AgentTools(current())))
+            return await run_in_threadpool(answer)
         except LastseenError as error:
             return {"status": "error", "reason": str(error)}
 

@@ -18,6 +18,7 @@ from lastseen.protocols import Encoder
 from lastseen.server.answers import text_of
 from lastseen.server.facts import Facts
 from lastseen.server.hub import Hub
+from lastseen.server.in_flight import InFlight
 from lastseen.server.metrics import RequestCounts
 from lastseen.server.point_cloud import PointCloud
 from lastseen.server.robot_track import RobotTrack
@@ -58,6 +59,7 @@ class Service:
         self.points = PointCloud(memory.settings.live)
         self.robot = RobotTrack(memory.settings.live)
         self.requests = RequestCounts()
+        self.in_flight = InFlight()
         self.source = SourceStatus()
         self.clients = 0
         self.stopping = False

@@ -36,7 +36,12 @@ class Pulse:
 
     async def aside(self, work: Callable[[], _T]) -> _T:
         """Do something off the event loop."""
-        return await anyio.to_thread.run_sync(work, limiter=self._line)
+
+        def counted() -> _T:
+            with self.service.in_flight.question():
+                return work()
+
+        return await anyio.to_thread.run_sync(counted, limiter=self._line)
 
     async def run(self) -> None:
         """Beat until cancelled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -90,6 +91,20 @@ def test_watchers_are_told_what_the_writer_saw(writer: Memory) -> None:
     events, missed = service.hub.events_since(told)
     assert missed == 0
     assert any('"type":"object_confirmed"' in text for text in events)
+    fresh.close()
+
+
+def test_watchers_are_told_of_the_one_thing_that_changed_and_of_no_other(writer: Memory) -> None:
+    fresh = FreshFile(path_of(writer), SETTINGS)
+    service = fresh.service
+    service.refresh(stats=True)
+    known = service.hub.newest
+    writer.relabel("obj-1", "lamp")
+    fresh.caught_up()
+    service.refresh(stats=True)
+    update = service.hub.objects_since(known, reset=False)
+    assert update is not None
+    assert [told["id"] for told in json.loads(update.text)["objects"]] == ["obj-1"]
     fresh.close()
 
 

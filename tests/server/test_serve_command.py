@@ -22,6 +22,7 @@ from websockets.sync.client import connect
 from lastseen.cli.main import app
 from lastseen.cli.serve import _what
 from lastseen.memory.facade import Memory
+from lastseen.server.run import Running
 
 
 @contextmanager
@@ -134,6 +135,33 @@ def test_ctrl_c_lets_deaf_watchers_go_without_noise(tmp_path: Path) -> None:
     assert process.returncode == 0, rest
     told = [line for line in rest.splitlines() if not line.startswith("API:")]
     assert told == ["stopped; everything is on disk"], rest
+
+
+def test_a_second_signal_waits_until_the_memory_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closing = Memory.close
+
+    def interrupted(memory: Memory) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.raise_signal(number)
+        closing(memory)
+
+    monkeypatch.setattr(Memory, "close", interrupted)
+    monkeypatch.setattr(Running, "serve", lambda _: None)
+    before = signal.getsignal(signal.SIGTERM)
+    result = CliRunner().invoke(app, ["serve", str(tmp_path / "home.lastseen"), "--port", "0"])
+    assert result.exit_code == 0, result.output
+    assert "everything is on disk" in result.output
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_ends_the_opening_of_a_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opening(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Memory, "open", opening)
+    result = CliRunner().invoke(app, ["serve", str(tmp_path / "home.lastseen"), "--port", "0"])
+    assert result.exit_code != 0
+    assert "serves" not in result.output
 
 
 def test_a_start_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

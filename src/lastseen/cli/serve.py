@@ -69,6 +69,16 @@ def serve(
             allowed=tuple(allow_host or ()),
         )
         stack.callback(listening.close)
+        running: Running | None = None
+
+        def stop() -> None:
+            if running is None:
+                # opening may take long, and nothing was taken yet
+                raise KeyboardInterrupt
+            running.stop()
+
+        # before the memory, so that it is left after it: a second Ctrl-C must not cut the writing short
+        stack.enter_context(signals_taken(stop))
         is_new = file is not None and not file.exists()
         service, runner = _service(
             stack,
@@ -85,8 +95,6 @@ def serve(
         # a token of the user's own is a secret that logs must not hold; one made here has to be told once
         typer.echo(f"page: {running.address.page if token is None else f'{running.address.base}/viewer/'}")
         typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
-        # until everything is on disk: a second Ctrl-C must not cut the writing short
-        stack.enter_context(signals_taken(running.stop))
         if runner is not None:
             runner.start()
             stack.callback(runner.stop)

@@ -104,11 +104,13 @@ class Hub:
     def _take(self, objects: Sequence[dict[str, object]], gone: NDArray[np.int64]) -> None:
         with self._lock:
             for facts in objects:
-                key = str(facts["id"])
-                self.newest += 1
-                self._objects[key] = self.newest, text_of(facts)
-                self._objects.move_to_end(key)
-                self._gone.pop(key, None)
+                key, text = str(facts["id"]), text_of(facts)
+                # a memory that was read anew counts every object as changed
+                if key not in self._objects or self._objects[key][1] != text:
+                    self.newest += 1
+                    self._objects[key] = self.newest, text
+                    self._objects.move_to_end(key)
+                    self._gone.pop(key, None)
                 if facts["state"] == "confirmed":
                     self._fresh[key] = float(str(facts["last_seen"]))
                 else:

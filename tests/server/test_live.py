@@ -18,6 +18,7 @@ from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.live import SourceRunner
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
+from lastseen.server.whereabouts import whereabouts
 from lastseen.sources.base import News, RecordSource
 from lastseen.sources.record import RawRecord
 from tests.memory.objects.scenes import frame_at
@@ -122,7 +123,7 @@ def test_the_demo_walks_finds_things_and_knows_its_rooms() -> None:
         assert frame.rgb.shape == (240, 320, 3)
         service.refresh(stats=True)
         assert memory.browse.counts()["confirmed"] >= 3
-        places = service.whereabouts.all()
+        places = whereabouts(service.memory)
         assert places["places"][0]["type"] != "unknown"
         assert any(anchor["world_pose"] for anchor in places["anchors"])
         assert len(service.points) > 20_000

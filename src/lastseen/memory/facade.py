@@ -37,6 +37,7 @@ from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Rela
 from lastseen.memory.objects.snapshot import room
 from lastseen.memory.places import Place
 from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
+from lastseen.memory.places.standing import Standing
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 
@@ -90,6 +91,7 @@ class Memory:
             self.spatial = spatial_from_meta(meta, self.settings)
             self._pose = self._kept_pose = LastPose.from_meta(meta)
             self._spatial_revision = self.spatial.revision
+            self._standing: tuple[int, Standing] | None = None
             if rows is not None:
                 self._feeding.restore(rows)
             self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
@@ -331,10 +333,19 @@ class Memory:
         return ids
 
     def place_of(self, object_id: str) -> Place | None:
-        """The place an object stands in: that of the nearest anchor within a room's width; None where none is."""
+        """The place an object stands in; None where none is near."""
         with self._working:
-            x, y, _ = self._objects.state(object_id).xyz_world.tolist()
-            return self.spatial.graph.place_at(x, y, reach=self.settings.live.place_reach)
+            (place,) = self.places_at([self._objects.state(object_id).xyz_world])
+            return None if place is None else self.spatial.graph.place(place)
+
+    def places_at(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
+        """The id of the place of each point: that of the nearest anchor within a room's width; None where none is."""
+        with self._working:
+            if self._standing is None or self._standing[0] != self.spatial.revision:
+                reach = self.settings.live.place_reach
+                self._standing = self.spatial.revision, Standing(self.spatial.graph, reach=reach)
+            standing = self._standing[1]
+        return standing.places_of(points)
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""

@@ -16,6 +16,7 @@ from lastseen.memory.places import normalize_scene_type
 from lastseen.server.moments import FARTHEST, moment_of
 from lastseen.server.places import objects_by_place
 from lastseen.server.service import Service
+from lastseen.server.whereabouts import whereabouts
 
 Answer = dict[str, Any]
 Point = tuple[float, float, float]
@@ -118,7 +119,7 @@ class AgentTools:
 
     def whats_in(self, place: str) -> Answer:
         """The things in a place, named by id or by kind of room."""
-        places = self.service.whereabouts.all()["places"]
+        places = whereabouts(self.service.memory)["places"]
         wanted = normalize_scene_type(place)
         chosen = [
             one for one in places if str(one["id"]) == place.strip() or normalize_scene_type(one["type"]) == wanted
@@ -153,7 +154,7 @@ class AgentTools:
         """When and where a thing was seen last, also when it is gone or was never sure."""
         answer = self.service.memory.find(query, include_tentative=True, include_removed=True, k=3)
         now = self.service.memory.browse.now
-        types = {place["id"]: place["type"] for place in self.service.whereabouts.all()["places"]}
+        types = {place["id"]: place["type"] for place in whereabouts(self.service.memory)["places"]}
         found = [
             {
                 **self._short(hit),

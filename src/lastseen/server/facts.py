@@ -10,7 +10,6 @@ from lastseen.memory.answer import Hit
 from lastseen.memory.facade import Memory
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.objects import Event, ObjectState
-from lastseen.server.whereabouts import Whereabouts
 
 EVENT_TYPES = {
     "appeared": "object_created",
@@ -26,10 +25,9 @@ EVENT_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Writes what the memory of now says; ``whereabouts`` knows which place a point belongs to."""
+    """Writes what the memory of now says."""
 
     current: Callable[[], Memory]
-    whereabouts: Whereabouts
 
     @property
     def memory(self) -> Memory:
@@ -40,7 +38,7 @@ class Facts:
         """States as the outside reads them."""
         browse = self.memory.browse
         colors = browse.colors([state.id for state in states])
-        places = self.whereabouts.places_of([state.xyz_world for state in states])
+        places = self.memory.places_at([state.xyz_world for state in states])
         return [
             {
                 "id": state.id,
@@ -68,7 +66,7 @@ class Facts:
         """Hits of a search; what working memory knows besides is added where it still holds the object."""
         browse = self.memory.browse
         known = {state.id: state for state in browse.states([hit.id for hit in hits])}
-        places = self.whereabouts.places_of([hit.xyz for hit in hits])
+        places = self.memory.places_at([hit.xyz for hit in hits])
         found = []
         for hit, place in zip(hits, places, strict=True):
             state = known.get(hit.id)

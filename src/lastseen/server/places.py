@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lastseen.server.answers import refusal, reply
 from lastseen.server.moments import Limit, MomentText, moment_of
 from lastseen.server.service import Service
+from lastseen.server.whereabouts import whereabouts
 
 _MARKS = 2000
 """Events that a timeline looks at, from the newest back; more could not be told apart on a screen."""
@@ -29,7 +30,7 @@ def routes(service: Service) -> APIRouter:
     @router.get("/places")
     def places() -> Response:
         """Every place with the objects that stand in it, and every anchor."""
-        found = service.whereabouts.all()
+        found = whereabouts(service.memory)
         standing = objects_by_place(service)
         for place in found["places"]:
             place["object_ids"] = standing.get(place["id"], [])
@@ -116,7 +117,7 @@ def objects_by_place(service: Service) -> dict[int, list[str]]:
     """The ids of the confirmed objects by the place they stand in."""
     ids, positions = service.memory.browse.positions()
     found: dict[int, list[str]] = {}
-    for object_id, place in zip(ids, service.whereabouts.places_of(positions), strict=True):
+    for object_id, place in zip(ids, service.memory.places_at(positions), strict=True):
         if place is not None:
             found.setdefault(place, []).append(object_id)
     return found
@@ -125,7 +126,7 @@ def objects_by_place(service: Service) -> dict[int, list[str]]:
 def place_facts(service: Service, place_id: int) -> dict[str, Any] | None:
     """One place with the objects in it; None where it is not known."""
     place: dict[str, Any] | None = next(
-        (place for place in service.whereabouts.all()["places"] if place["id"] == place_id), None
+        (place for place in whereabouts(service.memory)["places"] if place["id"] == place_id), None
     )
     if place is None:
         return None

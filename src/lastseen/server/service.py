@@ -22,7 +22,7 @@ from lastseen.server.in_flight import InFlight
 from lastseen.server.metrics import RequestCounts
 from lastseen.server.point_cloud import PointCloud
 from lastseen.server.robot_track import RobotTrack
-from lastseen.server.whereabouts import Whereabouts
+from lastseen.server.whereabouts import whereabouts
 
 _RATE_WINDOW = 5.0
 """Seconds over which the frame rate is told."""
@@ -53,8 +53,7 @@ class Service:
         self.eyes = eyes
         self.settings = memory.settings
         self.mode = mode
-        self.whereabouts = Whereabouts(lambda: self.memory, reach=memory.settings.live.place_reach)
-        self.facts = Facts(lambda: self.memory, self.whereabouts)
+        self.facts = Facts(lambda: self.memory)
         self.hub = Hub(self.facts, memory.settings.live)
         self.points = PointCloud(memory.settings.live)
         self.robot = RobotTrack(memory.settings.live)
@@ -114,7 +113,7 @@ class Service:
         spatial = self.memory.spatial
         if self._places_seen != (spatial, spatial.revision):
             self._places_seen = spatial, spatial.revision
-            text = text_of({"type": "places_update", **self.whereabouts.all()})
+            text = text_of({"type": "places_update", **whereabouts(self.memory)})
             if text != self.places_text:
                 self.places_text = text
                 self.places_revision += 1

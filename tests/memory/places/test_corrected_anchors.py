@@ -66,3 +66,12 @@ def test_a_thing_far_from_every_anchor_is_in_no_place() -> None:
     memory = Memory.open()
     memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8])])
     assert memory.place_of("obj-1") is None
+
+
+def test_places_of_many_points_are_those_of_their_nearest_anchors() -> None:
+    memory = Memory.open()
+    memory.spatial.scene_analyzed("kitchen", world_pose=Pose2D(0.0, 0.0, 0.0))
+    memory.spatial.begin_episode()
+    memory.spatial.scene_analyzed("bedroom", world_pose=Pose2D(3.0, 0.0, 0.0))
+    assert memory.places_at([[2.0, 0.0, 0.8], [1.0, 0.0, 0.8], [99.0, 0.0, 0.8]]) == [1, 0, None]
+    assert memory.places_at([]) == []

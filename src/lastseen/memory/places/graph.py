@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,13 +71,6 @@ class PlaceGraph:
             return self.anchors[anchor_id]
         except KeyError:
             raise InvalidValue("anchor_id", anchor_id, "is not in the graph", remedy="see graph.anchors") from None
-
-    def place_at(self, x: float, y: float, *, reach: float) -> Place | None:
-        """The place of the nearest anchor in the world within reach of a point; the older of equally near ones."""
-        known = [(anchor.world_pose, anchor) for anchor in self.anchors.values()]
-        near = [(math.hypot(pose.x - x, pose.y - y), anchor.anchor_id) for pose, anchor in known if pose is not None]
-        distance, anchor_id = min(near, default=(math.inf, -1))
-        return self.place(self.anchors[anchor_id].place_id) if distance <= reach else None
 
     def scene_type_of(self, anchor_id: int) -> str:
         """The normalised scene type of an anchor's place."""

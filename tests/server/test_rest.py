@@ -129,6 +129,15 @@ def test_corrections_are_made_and_taken_back(home: Running) -> None:
     post("/corrections/undo")
     assert get(home, "/objects")["total"] == 5
     assert post("/corrections/undo").status_code == 409
+    mine = post("/objects/obj-1/relabel", label="throne").json()["correction"]
+    assert post("/objects/obj-1/relabel", label=" ").status_code == 422
+    theirs = post("/objects/obj-2/relabel", label="bin").json()["correction"]
+    refused = post("/corrections/undo", correction=mine)
+    assert (refused.status_code, "not the newest" in refused.json()["message"]) == (409, True)
+    assert get(home, "/objects/obj-2")["label_primary"] == "bin"
+    assert post("/corrections/undo", correction=theirs).ok
+    assert post("/corrections/undo", correction=mine).ok
+    assert get(home, "/objects/obj-1")["label_primary"] == "chair"
     assert post("/objects/obj-99/delete").status_code == 404
     assert post("/objects/obj-1/merge", lose="obj-1").status_code == 422
     for label in ("mu\x00g", "\x1b[31mmug", " "):

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
@@ -29,7 +30,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 if not CHROMIUM.is_file():
     pytest.skip(f"no browser at {CHROMIUM}", allow_module_level=True)
 
-from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect, sync_playwright  # noqa: E402
 from tools.screenshots import FLAGS  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -281,6 +282,37 @@ def test_a_person_renames_deletes_and_takes_back(open_page: OpenPage) -> None:
         expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
         scrub_to(page, 0.3)
         expect(page.get_by_role("button", name="Rename")).to_have_count(0)
+        page.close()
+
+
+def test_what_somebody_else_does_meanwhile_is_neither_undone_nor_closed(open_page: OpenPage) -> None:
+    with moved_mug() as running:
+        page = open_page(running.address.page, expected_errors="409")
+        page.locator("#objects li", has_text="plant").click()
+        page.get_by_role("button", name="Rename").click()
+        page.get_by_label("New name").fill("cactus")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).to_contain_text("now called cactus", timeout=PATIENCE)
+        mug = page.locator("#objects li", has_text="mug").get_attribute("data-id")
+        url = f"{running.address.base}/objects/{mug}/relabel"
+        assert requests.post(url, json={"label": "cup"}, timeout=10).ok
+        page.locator("#notice").get_by_role("button", name="Undo").click()
+        expect(page.locator("#notice")).to_contain_text("not the newest", timeout=PATIENCE)
+        expect(page.locator("#objects li", has_text="cup")).to_have_count(1, timeout=PATIENCE)
+
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        page.route("**/delete", hold)
+        page.get_by_role("button", name="Delete").click()
+        with page.expect_request("**/delete"):
+            page.locator(".question .danger").click()
+        page.locator("#objects li", has_text="cup").click()
+        held[0].continue_()
+        expect(page.locator("#notice")).to_contain_text("cactus was deleted", timeout=PATIENCE)
+        expect(page.locator("#details h2")).to_have_text("cup")
         page.close()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, JournalReadOnly
+from lastseen.memory.facade import Memory
 from lastseen.memory.objects import Event
 from lastseen.server.answers import refusal, reply
 from lastseen.server.moments import ObjectId
@@ -38,39 +41,83 @@ class Nothing(Strict):
     """An empty body; it still has to be JSON."""
 
 
+class Undoing(Strict):
+    """Which correction to take back: the newest, or none if it is not this one."""
+
+    correction: Annotated[int | None, Field(ge=1, le=2**53, description="As the correction was answered")] = None
+
+
+class _Numbers:
+    """Counts the corrections of this run, as memory keeps them to be undone: the newest is taken back first."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._made = 0
+        self._standing: list[int] = []
+
+    def make(self, change: Callable[[], tuple[Event, ...]]) -> tuple[tuple[Event, ...], int]:
+        """Correct something; returns what happened and the correction's number."""
+        with self.lock:
+            self._made += 1
+            self._standing.append(self._made)
+            try:
+                return change(), self._made
+            except (InvalidValue, JournalReadOnly):
+                # a full disk is told after the change was made: that one stands
+                self._standing.pop()
+                raise
+
+    def take_back(self, memory: Memory, correction: int | None) -> tuple[Event, ...]:
+        """Undo the newest correction; refused where another one was asked for."""
+        with self.lock:
+            newest = self._standing[-1] if self._standing else None
+            if correction is not None and correction != newest:
+                problem = "is not the newest correction"
+                raise InvalidValue("correction", correction, problem, remedy="look what was corrected since")
+            try:
+                return memory.undo()
+            finally:
+                # one whose object is gone is refused, and no longer kept to be undone
+                del self._standing[-1:]
+
+
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["corrections"])
+    numbers = _Numbers()
 
-    def done(events: tuple[Event, ...]) -> Response:
+    def corrected(change: Callable[[], tuple[Event, ...]]) -> Response:
+        events, number = numbers.make(change)
         service.tell(events)
-        return reply({"events": service.facts.events(events)})
+        return reply({"events": service.facts.events(events), "correction": number})
 
     @router.post("/objects/{object_id}/relabel")
     def relabel(object_id: ObjectId, body: Relabel) -> Response:
         """Name an object by hand; later sightings do not change the name."""
         known(service, object_id)
-        return done(service.memory.relabel(object_id, body.label))
+        return corrected(lambda: service.memory.relabel(object_id, body.label))
 
     @router.post("/objects/{object_id}/delete")
     def delete(object_id: ObjectId, body: Annotated[Nothing, Body()]) -> Response:  # noqa: ARG001
         """Drop an object that is none."""
         known(service, object_id)
-        return done(service.memory.delete(object_id))
+        return corrected(lambda: service.memory.delete(object_id))
 
     @router.post("/objects/{object_id}/merge")
     def merge(object_id: ObjectId, body: Merge) -> Response:
         """Say that two objects are one; the id in the path stays."""
         known(service, object_id)
         known(service, body.lose)
-        return done(service.memory.merge(object_id, body.lose))
+        return corrected(lambda: service.memory.merge(object_id, body.lose))
 
     @router.post("/corrections/undo")
-    def undo(body: Annotated[Nothing, Body()]) -> Response:  # noqa: ARG001
-        """Take back the last correction of this run."""
+    def undo(body: Undoing) -> Response:
+        """Take back the last correction of this run; with a number, only if it is that one."""
         try:
-            return done(service.memory.undo())
+            events = numbers.take_back(service.memory, body.correction)
         except InvalidValue as error:
             raise refusal(409, str(error)) from None
+        service.tell(events)
+        return reply({"events": service.facts.events(events)})
 
     return router

@@ -148,26 +148,32 @@ export class Api {
     return changes.map(({ id, kind, time, label, xyz }) => happening(kind, id, time, label, xyz));
   }
 
-  async relabel(id: string, label: string): Promise<void> {
-    await this.post(`/objects/${encodeURIComponent(id)}/relabel`, { label });
+  /** Corrections answer with their number, by which they can be undone. */
+  async relabel(id: string, label: string): Promise<number> {
+    return this.correct(id, "relabel", { label });
   }
 
   /** Say that two objects are one; the first id stays. */
-  async merge(keep: string, lose: string): Promise<void> {
-    await this.post(`/objects/${encodeURIComponent(keep)}/merge`, { lose });
+  async merge(keep: string, lose: string): Promise<number> {
+    return this.correct(keep, "merge", { lose });
   }
 
-  async remove(id: string): Promise<void> {
-    await this.post(`/objects/${encodeURIComponent(id)}/delete`, {});
+  async remove(id: string): Promise<number> {
+    return this.correct(id, "delete", {});
   }
 
-  /** Take back the last correction. */
-  async undo(): Promise<void> {
-    await this.post("/corrections/undo", {});
+  /** Take back a correction; refused when anybody corrected something since. */
+  async undo(correction: number): Promise<void> {
+    await this.post("/corrections/undo", { correction });
   }
 
-  private async post(path: string, body: object): Promise<void> {
-    await this.fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  private async correct(id: string, verb: string, body: object): Promise<number> {
+    const answer = await this.post(`/objects/${encodeURIComponent(id)}/${verb}`, body);
+    return ((await answer.json()) as { correction: number }).correction;
+  }
+
+  private async post(path: string, body: object): Promise<Response> {
+    return this.fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   }
 
   private async get<T>(path: string, signal?: AbortSignal): Promise<T> {

@@ -16,7 +16,7 @@ export class Corrections {
   constructor(
     private readonly api: Api,
     private readonly notice: Notice,
-    private readonly done: (gone: boolean) => void,
+    private readonly done: (gone: string | null) => void,
   ) {}
 
   /** Whether a question stands open: what is around it must not be built anew meanwhile. */
@@ -94,7 +94,7 @@ export class Corrections {
     question: string,
     field: HTMLInputElement | HTMLSelectElement | null,
     verb: string,
-    act: () => { run: Promise<void>; told: string } | null,
+    act: () => { run: Promise<number>; told: string } | null,
   ): void {
     this.open = true;
     const problem = el("p", { class: "problem", role: "alert" });
@@ -115,12 +115,14 @@ export class Corrections {
       event.preventDefault();
       const action = act();
       if (!action) return;
+      const gone = verb === "Delete" ? (this.thing?.id ?? null) : null;
       confirm.disabled = true;
       action.run.then(
-        () => {
-          this.rest();
-          this.notice.tell(action.told, () => this.undo());
-          this.done(verb === "Delete");
+        (correction) => {
+          // the answer may come when another question stands open
+          if (this.element.contains(form)) this.rest();
+          this.notice.tell(action.told, () => this.undo(correction));
+          this.done(gone);
         },
         (error: unknown) => {
           confirm.disabled = false;
@@ -133,11 +135,11 @@ export class Corrections {
     (field ?? cancel).focus();
   }
 
-  private undo(): void {
-    this.api.undo().then(
+  private undo(correction: number): void {
+    this.api.undo(correction).then(
       () => {
         this.notice.tell("Undone.");
-        this.done(false);
+        this.done(null);
       },
       (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
     );

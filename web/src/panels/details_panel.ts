@@ -35,7 +35,10 @@ export class DetailsPanel {
     private readonly fly: (thing: Thing) => void,
     notice: Notice,
   ) {
-    this.corrections = new Corrections(api, notice, (gone) => (gone ? this.store.set({ selected: null }) : this.reread()));
+    this.corrections = new Corrections(api, notice, (gone) => {
+      if (gone !== null && gone === this.store.state.selected) this.store.set({ selected: null });
+      else this.reread();
+    });
     store.on(["selected", "things", "asOf", "places", "server"], (state) => this.follow(state));
   }
 

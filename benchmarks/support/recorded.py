@@ -17,11 +17,14 @@ import numpy as np
 
 import lastseen
 from lastseen.frame import Frame
-from support import walking
+from support import scenes, walking
 from support.walking import Changed, Seen, Walk
 
 _ROOT = Path(lastseen.__file__).parent
-MAKERS = ("sim", "perception", "encoders", "geometry", "config", "frame.py", "detection.py", "observation.py")
+MAKERS = (
+    *("sim", "perception", "encoders", "geometry", "config"),
+    *("action.py", "pose2d.py", "frame.py", "detection.py", "observation.py"),
+)
 """Parts of lastseen that a walk comes from."""
 UNNEEDED = "objects.py"
 """Settings of the object memory, which is what runs on kept walks differ in."""
@@ -76,7 +79,7 @@ def _keep(walk: Callable[[], Walk], notes: Path, depths: Path) -> Walk:
 @cache
 def makers_hash() -> str:
     """Twelve digits that change with any source file a walk comes from."""
-    files = [Path(walking.__file__)]
+    files = [Path(walking.__file__), Path(scenes.__file__)]
     for part in MAKERS:
         files += [_ROOT / part] if part.endswith(".py") else sorted((_ROOT / part).rglob("*.py"))
     return _hash([file for file in files if file.name != UNNEEDED])

@@ -14,9 +14,6 @@ from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
 
-USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
-"""What every wrong usage is: the class above the usage error, which Typer does not give a name of its own."""
-
 STOPPED = 130
 
 app = typer.Typer(
@@ -92,21 +89,21 @@ def main(arguments: list[str] | None = None) -> None:
     except typer.Abort:
         typer.echo("nothing was done", err=True)
         sys.exit(1)
-    except USAGE_ERROR as error:
+    except typer.TyperException as error:
         sys.exit(_told_usage(error))
     if code == STOPPED:
         typer.echo("stopped; what was written is kept", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told_usage(error: Exception) -> int:
+def _told_usage(error: typer.TyperException) -> int:
     """Say what is wrong with the words in one line, and where the right ones stand; returns the exit code."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        # no word at all is a question, and help is the answer
+        # no word at all is a question, and help is the answer; Typer gives this class no public name
         typer.echo(str(error), err=True)
         return 2
-    message = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+    message = " ".join(error.format_message().split()).rstrip(".")
     path = "lastseen" if context is None else context.command_path
     typer.echo(f"error: {message[:1].lower()}{message[1:]}; see: {path} --help", err=True)
     return 2

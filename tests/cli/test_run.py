@@ -9,8 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app
-from lastseen.cli.run import check_choice, report_lines
-from lastseen.errors import InvalidValue
+from lastseen.cli.run import report_lines
 from lastseen.sources.follow import Summary
 from tests.encoders.tiny_towers import tiny_clip
 from tests.perception.tiny_onnx import final_detector
@@ -72,17 +71,6 @@ def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: 
     blind = run(app, asked, env={"LASTSEEN_MODELS": str(tmp_path)})
     assert json.loads(blind.stdout)["status"] == "not_found"
     assert "only names are searched" in blind.stderr
-
-
-@pytest.mark.parametrize(("detector", "segment"), [(None, False), ("x.onnx", True)])
-def test_options_that_contradict_each_other_are_refused(detector: str | None, segment: bool) -> None:
-    with pytest.raises(InvalidValue, match=r"--labels|--segment"):
-        check_choice(detector, Path("labels.txt"), segment=segment)
-
-
-def test_a_list_of_names_needs_an_encoder_that_reads_words() -> None:
-    with pytest.raises(InvalidValue, match="add --encoder clip"):
-        check_choice(None, None, segment=False, vocabulary=Path("mine.yaml"))
 
 
 def test_one_sided_objects_come_with_the_option_that_confirms_them() -> None:

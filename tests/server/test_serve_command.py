@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from lastseen.cli.main import app
 from lastseen.cli.serve import _what
 from lastseen.memory.facade import Memory
 from lastseen.server.run import Running
+from tests.perception.tiny_onnx import final_detector
+from tests.sources.room import walk, write_recording
 
 
 @contextmanager
@@ -175,6 +178,7 @@ def test_a_start_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
             ["--port", "0", "--source", "nowhere"],
             ["--port", "0", "--encoder", "nonsense"],
             ["--port", "0", "--source", "sim://1", "--encoder", "nonsense"],
+            ["--port", "0", "--source", "sim://1", "--detector", "nonsense"],
         ):
             assert CliRunner().invoke(app, ["serve", str(path), *arguments]).exit_code != 0
     monkeypatch.setenv("LASTSEEN_TOKEN", "short")
@@ -183,11 +187,33 @@ def test_a_start_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_followed_source_is_looked_at_as_a_run_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = write_recording(tmp_path / "walk", walk(16))
+    model = final_detector(tmp_path / "m.onnx", labels=[56], boxes=[[0.3, 0.3, 0.7, 0.7]], scores=[0.99])
+    labels: set[str | None] = set()
+
+    def until_the_source_ends(running: Running) -> None:
+        service = running.service
+        while service.source.state in ("waiting", "running"):
+            time.sleep(0.01)
+        assert service.source.state == "ended", service.source.error
+        labels.update(state.label for state in service.memory.objects())
+
+    monkeypatch.setattr(Running, "serve", until_the_source_ends)
+    words = ["serve", "--port", "0", "--source", str(recording), "--detector", str(model), "--min-view-bins", "1"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert labels == {"chair"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["serve", "--demo", "--source", "x"], "does not go with --source"),
         (["serve", "--read-only"], "needs a file"),
+        (["serve", "--detector", "m.onnx"], "add --source"),
+        (["serve", "--set", "world_up=y"], "add --source"),
+        (["serve", "--source", "x", "--labels", "names.txt"], "needs --detector"),
         (["serve", "--host", "256.1.1.1"], "cannot be bound"),
         (["mcp", "nowhere.lastseen"], "nowhere.lastseen"),
     ],

@@ -8,14 +8,12 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli.options import SourceChanges
+from lastseen.cli.options import OptionsFile, SourceChanges
 
 
 def diagnose(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")],
-    options: Annotated[
-        Path | None, typer.Option("--options", help="Source options (TOML) that hold already.")
-    ] = None,
+    options: OptionsFile = None,
     change: SourceChanges = None,
     fix: Annotated[
         Path | None, typer.Option("--fix", help="Write the options that correct what was found to this file.")

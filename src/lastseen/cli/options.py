@@ -12,11 +12,14 @@ import typer
 if TYPE_CHECKING:
     from lastseen.config import Settings
 
+OptionsFile = Annotated[
+    Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
+]
 SourceChanges = Annotated[
     list[str] | None,
     typer.Option("--set", help="One source option, as name=value: color_topic=/cam/image, world_up=y. May repeat."),
 ]
-"""The option of every command that opens a source."""
+"""The options of every command that opens a source."""
 
 
 @dataclass(frozen=True, slots=True)

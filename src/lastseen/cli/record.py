@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli.options import SourceChanges
+from lastseen.cli.options import OptionsFile, SourceChanges
 
 
 def record(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")],
     out: Annotated[Path, typer.Argument(help="The .mcap file to write; it must not exist.")],
-    options: Annotated[
-        Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
-    ] = None,
+    options: OptionsFile = None,
     change: SourceChanges = None,
     color: Annotated[str, typer.Option("--color", help="raw, png (exact, smaller) or jpeg (small).")] = "raw",
     depth: Annotated[

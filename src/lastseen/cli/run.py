@@ -3,58 +3,29 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.options import SourceChanges
+from lastseen.cli.looking import Looking, with_looking
+from lastseen.cli.options import OptionsFile, SourceChanges
 
 if TYPE_CHECKING:
     from lastseen.errors import SourceError
     from lastseen.sources.follow import Summary
 
 
+@with_looking
 def run(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address with a scheme.")],
     *,
     memory: Annotated[
         Path | None, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file to write.")
     ] = None,
-    options: Annotated[
-        Path | None, typer.Option("--options", help="Source options (TOML), as the doctor writes them.")
-    ] = None,
+    options: OptionsFile = None,
     change: SourceChanges = None,
-    min_view_bins: Annotated[
-        int | None, typer.Option("--min-view-bins", help="Sides a thing must be seen from to be confirmed.")
-    ] = None,
-    segment: Annotated[
-        bool, typer.Option("--segment", help="Find things by shape, even where the source brings detections.")
-    ] = False,
-    detector: Annotated[
-        str | None,
-        typer.Option("--detector", help="A model that names things: .onnx file, folder or name; see docs/models.md."),
-    ] = None,
-    look_for: Annotated[
-        str, typer.Option("--look-for", help="What to find, for detectors that are asked: 'mug, red chair'.")
-    ] = "",
-    masks: Annotated[
-        str | None, typer.Option("--masks", help="Outlines by SAM: its folder, or sam. Alone it finds things too.")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="Names of the detector's classes, one per line; default COCO's.")
-    ] = None,
-    encoder: Annotated[
-        str,
-        typer.Option(
-            "--encoder", help="Looks by this encoder: look, clip, siglip2, or clip:FOLDER; see docs/models.md."
-        ),
-    ] = "look",
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option("--vocabulary", help="Names to choose from by looks (YAML); default: a list for homes."),
-    ] = None,
+    looking: Looking,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -66,22 +37,14 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from lastseen.cli.options import current_settings
-    from lastseen.encoders.registry import open_encoder, reads_both
     from lastseen.memory.facade import Memory
-    from lastseen.perception.detectors import open_detector, open_sam
-    from lastseen.perception.pipeline import Perception
-    from lastseen.perception.sam import Outlined
-    from lastseen.perception.vocabulary import Namer, household_list, read_words
     from lastseen.planning.scene import SceneAnalyzer
     from lastseen.runtime.laying_places import PlaceLayer
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
     from lastseen.vlm import open_backend
 
-    settings = current_settings()
-    check_choice(detector, labels, segment=segment, encoder=encoder, vocabulary=vocabulary, look_for=look_for)
-    if min_view_bins is not None:
-        settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=min_view_bins))
+    settings = looking.applied_to(current_settings())
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -90,20 +53,9 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
-    # before the source: a model that cannot be used is told at once
-    targets = tuple(name.strip() for name in look_for.split(",") if name.strip())
-    model = None if detector is None else open_detector(detector, labels=labels, targets=targets, settings=settings)
-    sam = None if masks is None else open_sam(masks, settings=settings)
-    eyes = open_encoder(encoder, settings.encoding)
-    namer = None
-    if reads_both(eyes.name):
-        words = household_list() if vocabulary is None else read_words(vocabulary)
-        namer = Namer(eyes, words, settings=settings.vocabulary)
+    eyes, perception_of = looking.open_models(settings)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
-        finder = model or (None if segment else opened.detector())
-        if finder is not None and sam is not None:
-            finder = Outlined(finder, sam)
-        perception = Perception(settings, detector=finder, segmenter=sam, encoder=eyes, namer=namer, targets=targets)
+        perception = perception_of(opened)
         with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
@@ -130,34 +82,6 @@ def run(
         typer.echo(line)
     if memory is not None:
         typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
-
-
-def check_choice(
-    detector: str | None,
-    labels: Path | None,
-    *,
-    segment: bool,
-    encoder: str = "look",
-    vocabulary: Path | None = None,
-    look_for: str = "",
-) -> None:
-    """Refuse options that contradict each other."""
-    from lastseen.encoders.registry import reads_both
-    from lastseen.errors import InvalidValue
-
-    if vocabulary is not None and not reads_both(encoder.partition(":")[0]):
-        raise InvalidValue(
-            "--vocabulary", str(vocabulary), "needs pictures and words in one space", remedy="add --encoder clip"
-        )
-
-    if labels is not None and detector is None:
-        raise InvalidValue("--labels", str(labels), "needs --detector", remedy="give the model it names classes of")
-    if look_for and detector is None:
-        raise InvalidValue(
-            "--look-for", look_for, "needs a detector that is asked", remedy="--detector grounding-dino"
-        )
-    if detector is not None and segment:
-        raise InvalidValue("--segment", True, "leaves no work for --detector", remedy="give one of them")
 
 
 def nothing_came(source: str, summary: Summary) -> SourceError:

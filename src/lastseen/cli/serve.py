@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lastseen.cli.looking import Looking, with_looking
+from lastseen.cli.options import OptionsFile, SourceChanges
+
 if TYPE_CHECKING:
     from lastseen.config import Settings
+    from lastseen.perception.pipeline import Perception
     from lastseen.server.live import Runner
     from lastseen.server.service import Service
+    from lastseen.sources.base import RecordSource
 
 
+@with_looking
 def serve(
     file: Annotated[Path | None, typer.Argument(help="The memory file; made when missing.")] = None,
     *,
     source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
-    options: Annotated[Path | None, typer.Option("--options", help="Source options (TOML).")] = None,
+    options: OptionsFile = None,
+    change: SourceChanges = None,
+    looking: Looking,
     demo: Annotated[bool, typer.Option("--demo", help="Walk a simulated home live.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which home the demo walks.")] = 7,
     host: Annotated[str | None, typer.Option("--host", help="Another address than 127.0.0.1.")] = None,
@@ -30,9 +40,6 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="No token, even beyond this machine.")] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Another name this server is reached by.")
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option("--encoder", help="The encoder of looks: look, clip, siglip2, or clip:FOLDER.")
     ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Change nothing in the file; follow whoever writes it.")
@@ -49,15 +56,20 @@ def serve(
         raise InvalidValue("--demo", source, "does not go with --source", remedy="give one of them")
     if read_only and (demo or source is not None or file is None):
         raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
+    if source is None:
+        _needs_no_source({"--options": options, "--set": change, **looking.given()})
     _needs_extra()
     from lastseen.server.run import Running, listen, signals_taken
 
-    settings = current_settings()
+    settings = looking.applied_to(current_settings())
     token = _token(token_file)
+    opening: Callable[[], RecordSource] | None = None
     if source is not None:
+        from lastseen.sources import open_source
         from lastseen.sources.registry import scheme_of
 
         scheme_of(source)
+        opening = partial(open_source, source, options, changes=change or (), settings=settings)
     with contextlib.ExitStack() as stack:
         # before any file is opened or made: an address that cannot be had must leave no trace
         listening = listen(
@@ -84,10 +96,9 @@ def serve(
             stack,
             settings,
             file=file,
-            source=source,
-            options=options,
+            opening=opening,
             demo=seed if demo else None,
-            encoder=encoder,
+            looking=looking,
             read_only=read_only,
         )
         running = Running(service, listening)
@@ -130,10 +141,9 @@ def _service(
     settings: Settings,
     *,
     file: Path | None,
-    source: str | None,
-    options: Path | None,
+    opening: Callable[[], RecordSource] | None,
     demo: int | None,
-    encoder: str | None,
+    looking: Looking,
     read_only: bool,
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
@@ -146,12 +156,12 @@ def _service(
     if read_only and file is not None:
         from lastseen.server.fresh_file import FileRunner, FreshFile
 
-        fresh = FreshFile(file, settings, encoder=encoder)
+        fresh = FreshFile(file, settings, encoder=looking.encoder)
         stack.callback(fresh.close)
         _note(fresh.note)
         return fresh.service, FileRunner(fresh)
-    if source is not None:
-        return _following(stack, settings, file=file, source=source, options=options, encoder=encoder or "look")
+    if opening is not None:
+        return _following(stack, settings, file=file, opening=opening, looking=looking)
     if demo is not None:
         from lastseen.encoders.look import LookEncoder
         from lastseen.server.demo import demo_settings
@@ -162,7 +172,7 @@ def _service(
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
-    eyes = Eyes(encoder, settings.encoding)
+    eyes = Eyes(looking.encoder, settings.encoding)
     memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes.encoder))
     _note(eyes.give(memory))
     return Service(memory, mode="file", eyes=eyes.encoder), None
@@ -173,30 +183,23 @@ def _following(
     settings: Settings,
     *,
     file: Path | None,
-    source: str,
-    options: Path | None,
-    encoder: str,
+    opening: Callable[[], RecordSource],
+    looking: Looking,
 ) -> tuple[Service, Runner]:
     """A memory that a source feeds; the source itself is opened when the server runs."""
-    from lastseen.encoders.registry import open_encoder, reads_both
     from lastseen.memory.facade import Memory
-    from lastseen.perception.pipeline import Perception
-    from lastseen.perception.vocabulary import Namer, household_list
     from lastseen.server.live import SourceRunner
     from lastseen.server.service import Service
-    from lastseen.sources import open_source
-    from lastseen.sources.base import RecordSource
 
-    eyes = open_encoder(encoder, settings.encoding)
-    namer = Namer(eyes, household_list(), settings=settings.vocabulary) if reads_both(eyes.name) else None
+    eyes, perception_of = looking.open_models(settings)
     memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes))
     service = Service(memory, mode="source", eyes=eyes)
 
-    def opening() -> tuple[RecordSource, Perception]:
-        opened: RecordSource = open_source(source, options, settings=settings)
-        return opened, Perception(settings, detector=opened.detector(), encoder=eyes, namer=namer)
+    def opened() -> tuple[RecordSource, Perception]:
+        source = opening()
+        return source, perception_of(source)
 
-    return service, SourceRunner(service, opening)
+    return service, SourceRunner(service, opened)
 
 
 def _what(file: Path | None, *, is_new: bool, read_only: bool) -> str:
@@ -226,6 +229,15 @@ def _token(path: Path | None) -> str | None:
             raise InvalidValue("--token-file", str(path), "is no text", remedy="one line of text") from error
         return lines[0].strip() if lines else ""
     return os.environ.get("LASTSEEN_TOKEN") or None
+
+
+def _needs_no_source(given: dict[str, object]) -> None:
+    """Refuse options that would do nothing without a source; ``--encoder`` also reads the looks of a file."""
+    from lastseen.errors import InvalidValue
+
+    for option, value in given.items():
+        if value and option != "--encoder":
+            raise InvalidValue(option, str(value), "is about a source, and there is none", remedy="add --source")
 
 
 def _needs_extra() -> None:

@@ -1,0 +1,140 @@
+"""How ``run`` and ``serve`` look at a source: the options they share, and the models and perception these ask for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from lastseen.config import Settings
+    from lastseen.perception.pipeline import Perception
+    from lastseen.protocols import Encoder
+    from lastseen.sources.base import RecordSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """The options of looking, as they were given."""
+
+    min_view_bins: Annotated[
+        int | None, typer.Option("--min-view-bins", help="Sides a thing must be seen from to be confirmed.")
+    ] = None
+    segment: Annotated[
+        bool, typer.Option("--segment", help="Find things by shape, even where the source brings detections.")
+    ] = False
+    detector: Annotated[
+        str | None,
+        typer.Option("--detector", help="A model that names things: .onnx file, folder or name; see docs/models.md."),
+    ] = None
+    look_for: Annotated[
+        str, typer.Option("--look-for", help="What to find, for detectors that are asked: 'mug, red chair'.")
+    ] = ""
+    masks: Annotated[
+        str | None, typer.Option("--masks", help="Outlines by SAM: its folder, or sam. Alone it finds things too.")
+    ] = None
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Names of the detector's classes, one per line; default COCO's.")
+    ] = None
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", help="The encoder of looks: look (usual), clip, siglip2 or clip:FOLDER; see docs/models.md."
+        ),
+    ] = None
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option("--vocabulary", help="Names to choose from by looks (YAML); default: a list for homes."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse options that contradict each other."""
+        from lastseen.encoders.registry import reads_both
+        from lastseen.errors import InvalidValue
+
+        if self.vocabulary is not None and not reads_both((self.encoder or "look").partition(":")[0]):
+            raise InvalidValue(
+                "--vocabulary",
+                str(self.vocabulary),
+                "needs pictures and words in one space",
+                remedy="add --encoder clip",
+            )
+        if self.labels is not None and self.detector is None:
+            raise InvalidValue(
+                "--labels", str(self.labels), "needs --detector", remedy="give the model it names classes of"
+            )
+        if self.look_for and self.detector is None:
+            raise InvalidValue(
+                "--look-for", self.look_for, "needs a detector that is asked", remedy="--detector grounding-dino"
+            )
+        if self.detector is not None and self.segment:
+            raise InvalidValue("--segment", True, "leaves no work for --detector", remedy="give one of them")
+
+    def given(self) -> dict[str, object]:
+        """The options that were given, by their words on the command line."""
+        pairs = ((field, getattr(self, field.name)) for field in fields(self))
+        return {"--" + field.name.replace("_", "-"): value for field, value in pairs if value != field.default}
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings with what was given changed in them."""
+        if self.min_view_bins is None:
+            return settings
+        return replace(settings, promotion=replace(settings.promotion, min_view_bins=self.min_view_bins))
+
+    def open_models(self, settings: Settings) -> tuple[Encoder, Callable[[RecordSource], Perception]]:
+        """Open the models: the encoder of looks, and what makes the perception of an opened source.
+
+        To be called before anything is opened or made: a model that cannot be used is told at once.
+        """
+        from lastseen.encoders.registry import open_encoder, reads_both
+        from lastseen.perception.detectors import open_detector, open_sam
+        from lastseen.perception.pipeline import Perception
+        from lastseen.perception.sam import Outlined
+        from lastseen.perception.vocabulary import Namer, household_list, read_words
+
+        model, namer = None, None
+        targets = tuple(name.strip() for name in self.look_for.split(",") if name.strip())
+        if self.detector is not None:
+            model = open_detector(self.detector, labels=self.labels, targets=targets, settings=settings)
+        sam = None if self.masks is None else open_sam(self.masks, settings=settings)
+        eyes = open_encoder(self.encoder or "look", settings.encoding)
+        if reads_both(eyes.name):
+            words = household_list() if self.vocabulary is None else read_words(self.vocabulary)
+            namer = Namer(eyes, words, settings=settings.vocabulary)
+
+        def perception_of(source: RecordSource) -> Perception:
+            finder = model or (None if self.segment else source.detector())
+            if finder is not None and sam is not None:
+                finder = Outlined(finder, sam)
+            return Perception(settings, detector=finder, segmenter=sam, encoder=eyes, namer=namer, targets=targets)
+
+        return eyes, perception_of
+
+
+def with_looking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``Looking``: they stand where its parameter ``looking`` stands."""
+    hints = get_type_hints(Looking, include_extras=True)
+    shared = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(Looking)
+    ]
+    own = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += shared if parameter.name == "looking" else [parameter]
+
+    @functools.wraps(command)
+    def taking(**words: Any) -> None:
+        looking = Looking(**{one.name: words.pop(one.name) for one in shared})
+        looking.check()
+        command(**words, looking=looking)
+
+    # Typer reads the signature and, by name, the annotations
+    taking.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    taking.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return taking

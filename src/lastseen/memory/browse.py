@@ -56,7 +56,7 @@ class Browse:
     @property
     def now(self) -> float:
         """Memory time of the newest frame; 0 before the first."""
-        return self.clock.sessions[-1].last if self.clock.sessions else 0.0
+        return self.clock.now
 
     @property
     def revision(self) -> int:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time as wall_time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,34 +13,27 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.encoders import open_encoder
-from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, JournalReadOnly
-from lastseen.frame import Frame, StampOrder, floor_pose
+from lastseen.errors import InvalidValue
+from lastseen.frame import Frame, floor_pose
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer
+from lastseen.memory.asking import Asking
 from lastseen.memory.browse import Browse
-from lastseen.memory.feeding import Feeding
 from lastseen.memory.find import Region, Wording
-from lastseen.memory.find.question import Question
-from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
-from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, past_table, remembered
+from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
+from lastseen.memory.keeper import Keeper
 from lastseen.memory.last_pose import LastPose
-from lastseen.memory.longterm.clock import PAUSE, Clock, Moment
+from lastseen.memory.longterm.clock import Moment
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
-from lastseen.memory.objects import Crop, Event, ObjectMemory, ObjectState, Relation
-from lastseen.memory.objects.snapshot import room
+from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places import Place
-from lastseen.memory.places.journaled import spatial_from_meta, spatial_to_meta
-from lastseen.memory.places.standing import Standing
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 
 Point = tuple[float, float, float]
-
-
-_log = logging.getLogger(__name__)
 
 
 class Memory:
@@ -69,35 +58,20 @@ class Memory:
         self.read_only = read_only
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
-        self._wording = Wording(self.encoder, self.settings.find)
-        self._seeing = None if isinstance(look, str) else look
-        look_name = look if isinstance(look, str) or look is None else look.name
-        self._wall_clock = wall_clock
-        # one frame at a time, and no question in the middle of one; commits and searches do not hold it
-        self._working = threading.RLock()
-        self._order = StampOrder()
-        self._last_upsert: float | None = None
-        self._closed = False
-        self._objects = ObjectMemory(self.settings, crop_sink=self._take_crop)
-        self._store, rows = LongTermStore.open(
-            path, self.settings, read_only=read_only, look=look_name, room=partial(room, self._objects.store)
+        wording = Wording(self.encoder, self.settings.find)
+        self._keeper = keeper = Keeper(
+            path,
+            self.settings,
+            read_only=read_only,
+            look=look if isinstance(look, str) or look is None else look.name,
+            index=index or self.settings.longterm.index,
+            wall_clock=wall_clock,
         )
-        try:
-            # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
-            pause = self.settings.lifecycle.proto_ttl + PAUSE
-            self._clock = Clock(self._store.journal.sessions(), pause=pause)
-            self._feeding = Feeding(self._objects, self._store)
-            meta = self._store.journal.meta()
-            self.spatial = spatial_from_meta(meta, self.settings)
-            self._pose = self._kept_pose = LastPose.from_meta(meta)
-            self._spatial_revision = self.spatial.revision
-            self._standing: tuple[int, Standing] | None = None
-            if rows is not None:
-                self._feeding.restore(rows)
-            self._shared = Shared.open(index or self.settings.longterm.index, self._store, self._clock, self.settings)
-        except BaseException:
-            self._store.close()
-            raise
+        self._objects, self._store, self._clock = keeper.objects, keeper.store, keeper.clock
+        self.spatial = keeper.whereabouts.spatial
+        seeing = None if isinstance(look, str) else look
+        self._asking = Asking(self._store, self._clock, keeper.shared, self.settings, wording=wording, seeing=seeing)
+        self._chronicle = Chronicle(self._store, self._clock)
 
     @classmethod
     def open(
@@ -129,20 +103,34 @@ class Memory:
             wall_clock=wall_clock,
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is not yet written and release the file; may be called twice."""
+        self._keeper.close()
+
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
         """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects.
 
         A full disk raises after the frame was taken: nothing is lost, and the next upsert tries again.
         """
-        if self.read_only:
-            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to observe")
         if not isinstance(frame, Frame):
             raise InvalidValue("frame", frame, "is not a Frame", remedy="build one with lastseen.Frame")
-        with self._working:
-            events, due = self._take(frame, observations)
-        if due:
-            self.flush()
-        return events
+        return self._keeper.take(frame, observations)
+
+    def new_session(self) -> None:
+        """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
+        self._keeper.end_session()
+
+    def flush(self) -> int:
+        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
+        return self._keeper.flush()
 
     def find(
         self,
@@ -174,8 +162,8 @@ class Memory:
         k = self.settings.find.k if k is None else k
         if k < 1:
             raise InvalidValue("k", k, "must be 1 or more", remedy="5 is usual")
-        self._pull()
-        now = self._now() if as_of is None else self._clock.time(as_of, name="as_of")
+        self._keeper.pull()
+        now = self._clock.now if as_of is None else self._clock.time(as_of, name="as_of")
         region = Region(
             near=near,
             radius=radius,
@@ -187,47 +175,23 @@ class Memory:
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
-        question = Question.of(
-            self._wording,
-            self.settings.find,
-            look=self._store.look,
-            text=text,
-            image=image,
-            embedding=embedding,
-            seeing=self._seeing,
-        )
-        note = ""
-        if robots is not None:
-            try:
-                search = self._shared.search(robots, now=now)
-                return question.put_to(search, region, k=k, look=self._store.look)
-            except IndexUnreachable as error:
-                _log.warning("%s; this memory answers alone", error)
-                note = " (the shared index is away: this memory alone)"
-        if as_of is not None:
+        question = self._asking.question(text, image=image, embedding=embedding)
+        past = as_of is not None
+        if past:
             self.flush()
-        with self._store.guard:
-            table = self._store.table if as_of is None else past_table(self._store, now)
-            local = Search(self._store, table, self._clock, self.settings, now, past=as_of is not None)
-            answer = question.put_to(local, region, k=k, look=self._store.look)
-        return replace(answer, reason=answer.reason + note) if note else answer
+        if robots is not None:
+            return self._asking.ask_robots(robots, question, region, now=now, past=past, k=k)
+        return self._asking.ask(question, region, now=now, past=past, k=k)
 
     def see_with(self, encoder: Encoder) -> None:
         """Give a memory that was opened without it the encoder of its looks, so that words can be put to them."""
-        if self._store.look is not None and encoder.name != self._store.look:
-            raise IndexMismatch(
-                "look",
-                encoder.name,
-                f"is not the encoder of this memory ({self._store.look})",
-                remedy="open that one, or run `lastseen reindex`",
-            )
-        self._seeing = encoder
+        self._asking.see_with(encoder)
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
-        with self._working:
+        with self._keeper.lock:
             state = self._objects.state(object_id)
-        self._pull()
+        self._keeper.pull()
         crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
         return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
 
@@ -238,14 +202,15 @@ class Memory:
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
-        with self._working:
+        with self._keeper.lock:
             return self._objects.states(
                 label=label, include_tentative=include_tentative, include_absent=include_absent
             )
 
-    def places(self) -> list[Place]:
-        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
-        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+    def relations(self, object_id: str) -> list[Relation]:
+        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
+        with self._keeper.lock:
+            return self._objects.relations(object_id)
 
     def what_changed(self, since: Moment | None = None, *, newest: int | None = None) -> list[Change]:
         """What happened to objects since a time, oldest first; a proto that was never confirmed is left out.
@@ -255,61 +220,71 @@ class Memory:
         self.flush()
         start = None if since is None else self._clock.time(since, name="since")
         with self._store.guard:
-            return Chronicle(self._store, self._clock).changes(since=start, newest=newest)
+            return self._chronicle.changes(since=start, newest=newest)
+
+    def places(self) -> list[Place]:
+        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
+        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+
+    def place_of(self, object_id: str) -> Place | None:
+        """The place an object stands in; None where none is near."""
+        with self._keeper.lock:
+            (place,) = self.places_at([self._objects.state(object_id).xyz_world])
+            return None if place is None else self.spatial.graph.place(place)
+
+    def places_at(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
+        """The id of the place of each point: that of the nearest anchor within a room's width; None where none is."""
+        with self._keeper.lock:
+            standing = self._keeper.whereabouts.standing()
+        return standing.places_of(points)
+
+    def pose(self) -> Pose3D | None:
+        """Where the camera was in the newest frame, also of an earlier run; None before the first."""
+        last = self._keeper.whereabouts.pose
+        return None if last is None else last.pose
+
+    def last_pose(self) -> LastPose | None:
+        """The same, with the memory time it is of."""
+        return self._keeper.whereabouts.pose
 
     def sessions(self) -> list[SessionRecord]:
         """Every session of this memory, oldest first."""
         return list(self._clock.sessions)
 
-    def pose(self) -> Pose3D | None:
-        """Where the camera was in the newest frame, also of an earlier run; None before the first."""
-        return None if self._pose is None else self._pose.pose
-
-    def last_pose(self) -> LastPose | None:
-        """The same, with the memory time it is of."""
-        return self._pose
-
-    @property
-    def browse(self) -> Browse:
-        """Pages, pasts, pictures and what changed lately: for whoever shows this memory to people."""
-        return Browse(self._objects, self._store, self._clock, lock=self._working, flush=self.flush, pull=self._pull)
-
-    @property
-    def store(self) -> LongTermStore:
-        """The journal and indexes behind this memory: for tools, not for everyday use."""
-        return self._store
-
-    @property
-    def shared(self) -> Shared:
-        """The index that several robots share, as this memory reaches it."""
-        return self._shared
-
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
-        self._pull()
+        self._keeper.pull()
         return {
             **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
             "encoder": self.encoder.name,
             "look": self._store.look,
         }
 
-    def flush(self) -> int:
-        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
-        if self.read_only or self._closed:
-            return 0
-        self._pull()
-        with self._working:
-            if self.spatial.revision != self._spatial_revision:
-                self._spatial_revision = self.spatial.revision
-                self._store.stage(meta=spatial_to_meta(self.spatial))
-            if self._pose is not None and self._pose is not self._kept_pose:
-                self._kept_pose = self._pose
-                self._store.stage(meta=self._pose.to_meta())
-        if not self._store.waiting:
-            return 0
-        rows = self._store.commit(self._now(), session=self._clock.current, outbox=self._shared.used)
-        self._shared.wake()
-        return rows
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        return self._keeper.correct(lambda: self._objects.relabel(object_id, label))
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
+        return self._keeper.correct(lambda: self._objects.delete(object_id))
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        return self._keeper.correct(lambda: self._objects.merge(keep, lose))
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge of this session."""
+        return self._keeper.correct(self._objects.undo)
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
+        floor = {frame_id: floor_pose(pose) for frame_id, pose in poses.items()}
+
+        def correct() -> tuple[Event, ...]:
+            self.spatial.correct_poses(floor)
+            return self._objects.correct_poses(poses)
+
+        return self._keeper.correct(correct)
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
         """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
@@ -321,130 +296,26 @@ class Memory:
             ids = [object_id]
         else:
             assert before is not None
-            limit = self._clock.time(before, name="before")
-            last = self._store.table.columns.last_seen
-            ids = [key for key, row in sorted(self._store.table.row_of.items()) if last[row] < limit]
-        with self._working:
-            self._feeding.forget(ids)
-        self._pull()
-        self._store.forget(ids, outbox=self._shared.used)
-        self.flush()
-        self._shared.wake()
+            ids = self._store.table.not_seen_since(self._clock.time(before, name="before"))
+        self._keeper.forget(ids)
         return ids
 
-    def place_of(self, object_id: str) -> Place | None:
-        """The place an object stands in; None where none is near."""
-        with self._working:
-            (place,) = self.places_at([self._objects.state(object_id).xyz_world])
-            return None if place is None else self.spatial.graph.place(place)
+    @property
+    def browse(self) -> Browse:
+        """Pages, pasts, pictures and what changed lately: for whoever shows this memory to people."""
+        lock, flush, pull = self._keeper.lock, self._keeper.flush, self._keeper.pull
+        return Browse(self._objects, self._store, self._clock, lock=lock, flush=flush, pull=pull)
 
-    def places_at(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
-        """The id of the place of each point: that of the nearest anchor within a room's width; None where none is."""
-        with self._working:
-            if self._standing is None or self._standing[0] != self.spatial.revision:
-                reach = self.settings.live.place_reach
-                self._standing = self.spatial.revision, Standing(self.spatial.graph, reach=reach)
-            standing = self._standing[1]
-        return standing.places_of(points)
+    @property
+    def store(self) -> LongTermStore:
+        """The journal and indexes behind this memory: for tools, not for everyday use."""
+        return self._store
 
-    def relations(self, object_id: str) -> list[Relation]:
-        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
-        with self._working:
-            return self._objects.relations(object_id)
-
-    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
-        """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
-        floor = {frame_id: floor_pose(pose) for frame_id, pose in poses.items()}
-
-        def correct() -> tuple[Event, ...]:
-            self.spatial.correct_poses(floor)
-            return self._objects.correct_poses(poses)
-
-        return self._corrected(correct)
-
-    def new_session(self) -> None:
-        """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
-        if self.read_only:
-            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to begin a session")
-        self.flush()
-        with self._working:
-            self._order = StampOrder()
-            self._clock.current = None
-            self.spatial.retire_frames()
-
-    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
-        """Name an object by hand; later sightings do not change the name."""
-        return self._corrected(lambda: self._objects.relabel(object_id, label))
-
-    def delete(self, object_id: str) -> tuple[Event, ...]:
-        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
-        return self._corrected(lambda: self._objects.delete(object_id))
-
-    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
-        """Say that two objects are one; the first id stays."""
-        return self._corrected(lambda: self._objects.merge(keep, lose))
-
-    def undo(self) -> tuple[Event, ...]:
-        """Take back the last relabel, delete or merge of this session."""
-        return self._corrected(self._objects.undo)
-
-    def close(self) -> None:
-        """Write what is not yet written and release the file; may be called twice."""
-        if self._closed:
-            return
-        try:
-            self.flush()
-        finally:
-            self._closed = True
-            self._shared.close()
-            self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _take(self, frame: Frame, observations: Sequence[Observation]) -> tuple[tuple[Event, ...], bool]:
-        """Take a frame into working memory; tells what happened, and whether an upsert is due."""
-        self._objects.check(observations)
-        self._order.accept(frame.stamp)
-        if self._clock.current is None:
-            wall = None if self._wall_clock is None else self._wall_clock() - frame.stamp
-            self._clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=wall)
-        time = self._clock.advance(frame.stamp)
-        self._pose = LastPose(frame.T_world_camera, time)
-        events = self._objects.observe(frame if time == frame.stamp else replace(frame, stamp=time), observations)
-        self._feeding.tell(events)
-        if self._last_upsert is None:
-            self._last_upsert = time
-        due = time - self._last_upsert >= self.settings.longterm.upsert_period
-        if due:
-            self._last_upsert = time
-        return events, due
-
-    def _corrected(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
-        if self.read_only:
-            raise JournalReadOnly(self.path, "was opened for reading; open it for writing to correct it")
-        with self._working:
-            events = change()
-            self._feeding.tell(events)
-        self.flush()
-        return events
-
-    def _now(self) -> float:
-        return self._clock.sessions[-1].last if self._clock.sessions else 0.0
-
-    def _pull(self) -> None:
-        if not self.read_only:
-            with self._working:
-                self._feeding.pull()
+    @property
+    def shared(self) -> Shared:
+        """The index that several robots share, as this memory reaches it."""
+        return self._keeper.shared
 
     def _history(self, object_id: str) -> list[HistoryEntry]:
         self.flush()
-        return Chronicle(self._store, self._clock).of(object_id)
-
-    def _take_crop(self, crop: Crop) -> None:
-        self._feeding.take_crop(crop)
+        return self._chronicle.of(object_id)

@@ -45,9 +45,7 @@ class Shared:
                 robot=settings.longterm.robot,
                 dim=lambda: None if store.main is None else store.main.dim,
                 session_of=lambda time: session.id if (session := clock.session_at(time)) is not None else 0,
-                is_stale=lambda seen: (
-                    bool(clock.sessions) and clock.sessions[-1].last - seen > settings.lifecycle.stale_after
-                ),
+                is_stale=lambda seen: bool(clock.sessions) and clock.now - seen > settings.lifecycle.stale_after,
             )
             shared._outbox.start()
         return shared

@@ -31,6 +31,11 @@ class Clock:
         self._pause = max(pause, PAUSE)
         self.current: SessionRecord | None = None
 
+    @property
+    def now(self) -> float:
+        """Memory time of the newest frame; 0 before the first."""
+        return self.sessions[-1].last if self.sessions else 0.0
+
     def begin(self, stamp: float, *, robot: str, wall_offset: float | None) -> SessionRecord:
         """Start a session at its first frame; a clock that starts again goes on where memory time stands."""
         last = self.sessions[-1] if self.sessions else None

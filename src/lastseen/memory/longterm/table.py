@@ -168,6 +168,11 @@ class ObjectTable:
         columns = self._columns
         return float(columns.x[row]), float(columns.y[row]), float(columns.z[row])
 
+    def not_seen_since(self, time: float) -> list[str]:
+        """The ids of the objects last seen before a memory time, sorted."""
+        last = self._columns.last_seen
+        return [object_id for object_id, row in sorted(self.row_of.items()) if last[row] < time]
+
     def bytes(self) -> int:
         """RAM taken by the columns."""
         return sum(int(getattr(self._columns, name).nbytes) for name in _Columns.__slots__)

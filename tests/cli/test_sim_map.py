@@ -27,9 +27,11 @@ def test_sim_map_draws_a_scene_graph(tmp_path: Path, shared_data: Path) -> None:
     assert call("sim", "map", "--graph", scene, "--scale", "20", tmp_path / "scene.png") == 0
 
 
-@pytest.mark.parametrize("words", [("--rooms", "0"), ("--seed", "-3"), ("--graph", "nowhere.json")])
+@pytest.mark.parametrize(
+    "words", [("--rooms", "0"), ("--seed", "-3"), ("--graph", "nowhere.json"), ("--graph", "x.json", "--rooms", "4")]
+)
 def test_sim_map_refuses_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     assert call("sim", "map", *words, tmp_path / "house.png") == 1
     error = capsys.readouterr().err

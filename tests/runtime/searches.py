@@ -40,6 +40,7 @@ def search(
     start: int | None = 1,
     planner: Planner | None = None,
     settings: Settings | None = None,
+    world: type[RehearsalWorld] = RehearsalWorld,
     **options: Any,
 ) -> SearchLoop:
     nodes = seed_demo_store() if store is None else store
@@ -49,7 +50,7 @@ def search(
         store=nodes,
         embedder=DeterministicEmbedder(),
         planner=planner or HypothesisPlanner(backend, settings),
-        world=RehearsalWorld(graph, start=start),
+        world=world(graph, start=start),
         ways=graph,
         settings=settings,
         **options,

@@ -168,17 +168,7 @@ class BrokenLegs(RehearsalWorld):
 
 
 def test_a_robot_that_cannot_move_stops_safely() -> None:
-    nodes = seed_demo_store()
-    graph = NodeGraph.from_store(nodes)
-    running = SearchLoop(
-        "book",
-        store=nodes,
-        embedder=DeterministicEmbedder(),
-        planner=HypothesisPlanner(),
-        world=BrokenLegs(graph, start=2),
-        ways=graph,
-    )
-    result = running.run(50)
+    result = search("book", start=2, world=BrokenLegs).run(50)
     assert (result.status, result.steps) == ("not_found", 3)
     assert "the motors are off" in result.reason
 
@@ -236,16 +226,7 @@ class StopsShort(RehearsalWorld):
 
 
 def test_a_node_that_was_walked_to_gets_no_second_visit_though_another_is_nearest() -> None:
-    nodes = seed_demo_store()
-    graph = NodeGraph.from_store(nodes)
-    running = SearchLoop(
-        "book",
-        store=nodes,
-        embedder=DeterministicEmbedder(),
-        planner=HypothesisPlanner(),
-        world=StopsShort(graph, start=2),
-        ways=graph,
-    )
+    running = search("book", start=2, world=StopsShort)
     made = [running.step() for _ in range(4)]
     aimed = [record["decision"]["node_id"] for record in made if record["decision"]["node_id"] is not None]
     assert len(aimed) == len(set(aimed)) >= 3

@@ -137,33 +137,6 @@ def test_retries_are_bounded(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "transient"), [(400, False), (403, False), (404, False), (429, True), (503, True)]
-)
-def test_a_refusal_says_its_status_and_never_the_key(server: ModelServer, status: int, transient: bool) -> None:
-    message = f"key {SECRET} is bad\nsecond line"
-    server.answers = [(status, {"error": {"code": status, "message": message, "status": "X"}})]
-    with pytest.raises(BackendError, match=f"status {status}") as caught:
-        with_key(server, http_retries=0).complete("where?")
-    assert caught.value.transient is transient
-    assert SECRET not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_slow_server_is_given_up(server: ModelServer) -> None:
-    server.delay = 0.5
-    with pytest.raises(BackendError, match="did not answer in time") as caught:
-        with_key(server, timeout=0.1, http_retries=0).complete("where?")
-    assert caught.value.transient
-
-
-def test_no_server_is_told_as_such(server: ModelServer) -> None:
-    with ModelServer(answer("hello")) as gone:
-        pass
-    with pytest.raises(BackendError, match="cannot be reached"):
-        with_key(gone, http_retries=0).complete("where?")
-
-
-@pytest.mark.parametrize(
     "body",
     [
         b"<html>hello</html>",

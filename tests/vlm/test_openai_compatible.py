@@ -73,32 +73,6 @@ def test_a_busy_server_is_asked_again(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "transient"), [(400, False), (401, False), (404, False), (429, True), (500, True)]
-)
-def test_a_refusal_says_its_status_and_whether_it_may_pass(server: ModelServer, status: int, transient: bool) -> None:
-    server.answers = [(status, {"error": {"message": f"bad key {SECRET}\nsecond line"}})]
-    with pytest.raises(BackendError, match=f"status {status}") as caught:
-        backend(server, http_retries=0).complete("where?")
-    assert caught.value.transient is transient
-    assert SECRET not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_slow_server_is_given_up(server: ModelServer) -> None:
-    server.delay = 0.5
-    with pytest.raises(BackendError, match="did not answer in time") as caught:
-        backend(server, timeout=0.1, http_retries=0).complete("where?")
-    assert caught.value.transient
-
-
-def test_no_server_is_told_as_such() -> None:
-    with ModelServer(completion("hello")) as server:
-        address = server.url
-    with pytest.raises(BackendError, match="cannot be reached"):
-        OpenAICompatibleBackend("tiny", base_url=address, timeout=1.0, http_retries=0).complete("where?")
-
-
-@pytest.mark.parametrize(
     "body",
     [
         b"<html>hello</html>",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lastseen.cli import sim_record, sim_search
+from lastseen.cli.homes import GraphFile, NpzFile, Rooms, chosen_home
 
 app = typer.Typer(
     name="sim",
@@ -23,9 +24,9 @@ app.command("search")(sim_search.search)
 def draw(
     out: Annotated[Path, typer.Argument(help="The picture to write: .png, .jpg or .webp.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same house.")] = 7,
-    rooms: Annotated[int | None, typer.Option("--rooms", help="4 to 12; left out, the seed decides.")] = None,
-    graph: Annotated[Path | None, typer.Option("--graph", help="Draw this VirtualHome scene instead.")] = None,
-    npz: Annotated[Path | None, typer.Option("--npz", help="Draw this house of triangles instead.")] = None,
+    rooms: Rooms = None,
+    graph: GraphFile = None,
+    npz: NpzFile = None,
     path: Annotated[bool, typer.Option("--path/--no-path", help="Draw the way of a tour that sees it all.")] = True,
     scale: Annotated[float, typer.Option("--scale", help="Pixels to a metre.")] = 80.0,
 ) -> None:
@@ -35,16 +36,9 @@ def draw(
     """
     from lastseen.cli.options import current_settings
     from lastseen.sim.coverage import tour_path
-    from lastseen.sim.generate import generate_home
-    from lastseen.sim.home import Home
     from lastseen.sim.topdown import save_map
 
     settings = current_settings()
-    if graph is not None:
-        home = Home.from_graph(graph)
-    elif npz is not None:
-        home = Home.from_npz(npz)
-    else:
-        home = generate_home(seed, rooms=rooms, settings=settings.homes)
+    home = chosen_home(seed, settings, rooms=rooms, graph=graph, npz=npz)
     save_map(home, out, scale=scale, path=tour_path(home, settings, seed=seed) if path else None)
     typer.echo(f"{out}: {home.name}, {len(home.rooms)} rooms, {len(home.things)} things")

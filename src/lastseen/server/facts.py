@@ -112,14 +112,10 @@ class Facts:
 
     def change(self, change: Change) -> dict[str, Any]:
         """Something that happened, as ``what_changed`` lists it."""
-        time = self.memory.browse.time((change.session, change.stamp), name="stamp")
         return {
             "id": change.object_id,
             "kind": change.kind,
-            "session": change.session,
-            "stamp": change.stamp,
-            "time": time,
-            "wall_utc": None if change.wall is None else change.wall.timestamp(),
+            **self._when(change),
             "label": change.label,
             "xyz": None if change.xyz is None else _metres(change.xyz),
             "evidence": plain(change.evidence),
@@ -127,17 +123,21 @@ class Facts:
 
     def entry(self, entry: HistoryEntry) -> dict[str, Any]:
         """One moment of an object's life."""
-        time = self.memory.browse.time((entry.session, entry.stamp), name="stamp")
         return {
             "kind": entry.kind,
-            "session": entry.session,
-            "stamp": entry.stamp,
-            "time": time,
-            "wall_utc": None if entry.wall is None else entry.wall.timestamp(),
+            **self._when(entry),
             "xyz": None if entry.xyz is None else _metres(entry.xyz),
             "label": entry.label,
             "state": None if entry.status is None else state_name(entry.status, stale=False),
             "evidence": plain(entry.evidence),
+        }
+
+    def _when(self, one: Change | HistoryEntry) -> dict[str, Any]:
+        return {
+            "session": one.session,
+            "stamp": one.stamp,
+            "time": self.memory.browse.time((one.session, one.stamp), name="stamp"),
+            "wall_utc": None if one.wall is None else one.wall.timestamp(),
         }
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, check_answer
+from lastseen.vlm.protocol import Backend, EncodedImage, backend_error, check_answer
 from lastseen.vlm.usage import Usage
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class GeminiBackend:
         self.last_usage: Usage | None = None
         self._types = types
         self._errors = errors
-        self._secret = api_key or ""
+        self._error = partial(backend_error, self.name, secret=api_key)
         self._retries = http_retries
         self._backoff = backoff
         self._seed = seed
@@ -131,12 +132,6 @@ class GeminiBackend:
         if feedback is not None and feedback.block_reason is not None:
             raise self._error(f"declined ({feedback.block_reason})", "change the goal, or take another model")
         return check_answer(self.name, response.text)
-
-    def _error(self, problem: str, remedy: str, *, transient: bool = False) -> BackendError:
-        text = " ".join(problem.split())
-        if self._secret:
-            text = text.replace(self._secret, "[key]")
-        return BackendError(self.name, text[:300], remedy=remedy, transient=transient)
 
 
 def from_settings(argument: str, settings: Planner, seed: int) -> Backend:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lastseen.config.seeking import Planner
-from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, check_answer
+from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.vlm.protocol import Backend, EncodedImage, backend_error, check_answer
 
 PLACEHOLDER_KEY = "not-needed"
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429}) | frozenset(range(500, 600))
@@ -40,7 +41,7 @@ class OpenAICompatibleBackend:
         self.model = model
         self._openai = openai
         self._seed = seed
-        self._secret = api_key or ""
+        self._error = partial(backend_error, self.name, secret=api_key)
         self._client = openai.OpenAI(
             api_key=api_key or PLACEHOLDER_KEY, base_url=base_url, timeout=timeout, max_retries=http_retries
         )
@@ -95,12 +96,6 @@ class OpenAICompatibleBackend:
         if refusal:
             raise self._error(f"declined ({refusal})", "change the goal, or take another model")
         return check_answer(self.name, getattr(message, "content", None))
-
-    def _error(self, problem: str, remedy: str, *, transient: bool = False) -> BackendError:
-        text = " ".join(problem.split())
-        if self._secret:
-            text = text.replace(self._secret, "[key]")
-        return BackendError(self.name, text[:300], remedy=remedy, transient=transient)
 
 
 def from_settings(argument: str, settings: Planner, seed: int) -> Backend:

@@ -74,6 +74,16 @@ class Backend(Protocol):
         ...
 
 
+def backend_error(
+    backend: str, problem: str, remedy: str, *, secret: str | None, transient: bool = False
+) -> BackendError:
+    """The error of a backend as one short line; the key, which servers like to repeat, is struck out."""
+    text = " ".join(problem.split())
+    if secret:
+        text = text.replace(secret, "[key]")
+    return BackendError(backend, text[:300], remedy=remedy, transient=transient)
+
+
 def check_answer(backend: str, text: object) -> str:
     """Give back an answer that is text with something in it; raise ``BackendError`` for anything else."""
     if not isinstance(text, str) or not text.strip():

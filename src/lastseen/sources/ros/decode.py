@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ DEPTH_ENCODINGS = {"16UC1": ("u2", 1000.0), "mono16": ("u2", 1000.0), "32FC1": (
 DEPTH_HEADER = struct.Struct("<iff")
 """What compressedDepth puts before its PNG: a number, then two of a quantization that 16UC1 does not use."""
 
+_Layout = TypeVar("_Layout")
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -64,14 +65,7 @@ def color_image(message: Any, *, name: str, max_pixels: int) -> NDArray[np.uint8
     """RGB of an Image or CompressedImage."""
     if is_compressed(message):
         return read_color(_bytes(message.data).tobytes(), name=name, max_pixels=max_pixels)
-    order = COLOR_ENCODINGS.get(message.encoding)
-    if order is None:
-        raise SourceError(
-            f"{name} encoding",
-            message.encoding,
-            "is not read as colour",
-            remedy=f"convert it to one of {', '.join(COLOR_ENCODINGS)}",
-        )
+    order = _known(COLOR_ENCODINGS, message, name=name, what="colour")
     pixels = _pixels(message, np.dtype("u1"), len(order), name=name, max_pixels=max_pixels)
     if len(order) == 1:
         return np.repeat(pixels, 3, axis=2)
@@ -82,15 +76,21 @@ def depth_image(message: Any, *, name: str, max_pixels: int) -> tuple[NDArray[np
     """Raw depth values of an Image or CompressedImage, and how many of them make a metre."""
     if is_compressed(message):
         return _compressed_depth(message, name, max_pixels)
-    kind = DEPTH_ENCODINGS.get(message.encoding)
-    if kind is None:
+    kind, raw_per_metre = _known(DEPTH_ENCODINGS, message, name=name, what="depth")
+    return _pixels(message, np.dtype(kind), 1, name=name, max_pixels=max_pixels)[..., 0], raw_per_metre
+
+
+def _known(encodings: Mapping[str, _Layout], message: Any, *, name: str, what: str) -> _Layout:
+    """How the pixels of an Image lie, by its encoding."""
+    layout = encodings.get(message.encoding)
+    if layout is None:
         raise SourceError(
             f"{name} encoding",
             message.encoding,
-            "is not read as depth",
-            remedy=f"convert it to one of {', '.join(DEPTH_ENCODINGS)}",
+            f"is not read as {what}",
+            remedy=f"convert it to one of {', '.join(encodings)}",
         )
-    return _pixels(message, np.dtype(kind[0]), 1, name=name, max_pixels=max_pixels)[..., 0], kind[1]
+    return layout
 
 
 def _compressed_depth(message: Any, name: str, max_pixels: int) -> tuple[NDArray[np.generic], float]:

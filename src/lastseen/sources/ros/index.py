@@ -16,7 +16,7 @@ from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import Container, Raw
 from lastseen.sources.ros.poses import CameraPoses
 from lastseen.sources.ros.topics import Chosen, Topic, choose
-from lastseen.sources.ros.transforms import Link, TransformTree
+from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
 from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, TF
 
 UNNAMED_WORLD = "world"
@@ -102,11 +102,6 @@ def cut_off_line(stamps: list[float]) -> str:
     return f"the recording was cut off after {len(stamps)} frames{until}"
 
 
-def frame_name(name: str) -> str:
-    """A frame's name without the slash that ROS 1 may put before it."""
-    return name.lstrip("/")
-
-
 def frame_of_color(told: str, tree: TransformTree, options: SourceOptions) -> str:
     """The frame that depth is placed against.
 
@@ -175,7 +170,7 @@ class _Reading:
             if raw.type == CAMERA_INFO:
                 self._infos[raw.topic] = message
             elif raw.type == TF:
-                self._transforms(message, static=raw.topic.endswith("tf_static"))
+                self._index.tree.take(message, topic=raw.topic, refuse=self._index.intake.skip)
             elif raw.topic == topics.pose:
                 self._pose(message, raw)
             else:
@@ -209,17 +204,6 @@ class _Reading:
             raise SourceError(
                 "world_frame", options.world_frame, f"is not above {camera} in tf", remedy=f"tf has: {tree.told()}"
             )
-
-    def _transforms(self, message: Any, *, static: bool) -> None:
-        for one in message.transforms:
-            stamp = decode.nanoseconds(one.header) / 1e9
-            parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
-            try:
-                pose = decode.pose(one.transform.translation, one.transform.rotation)
-            except InvalidValue as error:
-                self._index.intake.skip("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
-                continue
-            self._index.tree.add(parent, child, stamp, pose, static=static)
 
     def _pose(self, message: Any, raw: Raw) -> None:
         options = self._options

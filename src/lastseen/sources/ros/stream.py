@@ -25,11 +25,11 @@ from lastseen.sources.record import BEYOND_LENS, NO_POSE, Intake, RawRecord, Rev
 from lastseen.sources.ros import decode
 from lastseen.sources.ros.cameras import CameraPair
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_name, frame_of_color
+from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_of_color
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
-from lastseen.sources.ros.transforms import Link, TransformTree
+from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
 from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
 from lastseen.sources.turning import Box
 
@@ -165,7 +165,7 @@ class RosStream(LiveSource[Arrived]):
         if kind == CAMERA_INFO:
             self._infos[topic] = message
         elif kind == TF:
-            self._transforms(message, static=topic.endswith("tf_static"))
+            self._tree.take(message, topic=topic, refuse=self.mailbox.report)
         elif kind in POSES:
             self._pose(message)
         else:
@@ -215,17 +215,6 @@ class RosStream(LiveSource[Arrived]):
                 self._revised[revised.stamp] = revised
             ready.append(Arrived(pair, pose))
         return ready
-
-    def _transforms(self, message: Any, *, static: bool) -> None:
-        for one in message.transforms:
-            stamp = decode.nanoseconds(one.header) / 1e9
-            parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
-            try:
-                pose = decode.pose(one.transform.translation, one.transform.rotation)
-            except InvalidValue as error:
-                self.mailbox.report("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
-                continue
-            self._tree.add(parent, child, stamp, pose, static=static)
 
     def _pose(self, message: Any) -> None:
         options = self.options

@@ -7,16 +7,25 @@ until the localizer says otherwise, and a jump of it is never smeared over the f
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.sources.posing import between
+from lastseen.sources.ros import decode
 
 END_TOLERANCE = 0.01
 """Seconds beyond the first or last sample of a moving link where that sample still holds."""
 
 DEEPEST = 64
 """Links in a chain at most: a longer one is a loop."""
+
+
+def frame_name(name: str) -> str:
+    """A frame's name without the slash that ROS 1 may put before it."""
+    return name.lstrip("/")
 
 
 @dataclass(slots=True)
@@ -82,6 +91,18 @@ class TransformTree:
         if link is None or link.parent != parent:
             link = self.links[child] = Link(parent, child, static=static)
         link.add(stamp, pose)
+
+    def take(self, message: Any, *, topic: str, refuse: Callable[[str, str], None]) -> None:
+        """Take a TFMessage; ``refuse`` hears of each transform that is no pose."""
+        for one in message.transforms:
+            stamp = decode.nanoseconds(one.header) / 1e9
+            parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
+            try:
+                pose = decode.pose(one.transform.translation, one.transform.rotation)
+            except InvalidValue as error:
+                refuse("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
+                continue
+            self.add(parent, child, stamp, pose, static=topic.endswith("tf_static"))
 
     def give(self, link: Link) -> None:
         """Let a link hold whatever tf says about its child: it comes from a topic that was chosen for it."""

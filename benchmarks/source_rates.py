@@ -18,6 +18,7 @@ from lastseen.sources.ros.container import Container
 from lastseen.sources.ros.types import ros1_types, ros2_types
 from lastseen.sources.ros.writing import record
 from lastseen.sources.wire import END, pack
+from lastseen.sources.zmq_stream import ZmqSource
 
 FRAMES = 60
 
@@ -79,7 +80,7 @@ def over_zmq(frames: list[Frame]) -> tuple[int, float, float]:
 
         sender = threading.Thread(target=send)
         options = SourceOptions(backpressure="lossless", end_after=10.0)
-        with open_source(f"zmq://127.0.0.1:{port}", options) as source:
+        with ZmqSource(f"127.0.0.1:{port}", options) as source:
             sender.start()
             taken = drain(source)
             source.mailbox.close()

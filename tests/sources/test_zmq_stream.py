@@ -83,6 +83,7 @@ def test_a_subscriber_takes_the_latest_and_counts_the_rest(walk_frames: list[Fra
         port = publisher.bind_to_random_port("tcp://127.0.0.1")
         options = SourceOptions(queue_frames=2, end_after=5.0)
         with open_source(f"zmq://127.0.0.1:{port}", options) as source:
+            assert isinstance(source, ZmqSource)
             source.start()
             # an XPUB hears of its subscriber: from then on nothing is lost on the way
             assert publisher.recv() == b"\x01"

@@ -68,8 +68,7 @@ def run(
                 text += f"{summary.lost} dropped" if opened.live else f"lag {lag:.1f} s"
                 bar.update(task, completed=summary.frames, rate=text)
 
-            if opened.live:
-                opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
+            opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
             # rooms are named by rules over what was seen: a run needs no key and asks no server
             places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
             summary = follow(opened, kept, perception, progress=show, seen=places.see, max_frames=frames)

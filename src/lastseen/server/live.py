@@ -84,8 +84,7 @@ class SourceRunner(Runner):
             self._source = source
             if self.stopped.is_set():
                 return
-            if source.live:
-                source.waiting = self._silent  # type: ignore[attr-defined]
+            source.waiting = self._silent
             self._follow(source, perception)
 
     def interrupt(self) -> None:

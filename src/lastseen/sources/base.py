@@ -42,6 +42,8 @@ class RecordSource(ABC):
         self.address = address
         self.options = options or SourceOptions()
         self.intake = Intake()
+        self.waiting: Callable[[float], None] | None = None
+        """Called with the seconds of silence while a live stream brings nothing, so that a display can say so."""
         self._news = News()
 
     @abstractmethod

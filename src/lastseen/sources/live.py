@@ -35,8 +35,6 @@ class LiveSource(RecordSource, Generic[T]):
         self.mailbox: Mailbox[T] = Mailbox(
             capacity=self.options.queue_frames, lossless=self.options.backpressure == "lossless"
         )
-        self.waiting: Callable[[float], None] | None = None
-        """Called with the seconds of silence while nothing comes, so that a display can say so."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.options import FILE_NAME, TAKEN, SourceOptions
+
+if TYPE_CHECKING:
+    from lastseen.sources.base import RecordSource
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
@@ -36,7 +39,7 @@ def open_source(
     *,
     changes: Sequence[str] = (),
     settings: Settings | None = None,
-) -> Any:
+) -> RecordSource:
     """Open a recording or a stream: a path, or an address with a scheme such as ``sim://7``.
 
     ``options`` may be a TOML file; without any, a ``source.toml`` in the recording's folder counts, or
@@ -56,7 +59,7 @@ def open_source(
     if resolved is not None:
         resolved.check_taken(scheme)
     module, _, name = SCHEMES[scheme].partition(":")
-    kind = getattr(importlib.import_module(module), name)
+    kind: Callable[..., RecordSource] = getattr(importlib.import_module(module), name)
     if settings is not None and getattr(kind, "takes_settings", False):
         return kind(rest, resolved, settings=settings)
     return kind(rest, resolved)

@@ -72,7 +72,9 @@ def test_boxes_of_a_bent_image_follow_it(tmp_path: Path) -> None:
     bag.boxes("/detections", START, [((4.0, 3.0, 40.0, 30.0), "mug", 0.8)])
     with open_source(bag.write(tmp_path)) as source:
         (frame,) = source.frames()
-        (found,) = source.detector().detect(frame)
+        detector = source.detector()
+        assert detector is not None
+        (found,) = detector.detect(frame)
     assert found.box[0] < 3.0
 
 
@@ -82,6 +84,7 @@ def test_a_box_that_the_straight_image_does_not_reach_is_counted(tmp_path: Path)
     bag.boxes("/detections", START, [(rim, "book", 0.9), (seen, "mug", 0.8)])
     with open_source(bag.write(tmp_path)) as source:
         detector = source.detector()
+        assert detector is not None
         (frame,) = source.frames()
         assert [one.label for one in detector.detect(frame)] == ["mug"]
         assert source.intake.skipped == {BEYOND_LENS: 1}

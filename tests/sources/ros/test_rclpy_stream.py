@@ -7,6 +7,7 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.live import LiveSource
 from lastseen.sources.ros import encode
 from lastseen.sources.ros.types import CAMERA_INFO, IMAGE, POSE, ros2_types
 from tests.sources.room import CAMERA, render, walk
@@ -41,6 +42,7 @@ def test_frames_come_through_a_real_ros_graph() -> None:
     options = SourceOptions(pose_topic="/slam/pose", backpressure="lossless", queue_frames=50, end_after=5.0)
     poses = walk(4)
     with open_source(f"ros2://?domain={DOMAIN}", options) as source:
+        assert isinstance(source, LiveSource)
         source.start()
         for _ in range(100):
             if all(publisher.get_subscription_count() for publisher in publishers.values()):

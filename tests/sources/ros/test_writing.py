@@ -51,10 +51,13 @@ def test_detections_keep_labels_scores_and_masks(short_walk: Path, tmp_path: Pat
     with McapRecorder(tmp_path / "walk.mcap") as recorder:
         recorder.write(frame, found)
     with open_source(tmp_path / "walk.mcap") as again:
-        read = again.detector().detect(next(again.frames()))
+        detector = again.detector()
+        assert detector is not None
+        read = detector.detect(next(again.frames()))
     assert [(one.box, one.score, dict(one.labels)) for one in read] == [
         (one.box, one.score, dict(one.labels)) for one in found
     ]
+    assert read[0].mask is not None
     assert (read[0].mask == mask).all()
     assert read[1].mask is None
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from lastseen import schemas
 from lastseen.action import Action
@@ -16,17 +15,7 @@ from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
 from lastseen.planning.plan import FALLBACK_PLAN
 from lastseen.runtime.log import Run, RunLog, read_log, replay
-
-Step = tuple[Action, bool, bool, str | None]
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(list(Action)),
-        st.booleans(),
-        st.booleans(),
-        st.sampled_from(["kitchen", "bedroom", "hallway", None]),
-    ),
-    max_size=60,
-)
+from tests.memory.places.walks import Step, steps
 
 
 def logged(

@@ -51,6 +51,15 @@ def test_a_refusal_says_its_status_and_whether_it_may_pass_and_never_the_key(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("body", [b"<html>hello</html>", b"{", b"", b"\xff\xfe", [], {}, "text", None], ids=repr)
+def test_garbage_from_the_server_is_one_clear_error(opened: Open, server: ModelServer, body: object) -> None:
+    server.answers = [(200, body)]
+    backend = opened(server)
+    with pytest.raises(BackendError) as caught:
+        backend.complete("where?")
+    assert backend.name in str(caught.value)
+
+
 def test_a_slow_server_is_given_up(opened: Open, server: ModelServer) -> None:
     server.delay = 0.5
     with pytest.raises(BackendError, match="did not answer in time") as caught:

@@ -75,14 +75,6 @@ def test_a_busy_server_is_asked_again(server: ModelServer) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"<html>hello</html>",
-        b"{",
-        b"",
-        b"\xff\xfe",
-        [],
-        {},
-        "text",
-        None,
         {"choices": []},
         {"choices": None},
         {"choices": "x"},
@@ -96,7 +88,7 @@ def test_a_busy_server_is_asked_again(server: ModelServer) -> None:
     ],
     ids=repr,
 )
-def test_garbage_from_the_server_is_one_clear_error(server: ModelServer, body: object) -> None:
+def test_an_answer_of_another_shape_is_one_clear_error(server: ModelServer, body: object) -> None:
     server.answers = [(200, body)]
     with pytest.raises(BackendError, match="openai:tiny"):
         backend(server, http_retries=0).complete("where?")

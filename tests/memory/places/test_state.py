@@ -4,22 +4,10 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from lastseen.action import Action
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
-
-Step = tuple[Action, bool, bool, str | None]
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(list(Action)),
-        st.booleans(),
-        st.booleans(),
-        st.sampled_from(["kitchen", "Kitchen.", "hallway", "bedroom", None]),
-    ),
-    max_size=70,
-)
+from tests.memory.places.walks import Step, steps
 
 
 def lead(memory: SpatialMemory, walk: list[Step]) -> SpatialMemory:

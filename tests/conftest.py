@@ -27,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "test")
+    if not hasattr(config, "workerinput"):
+        # once, before workers and the processes that tests start would all compile the same
+        from lastseen.memory.objects import warm_up
+
+        warm_up()
 
 
 @pytest.fixture(scope="session")

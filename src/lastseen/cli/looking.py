@@ -92,6 +92,7 @@ class Looking:
         To be called before anything is opened or made: a model that cannot be used is told at once.
         """
         from lastseen.encoders.registry import open_encoder, reads_both
+        from lastseen.memory.objects import warm_up
         from lastseen.perception.detectors import open_detector, open_sam
         from lastseen.perception.pipeline import Perception
         from lastseen.perception.sam import Outlined
@@ -108,6 +109,7 @@ class Looking:
             namer = Namer(eyes, words, settings=settings.vocabulary)
 
         def perception_of(source: RecordSource) -> Perception:
+            warm_up()
             finder = model or (None if self.segment else source.detector())
             if finder is not None and sam is not None:
                 finder = Outlined(finder, sam)

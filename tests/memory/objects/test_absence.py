@@ -12,7 +12,8 @@ from lastseen.config.objects import Absence, Promotion
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
-from lastseen.memory.objects.absence import views_needed
+from lastseen.memory.objects.absence import all_behind, views_needed
+from lastseen.memory.objects.compiled import plain
 
 MUG = [2.0, 0.0, 0.8]
 
@@ -242,7 +243,7 @@ def test_something_else_in_the_place_of_a_missing_thing_is_something_else(walk: 
 
 @pytest.mark.parametrize(("rate", "views"), [(0.99, 3), (0.9, 3), (0.7, 4), (0.5, 7), (0.1, 8)])
 def test_a_thing_detected_less_reliably_needs_more_empty_views(rate: float, views: int) -> None:
-    assert views_needed(np.array([rate]), Absence()).tolist() == [views]
+    assert views_needed(rate, plain(Absence())) == views
 
 
 def test_a_thing_often_missed_is_given_up_later(walk: Walk) -> None:
@@ -304,3 +305,14 @@ def test_the_silence_of_a_detector_that_failed_is_no_evidence() -> None:
     walk.look(24)
     walk.look(16, unseen=("book", "table"))
     assert walk.told(*GONE) == []
+
+
+@pytest.mark.parametrize("lost", [(10, 10), (10, 8), (10, 6), (10, 12), (10, 14), (8, 10), (6, 10)])
+@pytest.mark.parametrize("measured", [np.nan, 1.0])
+def test_a_point_is_empty_only_where_all_around_it_is_measured_and_behind(
+    lost: tuple[int, int], measured: float
+) -> None:
+    depth = np.full((20, 20), 3.0, dtype=np.float32)
+    assert all_behind(depth, 10, 10, 4.0, 2.0)
+    depth[lost] = measured
+    assert not all_behind(depth, 10, 10, 4.0, 2.0)

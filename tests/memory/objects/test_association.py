@@ -11,8 +11,9 @@ from tests.memory.objects.scenes import frame_at, seen, unit
 from lastseen.config import Settings
 from lastseen.config.objects import Association
 from lastseen.memory.objects import ObjectMemory
-from lastseen.memory.objects.association import Pairs, assign, size_agreement, spatial_score
-from lastseen.memory.objects.store import ObjectStore
+from lastseen.memory.objects.association import Pairs, agree_in_space, assign, size_agreement
+from lastseen.memory.objects.compiled import plain
+from lastseen.memory.objects.store import BODY, ObjectStore
 from lastseen.observation import Observation
 
 DOCUMENT = Settings(association=Association(radius_growth=0.0, size_weight=0.0))
@@ -97,9 +98,11 @@ def test_a_score_at_the_threshold_is_no_match() -> None:
 
 
 def test_without_growth_and_size_the_spatial_score_is_the_document_s() -> None:
-    offset = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.18, 0.24]])
-    size = np.full((4, 3), 0.1)
-    score = spatial_score(offset, size, 3 * size, np.full(4, 0.05), DOCUMENT.association)
+    body = np.zeros((1, BODY.width))
+    body[0, BODY.parts["extent"]], body[0, BODY.parts["reach"]] = 0.3, 0.3
+    places = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.18, 0.24]])
+    rules, size = plain(DOCUMENT.association), np.full((4, 3), 0.1)
+    score = [agree_in_space(places, size, at, 0.05, False, body, 0, rules) for at in range(4)]
     assert score == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
@@ -155,13 +158,9 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
         (index, row)
         for index in range(len(batch))
         for row in store.live().tolist()
-        if spatial_score(
-            np.abs(batch.xyz[[index]] - store.xyz[[row]]),
-            batch.extent[[index]],
-            store.extent[[row]],
-            batch.sigma[[index]],
-            RULES,
-        )[0]
+        if agree_in_space(
+            batch.xyz, batch.extent, index, batch.sigma[index], batch.cut[index], store.body, row, store.gate
+        )
         > 0.0
     }
     assert set(zip(found.index.tolist(), found.rows.tolist(), strict=True)) == everything

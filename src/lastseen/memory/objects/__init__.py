@@ -9,6 +9,7 @@ from lastseen.memory.objects.relations import Relation, RelationKind
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState
 from lastseen.memory.objects.store import State
+from lastseen.memory.objects.warm_up import warm_up
 
 __all__ = [
     "Crop",
@@ -21,4 +22,5 @@ __all__ = [
     "RelationKind",
     "Rows",
     "State",
+    "warm_up",
 ]

@@ -15,13 +15,20 @@ from numpy.typing import NDArray
 
 from lastseen.config.objects import Absence
 from lastseen.frame import Frame
-from lastseen.memory.objects.batch import wholly_in_view
+from lastseen.memory.objects.compiled import compiled, half_to_float
+from lastseen.memory.objects.eye import Eye, eye_from, eye_of, holds_box, seen_by
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import CONFIRMED, EMPTY_POSES, MISSING, RING, ObjectStore
-from lastseen.memory.objects.update import count_misses, view_bins
+from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, EMPTY_POSES, GAUGES, MISSING, RING, ObjectStore
+from lastseen.memory.objects.update import count_miss, view_bin
 
 POINT_STEP = 2
 """Every second surface point is looked at: 32 tell as much as 64 about a share."""
+_X, _WIDE, _ORIGIN = BODY.first("xyz"), BODY.first("extent"), BODY.first("points_origin")
+_LAST_SEEN, _MISSING_SINCE = BODY.first("last_seen"), BODY.first("missing_since")
+_HITS, _RING_N, _N_POINTS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_points")
+_EMPTY_VIEWS = COUNTS.first("empty_views")
+_EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
+_NO_MASK = np.empty((0, 0), dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,143 +42,245 @@ class Gone:
     detection_rate: float
 
 
-@dataclass(slots=True)
-class Sights:
-    """What a frame shows at each object's surface points, as shares of the points."""
-
-    empty: Floats
-    present: Floats
-    open: Floats
-
-
 def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None, *, awake: bool) -> list[Gone]:
     """Judge every remembered object in view that was not seen in this frame; ordered by number.
 
     ``awake`` tells that the detector found something known in this frame: a failed one's silence says nothing.
     """
-    rules = store.settings.absence
-    rows = _unseen_in_view(store, frame, rules)
-    if not len(rows):
-        return []
-    sights = measure(store, frame, rows, mask)
-    confirmed = store.state[rows] == CONFIRMED
-    there = sights.present >= rules.present_share
-    empty = ~there & (sights.empty >= rules.min_visible_share)
-    # depth that fits a thing proves it there unless the thing is so flat that what is under or behind it fits as well
-    extent = store.extent[rows]
-    flat = (extent.min(axis=1) < rules.flat) & (extent.max(axis=1) < rules.small)
-    proven = there & ~flat
-    if proven.any():
-        store.empty_views[rows[proven]], store.doubt[rows[proven]] = 0, 0.0
-    unnoticed = confirmed & (there | (flat & (sights.open >= rules.open_share)))
-    if unnoticed.any():
-        count_misses(store, rows[unnoticed], proven[unnoticed])
-    store.touch(rows[unnoticed | proven])
-    missed = flat & ~empty & confirmed & (sights.open >= rules.open_share) & (store.hits[rows] >= rules.silence_hits)
-    missed &= awake
-    # where depth could tell the thing from what is behind it and fits, the detector is wrong
-    missed &= ~(there & (extent.min(axis=1) >= rules.depth_margin))
-    missed[missed] = _seen_so_before(store, frame, rows[missed])
-    evidence = (empty | missed).nonzero()[0]
-    if not len(evidence):
-        return []
-    rows, share, empty = rows[evidence], sights.empty[evidence], empty[evidence]
-    distinct = _note_view(store, rows, frame)
-    rows, share, empty = rows[distinct], share[distinct], empty[distinct]
-    rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
-    # an empty place counts as what a detector's silence would be worth at its own rate, silence alone for less
-    store.doubt[rows] -= np.log(1.0 - np.minimum(np.where(empty, rate, rules.silence * rate), 0.99))
-    needed = np.where(store.state[rows] == MISSING, rules.min_views, views_needed(rate, rules))
-    certain = store.doubt[rows] >= -math.log(max(rules.chance, 1e-9))
-    certain |= empty & (store.empty_views[rows] >= needed)
-    enough = (certain & (store.empty_views[rows] >= rules.min_views)).nonzero()[0]
+    rules, views = store.absence, store.settings.views
+    eye = eye_of(frame, frame.camera_of_depth)
+    rows = store.grid.inside(*_box_in_view(eye, rules.max_range))
+    needed, empty_share = np.zeros(len(rows), dtype=np.int64), np.empty(len(rows))
+    _judge(
+        rows,
+        needed,
+        empty_share,
+        eye,
+        eye_of(frame, frame.intrinsics),
+        np.ascontiguousarray(frame.depth),
+        _NO_MASK if mask is None else mask,
+        frame.stamp,
+        awake,
+        store.state,
+        store.body,
+        store.counts,
+        store.gauges,
+        store.points.view(np.uint16),
+        store.bins,
+        store.ring_place,
+        store.empty_from,
+        store.changed_at,
+        store.version,
+        views.azimuth_bins,
+        views.elevation_bins,
+        store.settings.lifecycle.remove_after,
+        rules,
+    )
+    enough = needed.nonzero()[0]
     return [
         Gone(
-            int(rows[at]),
-            int(store.empty_views[rows[at]]),
+            row := int(rows[at]),
+            int(store.empty_views[row]),
             int(needed[at]),
-            round(float(share[at]), 3),
-            round(float(rate[at]), 3),
+            round(float(empty_share[at]), 3),
+            round(float(_rate(store.gauges[row])), 3),
         )
         for at in enough[np.argsort(store.seq[rows[enough]])].tolist()
     ]
 
 
-def views_needed(rate: NDArray[np.floating], rules: Absence) -> NDArray[np.int64]:
+@compiled
+def _judge(
+    rows: Rows,
+    needed: Rows,
+    empty_share: Floats,
+    depth_eye: Floats,
+    colour_eye: Floats,
+    depth: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+    stamp: float,
+    awake: bool,
+    state: NDArray[np.uint8],
+    body: Floats,
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    points: NDArray[np.uint16],
+    bins: NDArray[np.bool_],
+    ring_place: NDArray[np.float32],
+    empty_from: NDArray[np.float32],
+    changed_at: NDArray[np.int64],
+    version: int,
+    azimuth_bins: int,
+    elevation_bins: int,
+    remove_after: float,
+    rules: Absence,
+) -> None:
+    """Take what a frame shows at each object's place as evidence; ``needed`` becomes the views that were enough."""
+    eye, colours = eye_from(depth_eye), eye_from(colour_eye)
+    for at in range(len(rows)):
+        row = rows[at]
+        known, count, gauge = body[row], counts[row], gauges[row]
+        confirmed = state[row] == CONFIRMED
+        if not (confirmed or (state[row] == MISSING and stamp - known[_MISSING_SINCE] >= remove_after)):
+            continue
+        if known[_LAST_SEEN] >= stamp or count[_N_POINTS] == 0 or not _in_view(known, eye, rules):
+            continue
+        empty_share[at], present_share, open_share = _measure(known, count, points[row], depth, mask, eye, rules)
+        thin = min(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
+        there = present_share >= rules.present_share
+        empty = not there and empty_share[at] >= rules.min_visible_share
+        # depth that fits a thing proves it there unless what is under or behind something so flat fits as well
+        flat = thin < rules.flat and max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2]) < rules.small
+        unhidden = open_share >= rules.open_share
+        proven = there and not flat
+        if proven:
+            count[_EMPTY_VIEWS], gauge[_DOUBT] = 0, 0.0
+        unnoticed = confirmed and (there or (flat and unhidden))
+        if unnoticed:
+            count_miss(count, gauge, proven)
+        if proven or unnoticed:
+            changed_at[row] = version
+        if not empty:
+            # where depth could tell the thing from what is behind it and fits, the detector is wrong
+            silent = awake and confirmed and flat and unhidden and not (there and thin >= rules.depth_margin)
+            if not (silent and count[_HITS] >= rules.silence_hits and _is_whole(known, colours)):
+                continue
+            if not _seen_so_before(known, count, bins[row], ring_place[row], eye, azimuth_bins, elevation_bins):
+                continue
+        if not _note_view(count, empty_from[row], eye, rules.view_baseline):
+            continue
+        changed_at[row] = version
+        rate = _rate(gauge)
+        # an empty place counts as what a detector's silence would be worth at its own rate, silence alone for less
+        gauge[_DOUBT] -= math.log(1.0 - min(rate if empty else rules.silence * rate, 0.99))
+        views = views_needed(rate, rules) if confirmed else rules.min_views
+        certain = gauge[_DOUBT] >= -math.log(max(rules.chance, 1e-9)) or (empty and count[_EMPTY_VIEWS] >= views)
+        if certain and count[_EMPTY_VIEWS] >= rules.min_views:
+            needed[at] = views
+
+
+@compiled
+def _in_view(known: Floats, eye: Eye, rules: Absence) -> bool:
+    """Whether an object's centre is in the image, from where something of its size would be noticed."""
+    right, down, ahead = seen_by(eye, known[_X], known[_X + 1], known[_X + 2])
+    size = max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
+    if not rules.min_range <= ahead <= min(rules.small_range + rules.range_per_size * size, rules.max_range):
+        return False
+    column, line = eye.fx * right / ahead + eye.cx, eye.fy * down / ahead + eye.cy
+    return 0 <= column < eye.width and 0 <= line < eye.height
+
+
+@compiled
+def _is_whole(known: Floats, eye: Eye) -> bool:
+    x, y, z = known[_X], known[_X + 1], known[_X + 2]
+    return holds_box(eye, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
+
+
+@compiled
+def _rate(gauge: NDArray[np.float32]) -> float:
+    """How reliably a thing is detected when it could be."""
+    return (float(gauge[_DETECTED]) + 1.0) / (float(gauge[_EXPECTED]) + 2.0)
+
+
+@compiled
+def views_needed(rate: float, rules: Absence) -> int:
     """Distinct empty views that a detection rate asks for: until so many misses in a row would be a rare chance."""
     if rules.chance <= 0.0:
-        return np.full(len(rate), max(rules.max_views, rules.min_views))
-    misses = np.ceil(math.log(rules.chance) / np.log(np.minimum(np.maximum(1.0 - rate, 1e-9), 1.0 - 1e-9)))
-    wanted: NDArray[np.int64] = np.maximum(np.minimum(misses, rules.max_views), rules.min_views).astype(np.int64)
-    return wanted
+        return max(rules.max_views, rules.min_views)
+    misses = math.ceil(math.log(rules.chance) / math.log(min(max(1.0 - rate, 1e-9), 1.0 - 1e-9)))
+    return max(min(misses, rules.max_views), rules.min_views)
 
 
-def measure(store: ObjectStore, frame: Frame, rows: Rows, mask: NDArray[np.bool_] | None) -> Sights:
-    """Compare the depth expected at surface points with the depth measured there and close beside.
+@compiled
+def _measure(
+    known: Floats,
+    count: NDArray[np.int32],
+    points: NDArray[np.uint16],
+    depth: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+    eye: Eye,
+    rules: Absence,
+) -> tuple[float, float, float]:
+    """Compare the depth expected at surface points with the depth measured there: shares empty, present, unhidden.
 
     A point is empty where everything measured around it lies clearly behind it, and present where the depth at it
     is its own. It is neither where it is hidden, out of the image or out of range, or where depth is missing, and
     points at a thing's foot tell nothing.
     """
-    rules = store.settings.absence
-    camera, depth = frame.camera_of_depth, frame.depth
-    offsets = store.points[rows, ::POINT_STEP].astype(np.float64)
-    pose = frame.T_world_camera
-    local = (offsets + (store.points_origin[rows] - pose.translation)[:, np.newaxis]) @ pose.rotation
-    held = np.arange(0, store.points.shape[1], POINT_STEP) < store.n_points[rows][:, np.newaxis]
+    held = empty = present = unhidden = standing = 0
+    underside = known[_X + 2] - 0.5 * known[_WIDE + 2] - known[_ORIGIN + 2]
+    for number in range(0, count[_N_POINTS], POINT_STEP):
+        held += 1
+        point = points[number]
+        x, y, rise = half_to_float(point[0]), half_to_float(point[1]), half_to_float(point[2])
+        right, down, ahead = seen_by(eye, x + known[_ORIGIN], y + known[_ORIGIN + 1], rise + known[_ORIGIN + 2])
+        # what the thing stands on shows at its foot whether it is there or not, and the higher up the farther away
+        # it is and the more a tilt of the camera moves it
+        real = rise > underside + rules.foot + rules.lateral_angle * ahead
+        standing += real
+        if not max(rules.min_range, 1e-3) <= ahead <= rules.max_range:
+            continue
+        column, line = round(eye.fx * right / ahead + eye.cx), round(eye.fy * down / ahead + eye.cy)
+        if not (0 <= column < eye.width and 0 <= line < eye.height) or (mask.size and mask[line, column]):
+            continue
+        margin = rules.depth_margin + rules.depth_noise * ahead * ahead
+        unhidden += depth[line, column] >= ahead - margin
+        if real:
+            present += abs(depth[line, column] - ahead) <= margin
+            side = (rules.lateral_margin + rules.lateral_angle * ahead) * (eye.fx / ahead)
+            empty += all_behind(depth, line, column, side, ahead + margin)
     # of a flat thing nearly all is foot: its few points above must not speak for it
-    all_points = held.sum(axis=1)
-    least = np.maximum(rules.min_points, rules.standing_share * all_points)
-    z = local[..., 2]
-    # what the thing stands on shows at its foot whether it is there or not, and the higher up the farther away it is
-    # and the more a tilt of the camera moves it
-    underside = store.xyz[rows, 2] - 0.5 * store.extent[rows, 2] - store.points_origin[rows, 2]
-    real = held & (offsets[..., 2] > (underside + rules.foot)[:, np.newaxis] + rules.lateral_angle * z)
-    judged = held & (z >= max(rules.min_range, 1e-3)) & (z <= rules.max_range)
-    ahead = np.where(judged, z, 1.0)
-    u = np.rint(camera.fx * local[..., 0] / ahead + camera.cx)
-    v = np.rint(camera.fy * local[..., 1] / ahead + camera.cy)
-    judged &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
-    column, row = np.where(judged, u, 0).astype(np.int64), np.where(judged, v, 0).astype(np.int64)
-    at = depth[row, column]
-    if mask is not None:
-        judged &= ~mask[row, column]
-    # near and far to each side: a thin thing that the pose puts beside its place must not slip between two looks
-    side = (rules.lateral_margin + rules.lateral_angle * ahead) * (camera.fx / ahead)
-    nearest = at
-    for share in (0.5, 1.0):
-        step = np.ceil(share * side).astype(np.int64)
-        left, right = np.maximum(column - step, 0), np.minimum(column + step, camera.width - 1)
-        # not below: what the thing stands on comes toward the camera there
-        above = np.maximum(row - step, 0)
-        for v_at, u_at in ((row, left), (row, right), (above, column)):
-            # NaN stays: depth is lost at edges, and where there is an edge there may be the thing
-            nearest = np.minimum(nearest, depth[v_at, u_at])
-    margin = rules.depth_margin + rules.depth_noise * ahead * ahead
-    count = np.maximum(real.sum(axis=1), least)
-    empty = judged & real & (nearest > ahead + margin)
-    present = judged & real & (np.abs(at - ahead) <= margin)
-    unhidden = judged & (at >= ahead - margin)
-    return Sights(
-        empty.sum(axis=1) / count, present.sum(axis=1) / count, unhidden.sum(axis=1) / np.maximum(all_points, 1)
-    )
+    told = max(standing, rules.min_points, rules.standing_share * held)
+    return empty / told, present / told, unhidden / max(held, 1)
 
 
-def _seen_so_before(store: ObjectStore, frame: Frame, rows: Rows) -> NDArray[np.bool_]:
-    """Whether each is wholly in the image, from a side it was detected from, and no farther than it used to be.
+@compiled
+def all_behind(depth: NDArray[np.float32], row: int, column: int, side: float, limit: float) -> bool:
+    """Whether all that was measured at a pixel and near and far to its sides is farther away than a limit.
 
-    Only then is a detector's silence the silence of one that has found this thing in such a view.
+    Near and far: a thin thing that the pose puts beside its place must not slip between two looks. Not below: what
+    the thing stands on comes toward the camera there. Depth is lost at edges, and where there is an edge there may
+    be the thing: what was not measured is not behind.
     """
-    toward = frame.T_world_camera.translation - store.xyz[rows]
-    away = np.linalg.norm(toward, axis=1)
-    side = view_bins(toward / np.maximum(away, 1e-9)[:, np.newaxis], store.settings.views)
-    held = np.arange(RING) < store.ring_n[rows][:, np.newaxis]
-    far = np.linalg.norm(store.ring_camera[rows], axis=2)
-    count = np.maximum(held.sum(axis=1), 1)
-    usual = (far * held).sum(axis=1) / count
-    spread = np.sqrt((np.square(far - usual[:, np.newaxis]) * held).sum(axis=1) / count)
-    so: NDArray[np.bool_] = store.bins[rows, side] & (away <= usual + spread)
-    return so & wholly_in_view(frame, store.xyz[rows], store.extent[rows])
+    if not depth[row, column] > limit:
+        return False
+    for share in (0.5, 1.0):
+        step = math.ceil(share * side)
+        left, right = max(column - step, 0), min(column + step, depth.shape[1] - 1)
+        above = depth[max(row - step, 0), column]
+        if not (depth[row, left] > limit and depth[row, right] > limit and above > limit):
+            return False
+    return True
+
+
+@compiled
+def _seen_so_before(
+    known: Floats,
+    count: NDArray[np.int32],
+    bins: NDArray[np.bool_],
+    ring_place: NDArray[np.float32],
+    eye: Eye,
+    azimuth_bins: int,
+    elevation_bins: int,
+) -> bool:
+    """Whether a thing is looked at from a side it was detected from, and no farther away than it used to be.
+
+    Only then, and where it would be wholly in the image, is a detector's silence that of one that has found it so.
+    """
+    x, y, z = eye.x - known[_X], eye.y - known[_X + 1], eye.z - known[_X + 2]
+    away = math.sqrt(x * x + y * y + z * z)
+    length = max(away, 1e-9)
+    if not bins[view_bin(x / length, y / length, z / length, azimuth_bins, elevation_bins)]:
+        return False
+    held = min(count[_RING_N], RING)
+    usual = usual_square = 0.0
+    for slot in range(held):
+        square = 0.0
+        for axis in range(3):
+            square += np.float64(ring_place[slot, axis]) ** 2
+        usual += math.sqrt(square) / held
+        usual_square += square / held
+    return away <= usual + math.sqrt(max(usual_square - usual * usual, 0.0))
 
 
 def noticed_within(extent: Floats, rules: Absence) -> Floats:
@@ -180,49 +289,31 @@ def noticed_within(extent: Floats, rules: Absence) -> Floats:
     return reach
 
 
-def _unseen_in_view(store: ObjectStore, frame: Frame, rules: Absence) -> Rows:
-    """Confirmed and missing objects with surface points whose centre is in the image, by number."""
-    camera, pose = frame.camera_of_depth, frame.T_world_camera
-    rows = store.grid.inside(*_box_in_view(frame, rules.max_range))
-    state = store.state[rows]
-    missing = state == MISSING
-    known = (state == CONFIRMED) | missing
-    known &= (store.last_seen[rows] < frame.stamp) & (store.n_points[rows] > 0)
-    if np.count_nonzero(missing):
-        known &= ~(missing & (frame.stamp - store.missing_since[rows] < store.settings.lifecycle.remove_after))
-    rows = rows[known]
-    local = (store.xyz[rows] - pose.translation) @ pose.rotation
-    z = local[:, 2]
-    inside = (z >= rules.min_range) & (z <= noticed_within(store.extent[rows], rules))
-    ahead = np.where(inside, z, 1.0)
-    u = camera.fx * local[:, 0] / ahead + camera.cx
-    v = camera.fy * local[:, 1] / ahead + camera.cy
-    inside &= (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
-    rows = rows[inside]
-    ordered: Rows = rows[store.seq[rows].argsort()]
-    return ordered
+@compiled
+def _box_in_view(numbers: Floats, reach: float) -> tuple[Floats, Floats]:
+    """Lowest and highest corner of the box around all that a camera can see up to a range."""
+    eye = eye_from(numbers)
+    low, high = np.array([eye.x, eye.y, eye.z]), np.array([eye.x, eye.y, eye.z])
+    for column in (0.0, eye.width):
+        for line in (0.0, eye.height):
+            right, down = reach * (column - eye.cx) / eye.fx, reach * (line - eye.cy) / eye.fy
+            x = eye.x + right * eye.right_x + down * eye.down_x + reach * eye.ahead_x
+            y = eye.y + right * eye.right_y + down * eye.down_y + reach * eye.ahead_y
+            z = eye.z + right * eye.right_z + down * eye.down_z + reach * eye.ahead_z
+            low[0], low[1], low[2] = min(low[0], x), min(low[1], y), min(low[2], z)
+            high[0], high[1], high[2] = max(high[0], x), max(high[1], y), max(high[2], z)
+    return low, high
 
 
-def _box_in_view(frame: Frame, reach: float) -> tuple[Floats, Floats]:
-    """Lowest and highest corner of the box around all that the depth camera can see up to a range."""
-    camera, pose = frame.camera_of_depth, frame.T_world_camera
-    left, right = -camera.cx / camera.fx, (camera.width - camera.cx) / camera.fx
-    top, bottom = -camera.cy / camera.fy, (camera.height - camera.cy) / camera.fy
-    ends = np.array([[left, top, 1.0], [left, bottom, 1.0], [right, top, 1.0], [right, bottom, 1.0], [0.0, 0.0, 0.0]])
-    ends = ends @ (reach * pose.rotation.T) + pose.translation
-    return ends.min(axis=0), ends.max(axis=0)
-
-
-def _note_view(store: ObjectStore, rows: Rows, frame: Frame) -> NDArray[np.bool_]:
-    """Count an empty view where the camera stands apart from the places it counted from; tells where it did."""
-    place = frame.T_world_camera.translation
-    views = store.empty_views[rows]
-    gap = store.empty_from[rows] - place
-    gap = np.sqrt(np.add.reduce(gap * gap, axis=2))
-    used = np.arange(EMPTY_POSES) < views[:, np.newaxis]
-    distinct: NDArray[np.bool_] = (~used | (gap >= store.settings.absence.view_baseline)).all(axis=1)
-    chosen = rows[distinct]
-    store.empty_from[chosen, views[distinct] % EMPTY_POSES] = place
-    store.empty_views[chosen] += 1
-    store.touch(chosen)
-    return distinct
+@compiled
+def _note_view(count: NDArray[np.int32], empty_from: NDArray[np.float32], eye: Eye, baseline: float) -> bool:
+    """Count an empty view if the camera stands apart from the places it counted from; tells whether it did."""
+    views = count[_EMPTY_VIEWS]
+    for slot in range(min(views, EMPTY_POSES)):
+        x, y, z = empty_from[slot, 0] - eye.x, empty_from[slot, 1] - eye.y, empty_from[slot, 2] - eye.z
+        if math.sqrt(x * x + y * y + z * z) < baseline:
+            return False
+    place = empty_from[views % EMPTY_POSES]
+    place[0], place[1], place[2] = eye.x, eye.y, eye.z
+    count[_EMPTY_VIEWS] += 1
+    return True

@@ -8,6 +8,7 @@ assignment over the frame is the optimal assignment inside each gated cluster. L
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,15 @@ from scipy.optimize import linear_sum_assignment
 
 from lastseen.config.objects import Association
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import BODY, CONFIRMED, SMALL_HALF, ObjectStore
+from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, LARGEST_HALF, SMALL_HALF, ObjectStore
 
 WIDE = 0.9
 """Metres of an observation's half size that widen its search: a whole sofa finds the piece of it seen before."""
-_XYZ, _EXTENT, _REACH = BODY.parts["xyz"], BODY.parts["extent"], BODY.parts["reach"]
-_SUM = np.ones(3)
+_X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
+_EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
+NO_LOOKS = np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(slots=True)
@@ -37,94 +40,172 @@ class Pairs:
 
 def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     """Every pair of an observation and an object near enough to be the same thing."""
-    rules = store.settings.association
     index, rows = _candidates(store, batch)
-    known = store.body.take(rows, axis=0)
-    offset = batch.xyz.take(index, axis=0) - known[:, _XYZ]
+    looks, means = NO_LOOKS, NO_LOOKS
+    if batch.looks is not None and store.dim is not None:
+        looks, means = batch.looks, store.emb_mean
+    score, cosine = np.empty(len(rows)), np.empty(len(rows))
+    count = _score(
+        index,
+        rows,
+        score,
+        cosine,
+        batch.xyz,
+        batch.extent,
+        batch.sigma,
+        batch.cut,
+        batch.has_look,
+        looks,
+        store.body,
+        store.counts,
+        store.gauges,
+        means,
+        store.gate,
+    )
+    return Pairs(index[:count], rows[:count], score[:count], cosine[:count])
+
+
+@compiled
+def _score(
+    index: Rows,
+    rows: Rows,
+    score: Floats,
+    cosine: Floats,
+    xyz: Floats,
+    extent: Floats,
+    sigma: Floats,
+    cut: NDArray[np.bool_],
+    has_look: NDArray[np.bool_],
+    looks: NDArray[np.float32],
+    body: Floats,
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    means: NDArray[np.float32],
+    rules: Association,
+) -> int:
+    """Leave the gated ones of all pairs, in place and in their order, with their scores; tells how many."""
+    kept = 0
+    for at in range(len(rows)):
+        seen, row = index[at], rows[at]
+        spatial = agree_in_space(xyz, extent, seen, sigma[seen], cut[seen], body, row, rules)
+        if not spatial > 0.0:
+            continue
+        look, alike = 1.0, np.nan
+        # where even an equal look would not do, no look is asked for
+        if rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) > rules.threshold:
+            length = gauges[row, _STABILITY]
+            if has_look[seen] and counts[row, _EMB_HITS] > 0 and length > 0.0:
+                alike = min(max(dot(means[row], looks[seen]) / np.float64(length), -1.0), 1.0)
+                look = 0.5 + 0.5 * alike
+            else:
+                look = rules.unknown_look
+        if look < rules.unknown_look and cut[seen] and _is_sliver(xyz, extent, seen, body, row, rules):
+            look = rules.unknown_look
+        index[kept], rows[kept], cosine[kept] = seen, row, alike
+        score[kept] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look
+        kept += 1
+    return kept
+
+
+@compiled
+def agree_in_space(
+    xyz: Floats, extent: Floats, seen: int, sigma: float, cut: bool, body: Floats, row: int, rules: Association
+) -> float:
+    """How well places and sizes agree, up to 1; 0 or less is outside the rules.
+
+    A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
+    offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
+    """
+    away = size = 0.0
+    for axis in range(3):
+        away += (xyz[seen, axis] - body[row, _X + axis]) ** 2
+        size += extent[seen, axis] ** 2
     # farther apart than their sizes explain: most of what the cells hold goes here, before anything costs more
-    far = (store.reach_of(batch.extent) + (rules.radius_growth * rules.max_sigma - rules.radius)).take(index)
-    far += known[:, _REACH]
-    near = ((offset * offset) @ _SUM < far * far).nonzero()[0]
-    index, rows, offset = index.take(near), rows.take(near), np.abs(offset.take(near, axis=0))
-    cut = batch.cut.take(index) if np.count_nonzero(batch.cut) else None
-    seen, size = batch.extent.take(index, axis=0), known.take(near, axis=0)[:, _EXTENT]
-    spatial = spatial_score(offset, seen, size, batch.sigma.take(index), rules, cut=cut)
-    gated = (spatial > 0.0).nonzero()[0]
-    index, rows, spatial = index.take(gated), rows.take(gated), spatial.take(gated)
-    look, cosine = np.ones(len(rows)), np.full(len(rows), np.nan)
-    # where even an equal look would not do, no look is asked for
-    hopeful = (rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look > rules.threshold).nonzero()[0]
-    cosine[hopeful] = _cosines(store, batch, index.take(hopeful), rows.take(hopeful))
-    look[hopeful] = look_score(cosine.take(hopeful), rules)
-    if cut is not None:
-        # the sliver of a thing that the image cuts off inside its box does not show how the thing looks
-        room = 0.5 * (size[gated] - seen[gated])
-        piece = cut[gated] & (room.max(axis=1) >= rules.cut_slack)
-        piece &= (offset[gated] <= room + rules.cut_slack).all(axis=1)
-        look = np.where(piece, np.maximum(look, rules.unknown_look), look)
-    return Pairs(index, rows, rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look, cosine)
+    far = (
+        min(0.5 * rules.radius_growth * math.sqrt(size), LARGEST_HALF)
+        + rules.radius_growth * rules.max_sigma
+        + body[row, _REACH]
+    )
+    if away >= far * far:
+        return 0.0
+    apart, agreement = 0.0, 1.0
+    for axis in range(3):
+        larger = body[row, _WIDE_X + axis] - extent[seen, axis]
+        # an object's own size widens its search without limit, an observation's only so far
+        explained = max(larger, min(-larger, 2.0 * WIDE)) * (0.5 * min(rules.radius_growth, 1.0))
+        apart += max(abs(xyz[seen, axis] - body[row, _X + axis]) - explained, 0.0) ** 2
+        agreement *= _ratio(extent[seen, axis], body[row, _WIDE_X + axis], rules.size_tolerance)
+    agreement = float(np.cbrt(agreement))
+    if cut:
+        agreement = max(agreement, rules.cut_agreement)
+    radius = rules.radius + rules.radius_growth * min(sigma, rules.max_sigma)
+    closeness = 1.0 - math.sqrt(apart) / radius
+    return closeness * (1.0 - rules.size_weight * (1.0 - agreement))
+
+
+@compiled
+def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int, rules: Association) -> bool:
+    """Whether what the image cuts off lies in a larger thing's box: it does not show how the thing looks."""
+    largest = -np.inf
+    for axis in range(3):
+        room = 0.5 * (body[row, _WIDE_X + axis] - extent[seen, axis])
+        if abs(xyz[seen, axis] - body[row, _X + axis]) > room + rules.cut_slack:
+            return False
+        largest = max(largest, room)
+    return largest >= rules.cut_slack
+
+
+@compiled
+def _ratio(one: float, other: float, tolerance: float) -> float:
+    return (min(one, other) + tolerance) / (max(one, other) + tolerance)
 
 
 def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     """The row matched to each of ``count`` observations, -1 where it is something new."""
-    rules = store.settings.association
-    passing = pairs.score > rules.threshold
-    absent = store.state.take(pairs.rows) > CONFIRMED
-    if np.count_nonzero(absent):
-        # what was seen to be gone comes back by its look, not by something else standing there
-        passing &= ~(absent & (pairs.cosine < store.settings.linking.same_look))
-    index, rows = pairs.index[passing], pairs.rows[passing]
+    threshold, same_look = store.settings.association.threshold, store.settings.linking.same_look
     matched = np.full(count, -1, dtype=np.int64)
-    if len(set(rows.tolist())) == len(rows) and len(set(index.tolist())) == len(index):
-        matched[index] = rows
-        return matched
-    # columns by object number, so that ties do not depend on where rows lie
-    row_of = np.array([row for _, row in sorted(set(zip(store.seq[rows].tolist(), rows.tolist(), strict=True)))])
-    column = {row: place for place, row in enumerate(row_of.tolist())}
-    gain = np.zeros((count, len(row_of)))
-    gain[index, [column[row] for row in rows.tolist()]] = pairs.score[passing] - rules.threshold
-    who, what = linear_sum_assignment(gain, maximize=True)
-    real = gain[who, what] > 0.0
-    matched[who[real]] = row_of[what[real]]
+    passing = np.empty(len(pairs.rows), dtype=np.bool_)
+    found = pairs.index, pairs.rows, pairs.score, pairs.cosine
+    if not _match(*found, store.state, threshold, same_look, passing, matched):
+        _match_best(pairs, passing, store, matched)
     return matched
 
 
-def spatial_score(
-    offset: Floats,
-    seen: Floats,
-    known: Floats,
-    sigma: Floats,
-    rules: Association,
-    *,
-    cut: NDArray[np.bool_] | None = None,
-) -> Floats:
-    """How well places and sizes agree, 0 to 1; 0 is outside the gate. Offsets are absolute, sizes full extents.
-
-    A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
-    offset is explained. ``cut`` tells which observations the image cut off. With ``radius_growth`` and
-    ``size_weight`` 0 this is 1 - distance / radius.
-    """
-    growth = rules.radius_growth
-    radius = rules.radius + growth * np.minimum(sigma, rules.max_sigma)
-    larger = known - seen
-    # an object's own size widens its search without limit, an observation's only so far
-    explained = np.maximum(larger, np.minimum(-larger, 2.0 * WIDE)) * (0.5 * min(growth, 1.0))
-    apart = np.maximum(offset - explained, 0.0)
-    closeness = 1.0 - np.sqrt(np.einsum("ij,ij->i", apart, apart)) / radius
-    agreement = size_agreement(seen, known, rules)
-    if cut is not None:
-        agreement = np.where(cut, np.maximum(agreement, rules.cut_agreement), agreement)
-    score: Floats = closeness * (1.0 - rules.size_weight * (1.0 - agreement))
-    return score
+@compiled
+def _match(
+    index: Rows,
+    rows: Rows,
+    score: Floats,
+    cosine: Floats,
+    state: NDArray[np.uint8],
+    threshold: float,
+    same_look: float,
+    passing: NDArray[np.bool_],
+    matched: Rows,
+) -> bool:
+    """Mark the pairs that pass, and match them; false where an observation or an object is in two of them."""
+    alone = True
+    for at in range(len(rows)):
+        # what was seen to be gone comes back by its look, not by something else standing there
+        passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < same_look)
+        if passing[at] and alone:
+            alone = matched[index[at]] < 0 and rows[at] not in matched
+            matched[index[at]] = rows[at]
+    return alone
 
 
-def look_score(cosine: Floats, rules: Association) -> Floats:
-    """How well looks agree, 0 to 1, with a fixed score where one is unknown."""
-    score: Floats = 0.5 + 0.5 * cosine
-    unknown = np.isnan(score)
-    if np.count_nonzero(unknown):
-        score[unknown] = rules.unknown_look
-    return score
+def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, matched: Rows) -> None:
+    """The one-to-one matching of the passing pairs with the highest sum of scores."""
+    index, rows = pairs.index[passing], pairs.rows[passing]
+    # columns by object number, so that ties do not depend on where rows lie
+    row_of = np.array([row for _, row in sorted(set(zip(store.seq[rows].tolist(), rows.tolist(), strict=True)))])
+    column = {row: place for place, row in enumerate(row_of.tolist())}
+    gain = np.zeros((len(matched), len(row_of)))
+    gain[index, [column[row] for row in rows.tolist()]] = pairs.score[passing] - store.settings.association.threshold
+    who, what = linear_sum_assignment(gain, maximize=True)
+    real = gain[who, what] > 0.0
+    matched[:] = -1
+    matched[who[real]] = row_of[what[real]]
 
 
 def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
@@ -137,22 +218,13 @@ def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
 
 
 def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:
-    growth = store.settings.association.radius_growth
-    large = growth * batch.extent > 2.0 * SMALL_HALF
-    if not np.count_nonzero(large):
-        return store.grid.near(batch.xyz)
-    any_axis = large[:, 0] | large[:, 1] | large[:, 2]
-    small, wide = np.flatnonzero(~any_axis), np.flatnonzero(any_axis)
-    index, rows = store.grid.near(batch.xyz[small])
-    wide_index, wide_rows = store.grid.near(batch.xyz[wide], widen=WIDE)
-    return np.concatenate([small[index], wide[wide_index]]), np.concatenate([rows, wide_rows])
+    return store.grid.near(batch.xyz, _widening(batch.extent, store.gate.radius_growth))
 
 
-def _cosines(store: ObjectStore, batch: Batch, index: NDArray[np.int64], rows: Rows) -> Floats:
-    if batch.looks is None or store.dim is None or not len(rows):
-        return np.full(len(rows), np.nan)
-    length = store.stability[rows]
-    known = batch.has_look.take(index) & (store.emb_hits[rows] > 0) & (length > 0)
-    dot = np.einsum("ij,ij->i", store.emb_mean.take(rows, axis=0), batch.looks.take(index, axis=0))
-    cosine = dot.astype(np.float64) / np.where(known, length, 1.0)
-    return np.where(known, np.minimum(np.maximum(cosine, -1.0), 1.0), np.nan)
+@compiled
+def _widening(extent: Floats, growth: float) -> Floats:
+    widen = np.zeros(len(extent))
+    for at in range(len(extent)):
+        if growth * max(extent[at, 0], extent[at, 1], extent[at, 2]) > 2.0 * SMALL_HALF:
+            widen[at] = WIDE
+    return widen

@@ -11,6 +11,8 @@ from lastseen.config.objects import Linking
 from lastseen.frame import Frame
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import all_pairs, overlap
+from lastseen.memory.objects.compiled import compiled
+from lastseen.memory.objects.grid import Floats
 
 
 def without_labels(batch: Batch, ignored: AbstractSet[int]) -> Batch:
@@ -34,36 +36,15 @@ def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> 
     return _only(batch, np.flatnonzero(~(inside & mask[row, column])).tolist())
 
 
-def close_pairs(batch: Batch, rules: Linking) -> tuple[list[tuple[int, int]], bool]:
-    """Pairs of observations whose boxes are less than the rival gap apart, and whether some may be doubles."""
-    count = len(batch)
-    if count < 2:
-        return [], False
-    first, second = all_pairs(count)
-    # along one axis first: most of a frame's pairs end there
-    x, wide = batch.xyz[:, 0], batch.extent[:, 0]
-    beside = np.abs(x[first] - x[second]) < 0.5 * (wide[first] + wide[second]) + rules.rival_gap
-    first, second = first[beside], second[beside]
-    apart = np.abs(batch.xyz.take(first, axis=0) - batch.xyz.take(second, axis=0))
-    size = batch.extent.take(first, axis=0) + batch.extent.take(second, axis=0)
-    touching = apart < 0.5 * size + rules.rival_gap
-    close = (touching[:, 1] & touching[:, 2]).nonzero()[0]
-    if not len(close):
-        return [], False
-    # boxes that share a part t of their union are offset by at most (1 - t) / 2 of their sizes' sum on every axis
-    inside = apart.take(close, axis=0) <= 0.5 * (1.0 - rules.double_overlap) * size.take(close, axis=0)
-    doubles = bool(np.count_nonzero(inside[:, 0] & inside[:, 1] & inside[:, 2]))
-    return list(zip(first[close].tolist(), second[close].tolist(), strict=True)), doubles
-
-
-def without_doubles(batch: Batch, close: list[tuple[int, int]], rules: Linking) -> Batch:
+def without_doubles(batch: Batch, rules: Linking) -> Batch:
     """Of two boxes that nearly coincide and look alike, keep the better seen."""
-    pairs = np.array(close)
-    xyz, extent = batch.xyz[pairs], batch.extent[pairs]
-    share = overlap(xyz[:, 0], extent[:, 0], xyz[:, 1], extent[:, 1])
+    if not _may_coincide(batch.xyz, batch.extent, rules.double_overlap):
+        return batch
+    first, second = all_pairs(len(batch))
+    share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
     dropped: set[int] = set()
-    for at in np.lexsort((pairs[:, 1], pairs[:, 0], -share)).tolist():
-        one, other = close[at]
+    for at in np.lexsort((second, first, -share)).tolist():
+        one, other = int(first[at]), int(second[at])
         if share[at] <= rules.double_overlap:
             break
         if one in dropped or other in dropped or not _look_alike(batch, one, other, rules.same_look):
@@ -71,6 +52,21 @@ def without_doubles(batch: Batch, close: list[tuple[int, int]], rules: Linking) 
         better = batch.observations[other].quality > batch.observations[one].quality
         dropped.add(one if better else other)
     return _only(batch, [index for index in range(len(batch)) if index not in dropped])
+
+
+@compiled
+def _may_coincide(xyz: Floats, extent: Floats, share: float) -> bool:
+    """Whether two boxes may share this part of their union: they are then offset by little on every axis."""
+    for one in range(len(xyz)):
+        for other in range(one):
+            axis = 0
+            while axis < 3 and abs(xyz[one, axis] - xyz[other, axis]) <= 0.5 * (1.0 - share) * (
+                extent[one, axis] + extent[other, axis]
+            ):
+                axis += 1
+            if axis == 3:
+                return True
+    return False
 
 
 def _only(batch: Batch, kept: list[int]) -> Batch:

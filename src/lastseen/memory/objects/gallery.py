@@ -6,8 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.compiled import compiled, dot, float_to_half, half_to_float
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.store import ObjectStore
+from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectStore
+
+Looks = NDArray[np.float32]
+Halves = NDArray[np.uint16]
+"""Looks in half precision, by their bits."""
+_EMB_HITS, _GALLERY_N = COUNTS.first("emb_hits"), COUNTS.first("gallery_n")
+_STABILITY, _GALLERY_NEAR = GAUGES.first("stability"), GAUGES.first("gallery_near")
 
 
 def add_looks(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: NDArray[np.bool_]) -> None:
@@ -16,28 +23,85 @@ def add_looks(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: 
     Stability is the length of the mean of unit embeddings: 1 when all agree, near 0 when they point anywhere.
     """
     assert batch.looks is not None
-    looks = batch.looks.take(index, axis=0)
-    count = store.emb_hits[rows] + 1
-    mean = store.emb_mean.take(rows, axis=0)
-    change = looks - mean
-    change *= (np.float32(1.0) / count.astype(np.float32))[:, np.newaxis]
-    mean += change
-    store.emb_mean[rows] = mean
-    store.emb_hits[rows] = count
-    length = np.sqrt(np.einsum("ij,ij->i", mean, mean))
-    store.stability[rows] = length
-    held, size = store.gallery_n[rows], store.gallery.shape[1]
-    offered = (fresh | (held == 0)).nonzero()[0]
-    if not len(offered):
-        return
-    room = held[offered] < size
-    _keep(store, rows[offered[room]], looks[offered[room]])
-    if np.count_nonzero(room) < len(room):
-        full = offered[~room]
+    galleries = store.gallery.view(np.uint16)
+    _take(rows, index, fresh, batch.looks, store.emb_mean, galleries, store.counts, store.gauges)
+
+
+@compiled
+def _take(
+    rows: Rows,
+    index: Rows,
+    fresh: NDArray[np.bool_],
+    looks: Looks,
+    means: Looks,
+    galleries: Halves,
+    counts: NDArray[np.int32],
+    gauges: Looks,
+) -> None:
+    for at in range(len(rows)):
+        look, mean, gallery = looks[index[at]], means[rows[at]], galleries[rows[at]]
+        count, gauge = counts[rows[at]], gauges[rows[at]]
+        count[_EMB_HITS] += 1
+        share = np.float32(1.0) / np.float32(count[_EMB_HITS])
+        for part in range(len(look)):
+            mean[part] += (look[part] - mean[part]) * share
+        length = np.sqrt(dot(mean, mean))
+        gauge[_STABILITY] = length
+        held = count[_GALLERY_N]
+        if held < len(gallery):
+            if fresh[at] or held == 0:
+                _put(gallery[held], look)
+                count[_GALLERY_N] = held + 1
+                if held + 1 == len(gallery):
+                    gauge[_GALLERY_NEAR] = _likeness(gallery).max()
         # a full gallery is asked only for looks further from the mean than its two nearest are from each other
-        near = np.einsum("ij,ij->i", looks[full], mean[full]) >= store.gallery_near[rows[full]] * length[full]
-        for place in full[~near].tolist():
-            _offer(store, int(rows[place]), looks[place])
+        elif fresh[at] and dot(look, mean) < gauge[_GALLERY_NEAR] * length:
+            _offer(gallery, gauge, look)
+
+
+@compiled
+def _offer(gallery: Halves, gauge: Looks, look: Looks) -> None:
+    """Keep a look in a full gallery if it is further from the rest than the two nearest are apart."""
+    among, size = _likeness(gallery), len(gallery)
+    nearest = among.argmax()
+    one, other = nearest // size, nearest % size
+    for each in range(size):
+        if dot(_floats(gallery[each]), look) >= among[one, other]:
+            return
+    # of the two nearest, the one that is also nearer to the others goes
+    of_one = of_other = np.float32(-1.0)
+    for each in range(size):
+        if each not in (one, other):
+            of_one, of_other = max(of_one, among[one, each]), max(of_other, among[other, each])
+    _put(gallery[other if of_other > of_one else one], look)
+    gauge[_GALLERY_NEAR] = _likeness(gallery).max()
+
+
+@compiled
+def _likeness(gallery: Halves) -> Looks:
+    """Cosine of every two looks; -1 of a look with itself."""
+    size = len(gallery)
+    among = np.full((size, size), np.float32(-1.0))
+    looks = np.empty(gallery.shape, dtype=np.float32)
+    for one in range(size):
+        looks[one] = _floats(gallery[one])
+        for other in range(one):
+            among[one, other] = among[other, one] = dot(looks[one], looks[other])
+    return among
+
+
+@compiled
+def _put(kept: Halves, look: Looks) -> None:
+    for part in range(len(look)):
+        kept[part] = float_to_half(look[part])
+
+
+@compiled
+def _floats(kept: Halves) -> Looks:
+    look = np.empty(len(kept), dtype=np.float32)
+    for part in range(len(kept)):
+        look[part] = half_to_float(kept[part])
+    return look
 
 
 def absorb_gallery(store: ObjectStore, keep: int, lose: int) -> None:
@@ -47,34 +111,4 @@ def absorb_gallery(store: ObjectStore, keep: int, lose: int) -> None:
     store.gallery[keep, start : start + len(extra)] = extra
     store.gallery_n[keep] = start + len(extra)
     if len(extra) and start + len(extra) == size:
-        store.gallery_near[keep] = _likeness(store.gallery[keep].astype(np.float32)).max()
-
-
-def _keep(store: ObjectStore, rows: Rows, looks: NDArray[np.float32]) -> None:
-    """Take looks into galleries that have room."""
-    held = store.gallery_n[rows]
-    store.gallery[rows, held] = looks
-    store.gallery_n[rows] = held + 1
-    for row in rows[held + 1 == store.gallery.shape[1]].tolist():
-        store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
-
-
-def _offer(store: ObjectStore, row: int, look: NDArray[np.float32]) -> None:
-    """Keep a look in a full gallery if it is further from the rest than the two nearest are apart."""
-    looks = store.gallery[row].astype(np.float32)
-    size = len(looks)
-    among = _likeness(looks)
-    one, other = divmod(int(among.argmax()), size)
-    if float((looks @ look).max()) < float(among[one, other]):
-        # of the two nearest, the one that is also nearer to the others goes
-        rest = np.delete(among, [one, other], axis=1)
-        if rest.shape[1] and rest[other].max() > rest[one].max():
-            one = other
-        store.gallery[row, one] = look
-        store.gallery_near[row] = _likeness(store.gallery[row].astype(np.float32)).max()
-
-
-def _likeness(looks: NDArray[np.float32]) -> NDArray[np.float32]:
-    among = looks @ looks.T
-    among.flat[:: len(among) + 1] = -1.0
-    return among
+        store.gallery_near[keep] = _likeness(store.gallery[keep].view(np.uint16)).max()

@@ -2,8 +2,7 @@
 
 Things of different reach live on different levels, so that one sofa does not widen the search for every mug: a
 thing stands on the finest level whose cells are twice its reach, and a point then looks into two cells per axis
-and level. A cell is a small array of rows; looking up costs per cell asked for, never per object remembered. The
-cells around a point are kept joined, because the next frame asks for most of them again.
+and level. The rows of a cell hang on one chain; looking up costs per cell asked for, never per object remembered.
 """
 
 from __future__ import annotations
@@ -13,121 +12,198 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
+from lastseen.memory.objects.compiled import compiled
+
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 _AXIS_BITS = 20
 _AXIS_MASK = (1 << _AXIS_BITS) - 1
 _AXIS_STEPS: Rows = np.array([1 << (2 * _AXIS_BITS), 1 << _AXIS_BITS, 1])
-_NONE: Rows = np.empty(0, dtype=np.int64)
-BLOCKS = 1024
-"""Blocks of cells kept joined: a camera looks into some dozens for a while, and then into others."""
-BOXES = 32
-"""The same for boxes, of which a frame asks for one."""
+_CHAINS = 1 << 17
+"""Chains that cells are hashed to: more than the cells of a large building, and half a megabyte once all are used."""
+_SPREAD = 0x4F1BBCDCBFA53E0B
+"""An odd number without a pattern in its bits: neighbouring cells times it end far apart."""
+FIRST_ROOM = 1024
+"""Rows that an answer has room for at first."""
 
 
-class HashGrid:
-    """Rows by place; ``reaches`` are the largest reach on each level, ``slack`` the largest of a query point."""
+class HashGrid(Columns):
+    """Rows by place; ``reaches`` are the largest reach on each level, ``slack`` the largest of a query point.
 
-    def __init__(self, reaches: tuple[float, ...], *, slack: float) -> None:
+    ``cell`` is where each row stands, 0 for nowhere, and ``after`` the row after it on its chain, counted from 1.
+    """
+
+    cell: Rows
+    after: Ints
+
+    def __init__(self, reaches: tuple[float, ...], *, slack: float, capacity: int = FIRST_CAPACITY) -> None:
+        super().__init__(capacity)
         self.reaches = np.array(reaches)
         self.cells = 2.0 * (self.reaches + slack)
-        self._held: dict[int, Rows] = {}
-        self._on_level = [0] * len(reaches)
-        self._blocks: dict[tuple[float, int], Rows] = {}
-        self._boxes: dict[tuple[int, ...], Rows] = {}
+        self._on_level = np.zeros(len(reaches), dtype=np.int64)
+        self._heads = np.zeros(_CHAINS, dtype=np.int32)
+        self._room = FIRST_ROOM
+        self.add("cell", np.int64)
+        self.add("after", np.int32)
 
-    def keys_of(self, xyz: Floats, reach: Floats) -> Rows:
-        """The cell each thing belongs to, as one positive number."""
+    @property
+    def chains(self) -> tuple[Ints, Rows, Ints, Rows]:
+        """What compiled functions walk along: heads of the chains, cells, links, and rows on each level."""
+        return self._heads, self.cell, self.after, self._on_level
+
+    def remove(self, row: int) -> None:
+        """Let a row stand nowhere."""
+        move(row, 0, *self.chains)
+
+    def fill(self, rows: Rows, xyz: Floats, reach: Floats) -> None:
+        """Let many rows stand somewhere, in a grid that holds none; here nothing has to be compiled."""
         level = np.minimum(self.reaches.searchsorted(reach), len(self.reaches) - 1)
-        return _pack(level, np.floor(xyz / self.cells.take(level)[:, np.newaxis]).astype(np.int64))
+        cell = np.floor(xyz / self.cells[level][:, np.newaxis]).astype(np.int64) & _AXIS_MASK
+        keys = cell @ _AXIS_STEPS + ((level + 1) << (3 * _AXIS_BITS))
+        self.cell[rows] = keys
+        self._on_level += np.bincount(level, minlength=len(self.reaches))
+        chains = (keys * _SPREAD >> 40) & (_CHAINS - 1)
+        order = np.argsort(chains, kind="stable")
+        rows, chains = rows[order], chains[order]
+        same = chains[1:] == chains[:-1]
+        self.after[rows[:-1][same]] = rows[1:][same] + 1
+        first = np.concatenate([[True], ~same])[: len(rows)]
+        self._heads[chains[first]] = rows[first] + 1
 
-    def move(self, row: int, old: int, new: int) -> None:
-        """Take a row from one cell to another; 0 stands for no cell."""
-        self._forget_joined()
-        if old:
-            rows = self._held[old]
-            if len(rows) == 1:
-                del self._held[old]
-            else:
-                self._held[old] = rows[rows != row]
-            self._on_level[(old >> (3 * _AXIS_BITS)) - 1] -= 1
-        if new:
-            self._held[new] = np.append(self._held.get(new, _NONE), row)
-            self._on_level[(new >> (3 * _AXIS_BITS)) - 1] += 1
-
-    def fill(self, rows: Rows, keys: Rows) -> None:
-        """Put many rows into cells at once, none of which is in one."""
-        self._forget_joined()
-        order = np.argsort(keys, kind="stable")
-        distinct, starts = np.unique(keys[order], return_index=True)
-        for key, group in zip(distinct.tolist(), np.split(rows[order], starts)[1:], strict=True):
-            self._held[key] = np.concatenate([self._held.get(key, _NONE), group])
-            self._on_level[(key >> (3 * _AXIS_BITS)) - 1] += len(group)
-
-    def _forget_joined(self) -> None:
-        self._blocks.clear()
-        self._boxes.clear()
-
-    def near(self, xyz: Floats, *, widen: float = 0.0) -> tuple[Rows, Rows]:
-        """Pairs (point, row) of every row within reach plus slack plus ``widen`` of the point, and some more."""
-        levels = np.array([level for level, count in enumerate(self._on_level) if count], dtype=np.int64)
-        if not (len(xyz) and len(levels)):
-            return _NONE, _NONE
-        cells = self.cells.take(levels)[:, np.newaxis]
-        lowest = np.floor((xyz[:, np.newaxis, :] - (0.5 * cells + widen)) / cells).astype(np.int64)
-        keys = _pack(levels, lowest).ravel().tolist()
-        kept = self._blocks.get
-        found = [self._block(key, widen) if (rows := kept((widen, key))) is None else rows for key in keys]
-        point = np.arange(len(keys)) // len(levels)
-        return point.repeat([len(rows) for rows in found]), np.concatenate(found)
-
-    def _block(self, lowest: int, widen: float) -> Rows:
-        """The rows of all cells that a point looks into, of which this is the lowest; kept until something moves."""
-        level = (lowest >> (3 * _AXIS_BITS)) - 1
-        cell = float(self.cells[level])
-        count = 2 if widen == 0.0 else math.ceil((cell + 2.0 * widen) / cell) + 1
-        first = [lowest >> (axis * _AXIS_BITS) & _AXIS_MASK for axis in (2, 1, 0)]
-        rows = self._joined(level, first, [low + count - 1 for low in first])
-        if len(self._blocks) >= BLOCKS:
-            self._blocks.clear()
-        self._blocks[widen, lowest] = rows
-        return rows
+    def near(self, xyz: Floats, widen: Floats) -> tuple[Rows, Rows]:
+        """Pairs (point, row) of every row within reach plus slack plus ``widen`` of each point, and some more."""
+        while True:
+            points, rows = np.empty(self._room, dtype=np.int64), np.empty(self._room, dtype=np.int64)
+            count = _near(xyz, widen, self.cells, *self.chains, points, rows)
+            if count <= self._room:
+                return points[:count], rows[:count]
+            self._room = 2 * count
 
     def inside(self, low: Floats, high: Floats) -> Rows:
         """Every row whose centre can lie in an axis-aligned box, and some more from its border cells."""
-        found = [_NONE]
-        for level, cell in enumerate(self.cells.tolist()):
-            if self._on_level[level]:
-                first = np.floor(low / cell).astype(np.int64).tolist()
-                last = np.floor(high / cell).astype(np.int64).tolist()
-                rows = self._boxes.get((level, *first, *last))
-                found.append(self._box(level, first, last) if rows is None else rows)
-        return np.concatenate(found)
-
-    def _box(self, level: int, first: list[int], last: list[int]) -> Rows:
-        """The rows of a box of cells; kept like a block."""
-        rows = self._joined(level, first, last)
-        if len(self._boxes) >= BOXES:
-            self._boxes.clear()
-        self._boxes[level, *first, *last] = rows
-        return rows
-
-    def _joined(self, level: int, first: list[int], last: list[int]) -> Rows:
-        """The rows of all cells from the first to the last on each axis."""
-        found = [_NONE]
-        held = self._held
-        xs, ys, zs = (range(a, b + 1) for a, b in zip(first, last, strict=True))
-        top = (level + 1) << (3 * _AXIS_BITS)
-        for x in xs:
-            plane = top | (x & _AXIS_MASK) << (2 * _AXIS_BITS)
-            for y in ys:
-                line = plane | (y & _AXIS_MASK) << _AXIS_BITS
-                found += [held[key] for z in zs if (key := line | (z & _AXIS_MASK)) in held]
-        return np.concatenate(found)
+        while True:
+            rows = np.empty(self._room, dtype=np.int64)
+            count = _inside(low, high, self.cells, *self.chains, rows)
+            if count <= self._room:
+                return rows[:count]
+            self._room = 2 * count
 
 
-def _pack(level: Rows, cell: Rows) -> Rows:
+@compiled
+def _pack(level: int, x: int, y: int, z: int) -> int:
     """One positive number per level and cell; axes wrap after a million cells, and distances are checked later."""
-    packed: Rows = (cell & _AXIS_MASK) @ _AXIS_STEPS
-    return packed + ((level + 1) << (3 * _AXIS_BITS))
+    key = (level + 1) << (3 * _AXIS_BITS) | (x & _AXIS_MASK) << (2 * _AXIS_BITS)
+    return key | (y & _AXIS_MASK) << _AXIS_BITS | (z & _AXIS_MASK)
+
+
+@compiled
+def _chain(key: int) -> int:
+    return (key * _SPREAD >> 40) & (_CHAINS - 1)
+
+
+@compiled
+def key_of(x: float, y: float, z: float, reach: float, reaches: Floats, cells: Floats) -> int:
+    """The cell that a thing belongs to, as one positive number."""
+    level = 0
+    while level < len(reaches) - 1 and reach > reaches[level]:
+        level += 1
+    size = cells[level]
+    return _pack(level, math.floor(x / size), math.floor(y / size), math.floor(z / size))
+
+
+@compiled
+def move(row: int, key: int, heads: Ints, cell: Rows, after: Ints, on_level: Rows) -> None:
+    """Take a row from the chain of its cell to that of another; 0 stands for no cell."""
+    old = cell[row]
+    if old:
+        chain = _chain(old)
+        if heads[chain] == row + 1:
+            heads[chain] = after[row]
+        else:
+            before = heads[chain] - 1
+            while after[before] != row + 1:
+                before = after[before] - 1
+            after[before] = after[row]
+        on_level[(old >> (3 * _AXIS_BITS)) - 1] -= 1
+    cell[row] = key
+    if key:
+        chain = _chain(key)
+        after[row], heads[chain] = heads[chain], row + 1
+        on_level[(key >> (3 * _AXIS_BITS)) - 1] += 1
+
+
+@compiled
+def _near(
+    xyz: Floats,
+    widen: Floats,
+    cells: Floats,
+    heads: Ints,
+    cell: Rows,
+    after: Ints,
+    on_level: Rows,
+    points: Rows,
+    rows: Rows,
+) -> int:
+    """Fill points and rows as far as they go; tells how many there are."""
+    count = 0
+    for level in range(len(cells)):
+        if not on_level[level]:
+            continue
+        size = cells[level]
+        for point in range(len(xyz)):
+            start, half = count, 0.5 * size + widen[point]
+            more = 1 if widen[point] == 0.0 else math.ceil(2.0 * half / size)
+            x = math.floor((xyz[point, 0] - half) / size)
+            y = math.floor((xyz[point, 1] - half) / size)
+            z = math.floor((xyz[point, 2] - half) / size)
+            count = _collect(level, x, y, z, x + more, y + more, z + more, heads, cell, after, rows, count)
+            points[start : min(count, len(points))] = point
+    return count
+
+
+@compiled
+def _inside(
+    low: Floats, high: Floats, cells: Floats, heads: Ints, cell: Rows, after: Ints, on_level: Rows, rows: Rows
+) -> int:
+    """Fill rows as far as they go; tells how many there are."""
+    count = 0
+    for level in range(len(cells)):
+        if on_level[level]:
+            size = cells[level]
+            x, y, z = math.floor(low[0] / size), math.floor(low[1] / size), math.floor(low[2] / size)
+            right, far, top = math.floor(high[0] / size), math.floor(high[1] / size), math.floor(high[2] / size)
+            count = _collect(level, x, y, z, right, far, top, heads, cell, after, rows, count)
+    return count
+
+
+@compiled
+def _collect(
+    level: int,
+    x: int,
+    y: int,
+    z: int,
+    last_x: int,
+    last_y: int,
+    last_z: int,
+    heads: Ints,
+    cell: Rows,
+    after: Ints,
+    rows: Rows,
+    count: int,
+) -> int:
+    """Append the rows of all cells from the first to the last on each axis, as far as there is room."""
+    for at_x in range(x, last_x + 1):
+        for at_y in range(y, last_y + 1):
+            for at_z in range(z, last_z + 1):
+                key = _pack(level, at_x, at_y, at_z)
+                link = heads[_chain(key)]
+                while link:
+                    if cell[link - 1] == key:
+                        if count < len(rows):
+                            rows[count] = link - 1
+                        count += 1
+                    link = after[link - 1]
+    return count

@@ -54,30 +54,3 @@ def ranked(labels: Mapping[str, float]) -> list[tuple[str, float]]:
     if len(labels) < 2:
         return list(labels.items())
     return sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:LABEL_SLOTS]
-
-
-def blend(ids: Ids, scores: Scores, new_ids: Ids, new_scores: Scores, weight: float) -> bool:
-    """Move slot scores (rows, slots) toward one observation each, in place; tells whether a slot changed its label.
-
-    Rows without a new label keep theirs. A label that finds no slot takes the weakest one when it is stronger.
-    """
-    share = np.float32(weight) * new_scores
-    one_name = new_ids.shape[1] == 1 and np.count_nonzero(new_ids) == len(new_ids)
-    if one_name and not np.count_nonzero(ids[:, 0] != new_ids[:, 0]):
-        # the usual case: every thing is called what it was first called
-        scores *= np.float32(1.0 - weight)
-        scores[:, 0] += share[:, 0]
-        return False
-    scores[new_ids.any(axis=1)] *= np.float32(1.0 - weight)
-    every = np.arange(len(ids))
-    for column in range(new_ids.shape[1]):
-        label = new_ids[:, column]
-        known = ids == label[:, np.newaxis]
-        found = known.any(axis=1)
-        slot = np.where(found, known.argmax(axis=1), scores.argmin(axis=1))
-        held = scores[every, slot]
-        value = np.where(found, held, 0.0) + share[:, column]
-        take = (label > 0) & (found | (value > held))
-        scores[every[take], slot[take]] = value[take]
-        ids[every[take], slot[take]] = label[take]
-    return True

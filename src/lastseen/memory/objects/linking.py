@@ -8,17 +8,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.association import WIDE, Pairs, size_agreement
+from lastseen.memory.objects.association import NO_LOOKS, WIDE, Pairs, size_agreement
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.boxes import all_pairs, containment, overlap
+from lastseen.memory.objects.boxes import containment, overlap
+from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.gallery import absorb_gallery
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.store import BODY, LEVEL_HALVES, RING, ObjectStore, State
+from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, LARGEST_HALF, RING, ObjectStore, State
+from lastseen.memory.objects.update import blend
 
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
+_X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
+_EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
 
 
 def looks_alike(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
@@ -54,7 +57,8 @@ def named_alike(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_
 def touches_its_like(store: ObjectStore, row: int) -> bool:
     """Whether an object's box meets that of another of the same name: it may be a piece of that one."""
     around = 0.5 * store.extent[row] + store.settings.linking.merge_tolerance
-    others = store.grid.inside(store.xyz[row] - around - LEVEL_HALVES[-1], store.xyz[row] + around + LEVEL_HALVES[-1])
+    wide = around + LARGEST_HALF
+    others = store.grid.inside(store.xyz[row] - wide, store.xyz[row] + wide)
     others = others[(others != row) & (store.state[others] <= State.CONFIRMED)]
     apart = np.abs(store.xyz[others] - store.xyz[row]) - 0.5 * store.extent[others]
     others = others[(apart < around).all(axis=1)]
@@ -66,38 +70,47 @@ def note_rivals(store: ObjectStore, batch: Batch, seen: Rows) -> None:
 
     Close is what stands close now or is remembered so: of a table half seen, the chair behind it may be far.
     """
-    if len(seen) < 2:
-        return
-    first, second = all_pairs(len(seen))
-    body, gap = store.body[seen], store.settings.linking.rival_gap
-    close = _touching(body[:, _XYZ], body[:, _EXTENT], first, second, gap)
-    close |= _touching(batch.xyz, batch.extent, first, second, gap)
-    if not close.any():
-        return
-    first, second = seen[first[close]], seen[second[close]]
-    one, other = np.concatenate([first, second]), np.concatenate([second, first])
-    same = store.rivals[one] == store.seq[other][:, np.newaxis]
-    met = same.any(axis=1)
-    # a row may stand in several pairs: unbuffered addition counts each
-    np.add.at(store.rival_hits, (one[met], same[met].argmax(axis=1)), 1)
-    for row, rival in zip(one[~met].tolist(), other[~met].tolist(), strict=True):
-        _add_rival(store, row, int(store.seq[rival]), 1)
+    gap = store.settings.linking.rival_gap
+    _count_neighbours(seen, batch.xyz, batch.extent, store.body, store.seq, store.rivals, store.rival_hits, gap)
 
 
-def _touching(xyz: Floats, extent: Floats, first: Rows, second: Rows, gap: float) -> NDArray[np.bool_]:
-    near = np.abs(xyz[first] - xyz[second]) < 0.5 * (extent[first] + extent[second]) + gap
-    touching: NDArray[np.bool_] = near[:, 0] & near[:, 1] & near[:, 2]
-    return touching
+@compiled
+def _count_neighbours(
+    seen: Rows,
+    xyz: Floats,
+    extent: Floats,
+    body: Floats,
+    seq: NDArray[np.int64],
+    rivals: NDArray[np.int64],
+    rival_hits: NDArray[np.int32],
+    gap: float,
+) -> None:
+    for one in range(len(seen)):
+        mine = body[seen[one]]
+        for other in range(one):
+            theirs = body[seen[other]]
+            now = then = True
+            for axis in range(3):
+                room = 0.5 * (extent[one, axis] + extent[other, axis]) + gap
+                now = now and abs(xyz[one, axis] - xyz[other, axis]) < room
+                room = 0.5 * (mine[_WIDE_X + axis] + theirs[_WIDE_X + axis]) + gap
+                then = then and abs(mine[_X + axis] - theirs[_X + axis]) < room
+            if now or then:
+                _add_rival(rivals[seen[one]], rival_hits[seen[one]], seq[seen[other]], 1)
+                _add_rival(rivals[seen[other]], rival_hits[seen[other]], seq[seen[one]], 1)
 
 
-def _add_rival(store: ObjectStore, row: int, number: int, times: int) -> None:
-    """Count a neighbour; where there is no room, the one met least gives way."""
-    known = np.flatnonzero(store.rivals[row] == number)
-    if len(known):
-        store.rival_hits[row, known[0]] += times
-        return
-    slot = int(store.rival_hits[row].argmin())
-    store.rivals[row, slot], store.rival_hits[row, slot] = number, times
+@compiled
+def _add_rival(rivals: NDArray[np.int64], hits: NDArray[np.int32], number: int, times: int) -> None:
+    """Count an object's neighbour; where there is no room, the one met least gives way."""
+    least = 0
+    for slot in range(len(rivals)):
+        if rivals[slot] == number:
+            hits[slot] += times
+            return
+        if hits[slot] < hits[least]:
+            least = slot
+    rivals[least], hits[least] = number, times
 
 
 def are_rivals(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> NDArray[np.bool_]:
@@ -130,14 +143,14 @@ def _join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
     for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
         if not times or number == kept:
             continue
-        _add_rival(store, keep, number, times)
+        _add_rival(store.rivals[keep], store.rival_hits[keep], number, times)
         row = store.row_of.get(number)
         if row is not None:
             met = np.flatnonzero(store.rivals[row] == lost)
             if len(met):
                 again = int(store.rival_hits[row, met[0]])
                 store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
-                _add_rival(store, row, kept, again)
+                _add_rival(store.rivals[row], store.rival_hits[row], kept, again)
                 store.touch(np.array([row]))
 
 
@@ -147,28 +160,29 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
     The observation went to one of them, the other was not seen: had they been two, both would stand in the frame.
     Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
+    found = _in_each_other(store, matched[pairs.index], pairs.rows)
     large = (batch.extent.max(axis=1) >= store.settings.linking.piece_size).nonzero()[0]
-    index, other = store.grid.near(batch.xyz[large], widen=WIDE)
-    index = large[index]
-    found = _spanned(store, batch, index, matched[index], other)
-    # what is large is met far from its middle, where no gate reaches
-    mine, other = matched[np.concatenate([pairs.index, index])], np.concatenate([pairs.rows, other])
-    beside = (other != mine).nonzero()[0]
-    found |= _in_each_other(store, mine[beside], other[beside])
+    if len(large):
+        # what is large is met far from its middle, where no gate reaches
+        index, other = store.grid.near(batch.xyz[large], np.full(len(large), WIDE))
+        index = large[index]
+        found |= _in_each_other(store, matched[index], other)
+        found |= _spanned(store, batch, index, matched[index], other)
     return sorted(found, key=lambda pair: (int(store.seq[pair[0]]), int(store.seq[pair[1]])))
 
 
 def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
     rules = store.settings.linking
-    if not len(mine):
-        return set()
-    one, two = store.body[mine], store.body[other]
-    wide = rules.merge_tolerance
-    inside = containment(one[:, _XYZ], one[:, _EXTENT] + wide, two[:, _XYZ], two[:, _EXTENT] + wide)
-    within = (inside >= min(rules.unmet_containment, rules.merge_containment, rules.double_overlap)).nonzero()[0]
+    least = min(rules.unmet_containment, rules.merge_containment, rules.double_overlap)
+    # a cheap sieve: nearly all pairs are neighbours that look otherwise
+    columns = store.body, store.state, store.counts, store.gauges, NO_LOOKS if store.dim is None else store.emb_mean
+    look = min(rules.merge_look, rules.piece_look)
+    within = _lie_in_each_other(mine, other, *columns, rules.merge_tolerance, least, look)
     if not len(within):
         return set()
-    mine, other, inside = mine[within], other[within], inside[within]
+    mine, other = mine[within], other[within]
+    wide = rules.merge_tolerance
+    inside = containment(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
     cosine = looks_alike(store, mine, other)
     bare = containment(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # detectors imagine a second chair in a chair: what lies in its like has to be met more often to be another
@@ -189,6 +203,44 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     unmet = often & (_times_met(store, mine, other) == 0) & _has_room(store, mine) & _has_room(store, other)
     alike |= unmet & (cosine >= rules.piece_look) & (inside >= rules.unmet_containment)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
+
+
+@compiled
+def _lie_in_each_other(
+    mine: Rows,
+    other: Rows,
+    body: Floats,
+    state: NDArray[np.uint8],
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    means: NDArray[np.float32],
+    wide: float,
+    least: float,
+    alike: float,
+) -> Rows:
+    """Which pairs may be one: the other not seen now and not gone, its box in this one's, its look not another."""
+    found = np.empty(len(mine), dtype=np.int64)
+    count = 0
+    for at in range(len(mine)):
+        one, two = mine[at], other[at]
+        if body[two, _LAST_SEEN] >= body[one, _LAST_SEEN] or state[two] > CONFIRMED:
+            continue
+        shared = volume = other_volume = 1.0
+        for axis in range(3):
+            size, other_size = body[one, _WIDE_X + axis] + wide, body[two, _WIDE_X + axis] + wide
+            low = max(body[one, _X + axis] - 0.5 * size, body[two, _X + axis] - 0.5 * other_size)
+            high = min(body[one, _X + axis] + 0.5 * size, body[two, _X + axis] + 0.5 * other_size)
+            shared *= max(high - low, 0.0)
+            volume *= size
+            other_volume *= other_size
+        if shared == 0.0 or shared < least * min(volume, other_volume):
+            continue
+        known = counts[one, _EMB_HITS] and counts[two, _EMB_HITS]
+        if known and dot(means[one], means[two]) < alike * gauges[one, _STABILITY] * gauges[two, _STABILITY]:
+            continue
+        found[count] = at
+        count += 1
+    return found[:count]
 
 
 def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
@@ -289,9 +341,8 @@ def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> 
             for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
                 store.column(name)[keep] = store.column(name)[lose]
     _join_rivals(store, keep, lose)
-    ids, scores = store.label_ids[[keep]], store.label_scores[[keep]]
-    blend(ids, scores, store.label_ids[[lose]], store.label_scores[[lose]], share)
-    store.label_ids[keep], store.label_scores[keep] = ids[0], scores[0]
+    names = store.label_ids[keep], store.label_scores[keep]
+    blend(*names, store.label_ids[lose], store.label_scores[lose], share)
     if store.dim is not None:
         _absorb_look(store, keep, lose)
     store.hits[keep] = kept + lost

@@ -24,7 +24,7 @@ from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
 from lastseen.memory.objects.corrections import Undo, checked_name, name_by_hand, retire_frames, shift_to_new_poses
 from lastseen.memory.objects.events import Event, EventKind
-from lastseen.memory.objects.filters import close_pairs, without_body, without_doubles, without_labels
+from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
@@ -85,7 +85,7 @@ class ObjectMemory:
         """Tell which pixels of the depth image show the robot itself: nothing there is remembered or evidence."""
         if mask is not None and (mask.ndim != 2 or mask.dtype != np.bool_):
             raise InvalidValue("body_mask", mask, "must be a 2-D bool array", remedy="use mask > 0")
-        self.body_mask = mask
+        self.body_mask = None if mask is None else mask.copy()
 
     def __len__(self) -> int:
         return len(self.store)
@@ -111,16 +111,12 @@ class ObjectMemory:
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
-        rules = self.settings.linking
-        close, doubles = close_pairs(batch, rules)
-        if doubles:
-            batch = without_doubles(batch, close, rules)
+        batch = without_doubles(batch, self.settings.linking)
         awake = False
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
-            awake = CONFIRMED in self.store.state[matched[matched >= 0]]
-            self._remember(frame, batch, matched)
+            awake = self._remember(batch, matched)
             note_rivals(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
@@ -241,18 +237,24 @@ class ObjectMemory:
         oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
         self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
 
-    def _remember(self, frame: Frame, batch: Batch, matched: RowNumbers) -> None:
+    def _remember(self, batch: Batch, matched: RowNumbers) -> bool:
+        """Update what was seen again and make objects of the rest; tells whether something confirmed was seen."""
         store = self.store
         known = (matched >= 0).nonzero()[0]
+        awake = False
         if len(known):
             # by number: what later depends on the order in which things were touched must not depend on place
             known = known[store.seq[matched[known]].argsort()]
             rows = matched[known]
-            self._note_reappeared(rows)
-            fresh = refresh(store, batch, frame, rows, known)
+            states = set(store.state[rows].tolist())
+            awake = CONFIRMED in states
+            if max(states) > CONFIRMED:
+                self._note_reappeared(rows)
+            fresh = refresh(store, batch, rows, known)
             self._hand_on_crops(batch, rows, known, fresh)
             store.settle(rows)
-            self._promote(rows)
+            if PROTO in states:
+                self._promote(rows)
             self._arrived += just_arrived(store, rows)
         new = (matched < 0).nonzero()[0]
         if len(new):
@@ -265,6 +267,7 @@ class ObjectMemory:
                 self._protos[int(store.seq[row])] = None
                 self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
             self._promote(rows)
+        return awake
 
     def _merge_duplicates(self, batch: Batch, pairs: Pairs, matched: RowNumbers) -> None:
         store = self.store
@@ -348,8 +351,6 @@ class ObjectMemory:
     def _promote(self, rows: RowNumbers) -> None:
         store, rules = self.store, self.settings.promotion
         protos = rows[store.state[rows] == PROTO]
-        if not len(protos):
-            return
         ready = (
             (store.hits[protos] >= rules.min_hits)
             & (store.stability[protos] >= rules.min_stability)

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.absence import noticed_within
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.linking import touches_its_like
-from lastseen.memory.objects.store import Newness, ObjectStore, State
+from lastseen.memory.objects.store import CONFIRMED, COUNTS, Newness, ObjectStore, State
 from lastseen.observation import Observation
 
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
 _FEW = np.arange(len(_CORNERS))
+_HITS = COUNTS.first("hits")
 
 
 def newness_at_first(free: SeenFree, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -57,14 +59,39 @@ def arrived(store: ObjectStore) -> Rows:
 
 def just_arrived(store: ObjectStore, rows: Rows) -> list[int]:
     """The numbers of those of these objects that this sighting made arrivals."""
-    return arrivals_among(store, rows[store.hits[rows] == store.settings.linking.added_hits])
+    return _arrivals(store, rows, once=True)
 
 
 def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
     """The numbers of those of these objects that are confirmed, known well enough, and have come."""
-    known = (store.hits[rows] >= store.settings.linking.added_hits) & (store.newness[rows] > 0)
-    numbers: list[int] = store.seq[rows[known & (store.state[rows] == State.CONFIRMED)]].tolist()
+    return _arrivals(store, rows, once=False)
+
+
+def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
+    found = np.empty(len(rows), dtype=np.int64)
+    hits = store.settings.linking.added_hits
+    count = _find_arrivals(rows, store.counts, store.newness, store.state, hits, once, found)
+    numbers: list[int] = store.seq[found[:count]].tolist()
     return numbers
+
+
+@compiled
+def _find_arrivals(
+    rows: Rows,
+    counts: NDArray[np.int32],
+    newness: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    hits: int,
+    once: bool,
+    found: Rows,
+) -> int:
+    count = 0
+    for row in rows:
+        reached = counts[row, _HITS] == hits if once else counts[row, _HITS] >= hits
+        if reached and newness[row] > 0 and state[row] == CONFIRMED:
+            found[count] = row
+            count += 1
+    return count
 
 
 def newcomers(store: ObjectStore, since: float) -> Rows:

@@ -35,8 +35,9 @@ def relations_of(store: ObjectStore, row: int) -> list[Relation]:
     rules = store.settings.relations
     xyz, extent = store.xyz[row], store.extent[row]
     around = 0.5 * extent + rules.next_to
-    others = store.grid.inside(xyz - around - 3.0, xyz + around + 3.0)
-    others = others[(store.state[others] == State.CONFIRMED) & (others != row)]
+    others = np.flatnonzero(store.state[: store.used] == State.CONFIRMED)
+    beside = np.abs(store.xyz[others, :2] - xyz[:2]) <= around[:2] + 0.5 * store.extent[others, :2]
+    others = others[beside.all(axis=1) & (others != row)]
     others = others[np.argsort(store.seq[others])]
     low, high = xyz - 0.5 * extent, xyz + 0.5 * extent
     other_low = store.xyz[others] - 0.5 * store.extent[others]

@@ -6,6 +6,7 @@ an order is ordered by number. So a memory that was written down and restored go
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
-from lastseen.memory.objects.grid import Floats, HashGrid, Rows
+from lastseen.memory.objects.compiled import compiled, plain
+from lastseen.memory.objects.grid import Floats, HashGrid, Rows, key_of, move
 from lastseen.memory.objects.labels import LABEL_SLOTS, LabelTable
 from lastseen.observation import MAX_SURFACE_POINTS
 
@@ -26,6 +28,7 @@ RIVALS = 8
 """Neighbours kept per object that were seen beside it in one frame and therefore are not it."""
 LEVEL_HALVES = (0.15, 0.5, 1.2, 3.0)
 """Half diagonal in metres up to which a thing stands on each grid level: cups, chairs, beds, what is larger."""
+LARGEST_HALF = LEVEL_HALVES[-1]
 SMALL_HALF = 0.15
 """Half size in metres up to which an observation is looked up without widening the search."""
 ID_PREFIX = "obj-"
@@ -41,6 +44,11 @@ class Layout:
             self.parts[name] = self.width if size == 1 else slice(self.width, self.width + size)
             self.width += size
 
+    def first(self, name: str) -> int:
+        """Where a part begins."""
+        part = self.parts[name]
+        return part.start if isinstance(part, slice) else part
+
     def row(self, **values: int) -> NDArray[np.int32]:
         """A row of the wide column with these values in the named parts and zero elsewhere."""
         row = np.zeros(self.width, dtype=np.int32)
@@ -54,6 +62,7 @@ BODY = Layout(
 )
 COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1)
 GAUGES = Layout(stability=1, expected=1, detected=1, doubt=1, crop_quality=1, gallery_near=1)
+_X, _WIDE, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
 
 
 class State(IntEnum):
@@ -89,7 +98,6 @@ class ObjectStore(Columns):
 
     seq: NDArray[np.int64]
     state: NDArray[np.uint8]
-    cell: NDArray[np.int64]
     body: Floats
     counts: NDArray[np.int32]
     gauges: NDArray[np.float32]
@@ -146,6 +154,7 @@ class ObjectStore(Columns):
         self.used = 0
         self._free: list[int] = []
         association, views = settings.association, settings.views
+        self.gate, self.absence = plain(association), plain(settings.absence)
         self.grid = HashGrid(
             tuple(association.radius + half for half in LEVEL_HALVES),
             slack=association.radius_growth * association.max_sigma + SMALL_HALF,
@@ -153,7 +162,6 @@ class ObjectStore(Columns):
         for name, dtype, shape in (
             ("seq", np.int64, ()),
             ("state", np.uint8, ()),
-            ("cell", np.int64, ()),
             ("body", np.float64, (BODY.width,)),
             ("counts", np.int32, (COUNTS.width,)),
             ("gauges", np.float32, (GAUGES.width,)),
@@ -180,7 +188,7 @@ class ObjectStore(Columns):
         names: list[str] = []
         for name in self.names:
             names += parts.get(name, (name,))
-        unwritten = {"cell", "changed_at"} | ({"gallery_n"} if self.dim is None else set())
+        unwritten = {"changed_at"} | ({"gallery_n"} if self.dim is None else set())
         return tuple(name for name in names if name not in unwritten)
 
     def grow(self, capacity: int) -> None:
@@ -189,6 +197,7 @@ class ObjectStore(Columns):
             # views of the old pages would keep them from being remapped
             setattr(self, name, None)
         super().grow(capacity)
+        self.grid.grow(capacity)
         self._name_parts()
 
     def _name_parts(self) -> None:
@@ -248,7 +257,7 @@ class ObjectStore(Columns):
     def drop(self, row: int) -> None:
         """Delete an object: every column of its row becomes zero again."""
         number = int(self.seq[row])
-        self.grid.move(row, int(self.cell[row]), 0)
+        self.grid.remove(row)
         for name in self.names:
             self.column(name)[row] = 0
         del self.row_of[number]
@@ -257,34 +266,18 @@ class ObjectStore(Columns):
 
     def settle(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
-        if len(rows):
-            body = self.body.take(rows, axis=0)
-            reach = self.reach_of(body[:, BODY.parts["extent"]])
-            self.reach[rows] = reach
-            keys = self.grid.keys_of(body[:, BODY.parts["xyz"]], reach)
-            for index in (self.cell.take(rows) != keys).nonzero()[0].tolist():
-                row, key = int(rows[index]), int(keys[index])
-                self.grid.move(row, int(self.cell[row]), key)
-                self.cell[row] = key
-            self.touch(rows)
+        rules, grid = self.settings.association, self.grid
+        self.touch(rows)
+        _settle(rows, self.body, rules.radius, rules.radius_growth, grid.reaches, grid.cells, *grid.chains)
 
     def settle_new(self, rows: Rows) -> None:
-        """Put many objects into the grid at once, none of which is in it."""
-        keys = self.grid.keys_of(self.xyz[rows], self.reach[rows])
-        self.cell[rows] = keys
-        self.grid.fill(rows, keys)
+        """Put many objects into the grid at once, into which nothing was put."""
+        self.grid.fill(rows, self.xyz[rows], self.reach[rows])
         self.touch(rows)
 
     def touch(self, rows: Rows) -> None:
         """Note that these objects differ from what was last written down."""
         self.changed_at[rows] = self.version
-
-    def reach_of(self, extent: Floats) -> Floats:
-        """How far from its centre a thing of this size can be met, in metres."""
-        rules = self.settings.association
-        half = np.sqrt(np.einsum("ij,ij->i", extent, extent)) * (0.5 * rules.radius_growth)
-        reach: Floats = rules.radius + np.minimum(half, LEVEL_HALVES[-1])
-        return reach
 
     def live(self) -> Rows:
         """The rows in use, in the order of their numbers."""
@@ -313,3 +306,26 @@ def id_text(number: int) -> str:
     'obj-7'
     """
     return f"{ID_PREFIX}{number}"
+
+
+@compiled
+def _settle(
+    rows: Rows,
+    body: Floats,
+    radius: float,
+    growth: float,
+    reaches: Floats,
+    cells: Floats,
+    heads: NDArray[np.int32],
+    cell: Rows,
+    after: NDArray[np.int32],
+    on_level: Rows,
+) -> None:
+    """Work out how far from their centres things can be met, and put them into the cells they stand in."""
+    for at in range(len(rows)):
+        known = body[rows[at]]
+        size = known[_WIDE] ** 2 + known[_WIDE + 1] ** 2 + known[_WIDE + 2] ** 2
+        known[_REACH] = radius + min(0.5 * growth * math.sqrt(size), LARGEST_HALF)
+        key = key_of(known[_X], known[_X + 1], known[_X + 2], known[_REACH], reaches, cells)
+        if key != cell[rows[at]]:
+            move(rows[at], key, heads, cell, after, on_level)

@@ -1,19 +1,21 @@
 """What a sighting does to what is remembered: place, size, look, views, names, and the marks of having been seen.
 
-Everything works on all matched or new rows of a frame at once, and reads and writes each wide column once.
+Everything works on all matched or new rows of a frame at once.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Lifecycle, Views
-from lastseen.frame import Frame
+from lastseen.config.objects import Views
 from lastseen.memory.objects import gallery
-from lastseen.memory.objects.batch import Batch, wholly_in_view
+from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.compiled import compiled, float_to_half
+from lastseen.memory.objects.eye import eye_from, holds_box
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.labels import blend
 from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectStore, State
 from lastseen.observation import MAX_SURFACE_POINTS
 
@@ -22,15 +24,11 @@ POINT_GROUPS = 4
 RATE_MEMORY = 64.0
 """Chances after which an object's detection rate starts to forget: lighting and detectors change."""
 
-_XYZ, _EXTENT, _ORIGIN = BODY.parts["xyz"], BODY.parts["extent"], BODY.parts["points_origin"]
-_PRECISION, _SPREAD, _LAST_SEEN = BODY.parts["precision"], BODY.parts["spread"], BODY.parts["last_seen"]
-_RING_N = COUNTS.parts["ring_n"]
-_N_BINS, _N_POINTS, _MISSED = COUNTS.parts["n_bins"], COUNTS.parts["n_points"], COUNTS.parts["missed"]
-_EXPECTED, _DETECTED = GAUGES.parts["expected"], GAUGES.parts["detected"]
-# a sighting is a hit, a place in the ring and a detection that could be expected, and it ends every doubt
-_COUNTS_ADDED, _COUNTS_KEPT = COUNTS.row(hits=1, ring_n=1), 1 - COUNTS.row(empty_views=1, missed=1)
-_GAUGES_ADDED = GAUGES.row(expected=1, detected=1).astype(np.float32)
-_GAUGES_KEPT = (1 - GAUGES.row(doubt=1)).astype(np.float32)
+_X, _WIDE, _ORIGIN = BODY.first("xyz"), BODY.first("extent"), BODY.first("points_origin")
+_PRECISION, _SPREAD, _LAST_SEEN = BODY.first("precision"), BODY.first("spread"), BODY.first("last_seen")
+_HITS, _RING_N, _N_BINS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_bins")
+_N_POINTS, _EMPTY_VIEWS, _MISSED = COUNTS.first("n_points"), COUNTS.first("empty_views"), COUNTS.first("missed")
+_EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
@@ -49,86 +47,147 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
     return rows
 
 
-def refresh(store: ObjectStore, batch: Batch, frame: Frame, rows: Rows, index: Rows) -> NDArray[np.bool_]:
+def refresh(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
     """Move each matched row toward its observation; tells which were seen from a new side."""
-    body = store.body.take(rows, axis=0)
-    _place(body, batch, frame, index, store.settings.lifecycle)
-    body[:, _LAST_SEEN] = batch.stamp
-    store.body[rows] = body
+    rules = store.settings.lifecycle
+    weights = rules.extent_shrink, rules.precision_cap, rules.spread_ewma
+    _place(store.body, rows, batch.xyz, batch.extent, batch.sigma, index, batch.eye, batch.stamp, *weights)
     if batch.label_ids.shape[1]:
-        _rename(store, batch, rows, index)
+        names = store.label_ids, store.label_scores, store.pinned
+        _rename(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
     return _mark_seen(store, batch, rows, index)
 
 
-def _rename(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> None:
-    ids, scores = store.label_ids.take(rows, axis=0), store.label_scores.take(rows, axis=0)
-    new_ids, new_scores = batch.label_ids.take(index, axis=0), batch.label_scores.take(index, axis=0)
-    pinned = store.pinned.take(rows)
-    if np.count_nonzero(pinned):
+@compiled
+def _rename(
+    ids: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    pinned: NDArray[np.bool_],
+    rows: Rows,
+    new_ids: NDArray[np.int32],
+    new_scores: NDArray[np.float32],
+    index: Rows,
+    weight: float,
+) -> None:
+    for at in range(len(rows)):
         # what a person said stands
-        new_ids[pinned] = 0
-    if blend(ids, scores, new_ids, new_scores, store.settings.lifecycle.label_ewma):
-        store.label_ids[rows] = ids
-    store.label_scores[rows] = scores
+        if not pinned[rows[at]]:
+            blend(ids[rows[at]], scores[rows[at]], new_ids[index[at]], new_scores[index[at]], weight)
+
+
+@compiled
+def blend(
+    ids: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    new_ids: NDArray[np.int32],
+    new_scores: NDArray[np.float32],
+    weight: float,
+) -> None:
+    """Move an object's label scores toward those of one observation, in place; without a new label they stay.
+
+    A label that finds no slot takes the weakest one when it is stronger.
+    """
+    if not new_ids.any():
+        return
+    for slot in range(len(ids)):
+        scores[slot] *= np.float32(1.0 - weight)
+    for at in range(len(new_ids)):
+        if new_ids[at] == 0:
+            continue
+        share = np.float32(weight) * new_scores[at]
+        weakest = 0
+        for slot in range(len(ids)):
+            if ids[slot] == new_ids[at]:
+                scores[slot] += share
+                break
+            if scores[slot] < scores[weakest]:
+                weakest = slot
+        else:
+            if share > scores[weakest]:
+                ids[weakest], scores[weakest] = new_ids[at], share
 
 
 def view_bins(view: Floats, views: Views) -> Rows:
     """The bin of each direction from object to camera: azimuth sectors from -x, elevation bands from below."""
-    turn = np.arctan2(view[:, 1], view[:, 0]) * (views.azimuth_bins / (2.0 * np.pi)) + 0.5 * views.azimuth_bins
-    rise = (
-        np.arcsin(np.minimum(np.maximum(view[:, 2], -1.0), 1.0)) * (views.elevation_bins / np.pi)
-        + 0.5 * views.elevation_bins
-    )
-    azimuth = turn.astype(np.int64) % views.azimuth_bins
-    elevation = np.minimum(rise.astype(np.int64), views.elevation_bins - 1)
-    bins: Rows = elevation * views.azimuth_bins + azimuth
-    return bins
+    ways = views.azimuth_bins, views.elevation_bins
+    return np.array([view_bin(x, y, z, *ways) for x, y, z in view.tolist()], dtype=np.int64)
 
 
-def _place(body: Floats, batch: Batch, frame: Frame, index: Rows, rules: Lifecycle) -> None:
-    """Moving average of the box, weighted by what is known of each side, in place.
+@compiled
+def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: int) -> int:
+    """The bin of one direction."""
+    turn = math.atan2(y, x) * (azimuth_bins / (2.0 * math.pi)) + 0.5 * azimuth_bins
+    rise = math.asin(min(max(z, -1.0), 1.0)) * (elevation_bins / math.pi) + 0.5 * elevation_bins
+    return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins
+
+
+@compiled
+def _place(
+    body: Floats,
+    rows: Rows,
+    xyz: Floats,
+    extent: Floats,
+    sigma: Floats,
+    index: Rows,
+    numbers: Floats,
+    stamp: float,
+    shrink: float,
+    precision_cap: float,
+    spread_ewma: float,
+) -> None:
+    """Moving average of the boxes, weighted by what is known of each side, in place.
 
     Where both faces of an axis moved the same way, the thing (or the estimate) moved: that shift enters with the
     observation's weight. What remains is a change of size: growth counts like a shift, shrinking only slowly
     because views are partial, and not at all when the remembered box was not wholly in the image.
     """
-    xyz, extent, known = body[:, _XYZ], body[:, _EXTENT], body[:, _PRECISION]
-    whole = wholly_in_view(frame, xyz, extent)[:, np.newaxis]
-    offset = batch.xyz.take(index, axis=0) - xyz
-    growth = 0.5 * (batch.extent.take(index, axis=0) - extent)
-    low, high = offset - growth, offset + growth
-    # the part common to both faces: the smaller of two shifts one way, nothing when they part or close in
-    lesser, greater = np.minimum(low, high), np.maximum(low, high)
-    shift = (np.maximum(lesser, 0.0) + np.minimum(greater, 0.0)) * whole
-    precision = batch.sigma.take(index) ** -2.0
-    weight = (precision / (precision + known))[:, np.newaxis]
-    # what remains of the low and the high face, outward positive
-    outward = np.array([shift - low, high - shift])
-    outward *= np.where(outward > 0.0, weight, weight * (rules.extent_shrink * whole))
-    moved = weight * shift
-    body[:, _XYZ] += moved + 0.5 * (outward[1] - outward[0])
-    body[:, _EXTENT] = np.maximum(extent + (outward[0] + outward[1]), 0.0)
-    body[:, _ORIGIN] += moved
-    body[:, _PRECISION] = np.minimum(known + precision, rules.precision_cap)
-    body[:, _SPREAD] += rules.spread_ewma * (np.einsum("ij,ij->i", shift, shift) - body[:, _SPREAD])
+    eye = eye_from(numbers)
+    for at in range(len(rows)):
+        known, seen = body[rows[at]], index[at]
+        x, y, z = known[_X], known[_X + 1], known[_X + 2]
+        whole = holds_box(eye, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
+        precision = sigma[seen] ** -2.0
+        weight = precision / (precision + known[_PRECISION])
+        shrinking = weight * shrink if whole else 0.0
+        strayed = 0.0
+        for axis in range(3):
+            offset = xyz[seen, axis] - known[_X + axis]
+            growth = 0.5 * (extent[seen, axis] - known[_WIDE + axis])
+            low, high = offset - growth, offset + growth
+            # the part common to both faces: the smaller of two shifts one way, nothing when they part or close in
+            shift = max(min(low, high), 0.0) + min(max(low, high), 0.0) if whole else 0.0
+            # what remains of the low and the high face, outward positive
+            below, above = shift - low, high - shift
+            below *= weight if below > 0.0 else shrinking
+            above *= weight if above > 0.0 else shrinking
+            known[_X + axis] += weight * shift + 0.5 * (above - below)
+            known[_WIDE + axis] = max(known[_WIDE + axis] + below + above, 0.0)
+            known[_ORIGIN + axis] += weight * shift
+            strayed += shift * shift
+        known[_PRECISION] = min(known[_PRECISION] + precision, precision_cap)
+        known[_SPREAD] += spread_ewma * (strayed - known[_SPREAD])
+        known[_LAST_SEEN] = stamp
 
 
 def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
-    bins = view_bins(batch.view.take(index, axis=0), store.settings.views)
-    fresh = ~store.bins[rows, bins]
-    store.bins[rows, bins] = True
-    counts, gauges = store.counts.take(rows, axis=0), store.gauges.take(rows, axis=0)
-    slot = counts[:, _RING_N] % RING
-    store.ring_frame[rows, slot] = batch.frame_id
-    store.ring_place[rows, slot] = batch.places.take(index, axis=0)
-    gauges[:, _EXPECTED] += counts[:, _MISSED]
-    counts *= _COUNTS_KEPT
-    counts += _COUNTS_ADDED
-    counts[:, _N_BINS] += fresh
-    gauges *= _GAUGES_KEPT
-    gauges += _GAUGES_ADDED
-    _forget_chances(gauges)
-    store.counts[rows], store.gauges[rows] = counts, gauges
+    views = store.settings.views
+    fresh, bare = np.empty((2, len(rows)), dtype=np.bool_)
+    _count_sight(
+        rows,
+        index,
+        fresh,
+        bare,
+        batch.view,
+        batch.places,
+        batch.frame_id,
+        store.bins,
+        store.counts,
+        store.gauges,
+        store.ring_frame,
+        store.ring_place,
+        views.azimuth_bins,
+        views.elevation_bins,
+    )
     if batch.looks is None:
         _steadiness(store, rows)
     elif batch.all_look:
@@ -137,11 +196,49 @@ def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDA
         known = batch.has_look[index]
         gallery.add_looks(store, batch, rows[known], index[known], fresh[known])
         _steadiness(store, rows[~known])
-    for place in (fresh | (counts[:, _N_POINTS] == 0)).nonzero()[0].tolist():
+    for place in (fresh | bare).nonzero()[0].tolist():
         points = batch.observations[index[place]].points
         if points is not None:
             _keep_points(store, int(rows[place]), points)
     return fresh
+
+
+@compiled
+def _count_sight(
+    rows: Rows,
+    index: Rows,
+    fresh: NDArray[np.bool_],
+    bare: NDArray[np.bool_],
+    view: Floats,
+    places: Floats,
+    frame_id: int,
+    bins: NDArray[np.bool_],
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    ring_frame: NDArray[np.int64],
+    ring_place: NDArray[np.float32],
+    azimuth_bins: int,
+    elevation_bins: int,
+) -> None:
+    """A sighting is a hit, a place in the ring and a detection that could be expected, and it ends every doubt."""
+    for at in range(len(rows)):
+        row, seen = rows[at], index[at]
+        side = view_bin(view[seen, 0], view[seen, 1], view[seen, 2], azimuth_bins, elevation_bins)
+        fresh[at], bare[at] = not bins[row, side], counts[row, _N_POINTS] == 0
+        bins[row, side] = True
+        count, gauge = counts[row], gauges[row]
+        slot = count[_RING_N] % RING
+        ring_frame[row, slot] = frame_id
+        for axis in range(6):
+            ring_place[row, slot, axis] = places[seen, axis]
+        gauge[_EXPECTED] += count[_MISSED] + 1
+        gauge[_DETECTED] += 1
+        _forget_chances(gauge)
+        gauge[_DOUBT] = 0.0
+        count[_EMPTY_VIEWS] = count[_MISSED] = 0
+        count[_HITS] += 1
+        count[_RING_N] += 1
+        count[_N_BINS] += fresh[at]
 
 
 def _steadiness(store: ObjectStore, rows: Rows) -> None:
@@ -151,38 +248,47 @@ def _steadiness(store: ObjectStore, rows: Rows) -> None:
     store.stability[blind] = np.maximum(1.0 - spread, 0.0)
 
 
-def count_misses(store: ObjectStore, rows: Rows, proven: NDArray[np.bool_]) -> None:
-    """Count that objects could have been detected and were not.
+@compiled
+def count_miss(count: NDArray[np.int32], gauge: NDArray[np.float32], proven: bool) -> None:
+    """Count that an object could have been detected and was not.
 
     It enters the detection rate at once where the thing is ``proven`` to stand there; else with the next sighting,
     for until then nobody knows.
     """
-    store.missed[rows] += 1
-    rows = rows[proven]
-    gauges = store.gauges[rows]
-    gauges[:, _EXPECTED] += store.missed[rows]
-    _forget_chances(gauges)
-    store.gauges[rows] = gauges
-    store.missed[rows] = 0
+    count[_MISSED] += 1
+    if proven:
+        gauge[_EXPECTED] += count[_MISSED]
+        _forget_chances(gauge)
+        count[_MISSED] = 0
 
 
-def _forget_chances(gauges: NDArray[np.float32]) -> None:
-    many = gauges[:, _EXPECTED] > RATE_MEMORY
-    if np.count_nonzero(many):
-        gauges[many, _EXPECTED] *= 0.5
-        gauges[many, _DETECTED] *= 0.5
+@compiled
+def _forget_chances(gauge: NDArray[np.float32]) -> None:
+    if gauge[_EXPECTED] > RATE_MEMORY:
+        gauge[_EXPECTED] *= 0.5
+        gauge[_DETECTED] *= 0.5
 
 
 def _keep_points(store: ObjectStore, row: int, points: NDArray[np.float32]) -> None:
     """Fill an empty row with the points of a view; later views take turns at a quarter of the places each."""
-    held = int(store.n_points[row])
+    _sample_points(points, store.points.view(np.uint16)[row], store.body[row], store.counts[row])
+
+
+@compiled
+def _sample_points(
+    points: NDArray[np.float32], kept: NDArray[np.uint16], body: Floats, count: NDArray[np.int32]
+) -> None:
+    held = count[_N_POINTS]
     if held == 0:
-        store.points_origin[row] = store.xyz[row]
         start, size = 0, len(points)
+        for axis in range(3):
+            body[_ORIGIN + axis] = body[_X + axis]
     else:
         size = MAX_SURFACE_POINTS // POINT_GROUPS
-        start = min((int(store.n_bins[row]) - 1) % POINT_GROUPS * size, held)
+        start = min((count[_N_BINS] - 1) % POINT_GROUPS * size, held)
         size = min(size, len(points))
-    chosen = points[:: max(1, len(points) // size)][:size]
-    store.points[row, start : start + size] = chosen - store.points_origin[row]
-    store.n_points[row] = max(held, start + size)
+    step = max(1, len(points) // size)
+    for at in range(size):
+        for axis in range(3):
+            kept[start + at, axis] = float_to_half(np.float32(points[at * step, axis] - body[_ORIGIN + axis]))
+    count[_N_POINTS] = max(held, start + size)

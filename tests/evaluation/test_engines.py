@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from lastseen.config import settings_from_mapping
 from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.evaluation import runner
 from lastseen.evaluation.engines import spread
 from lastseen.evaluation.episode_run import Record
 from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
+from tests.evaluation.tiny_homes import TINY, in_tiny_homes
 
-SHORT = settings_from_mapping({"search": {"max_steps": 14}})
-PLAN = Plan(seed=3, episodes=2, arms=("no_context", "oracle"), settings=SHORT)
+# two halves of pairs: a worker makes what the other half lends
+PLAN = Plan(seed=3, episodes=2, arms=("no_context", "context_shuffled", "lifelong_shuffled"), settings=TINY)
 
 
 def half(value: float) -> float:
@@ -69,8 +70,12 @@ class TestRay:
         pytest.importorskip("ray")
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
-    def test_interrupted_on_ray_and_resumed_on_ray_gives_the_bytes_of_one_process(self, tmp_path: Path) -> None:
+    def test_interrupted_on_ray_and_resumed_on_ray_gives_the_bytes_of_one_process(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         import ray
+
+        monkeypatch.setattr(runner, "_unit", in_tiny_homes)
 
         def interrupt(record: Record) -> None:
             raise KeyboardInterrupt

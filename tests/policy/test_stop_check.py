@@ -10,6 +10,10 @@ FAR = BoxWorld(boxes=[((2.0, -0.2, 0.0), (2.3, 0.2, 0.9))])
 EMPTY = BoxWorld()
 
 
+def bed(distance: float, *, height: float) -> BoxWorld:
+    return BoxWorld(boxes=[((distance, -0.9, 0.0), (distance + 2.0, 0.9, height))])
+
+
 def check_of(*worlds: BoxWorld) -> StopCheck:
     check = StopCheck("chair")
     for world in worlds:
@@ -45,5 +49,26 @@ def test_another_thing_does_not_count() -> None:
 
 
 def test_the_distance_is_to_the_near_side() -> None:
-    distance = distance_to(FAR.detect("chair")[0], FAR.look())
+    distance = distance_to(FAR.detect("chair")[0], FAR.look(), reach=0.9)
     assert distance == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize("distance", [0.9, 0.6, 0.3])
+def test_a_low_bed_is_within_reach_though_its_near_side_is_below_the_picture(distance: float) -> None:
+    low = bed(distance, height=0.3)
+    measured = distance_to(low.detect("bed")[0], low.look(), reach=0.9)
+    assert measured is not None
+    assert measured <= 1.0
+
+
+@pytest.mark.parametrize("height", [0.1, 0.3, 0.5])
+def test_what_is_farther_off_is_never_within_reach_however_low(height: float) -> None:
+    far = bed(1.1, height=height)
+    measured = distance_to(far.detect("bed")[0], far.look(), reach=0.9)
+    assert measured is not None
+    assert measured > 1.05
+
+
+def test_what_a_view_from_within_reach_shows_is_measured_at_its_near_side() -> None:
+    high = bed(0.8, height=0.5)
+    assert distance_to(high.detect("bed")[0], high.look(), reach=0.9) == pytest.approx(0.85, abs=0.1)

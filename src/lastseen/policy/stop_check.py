@@ -63,7 +63,7 @@ class StopCheck:
 def distance_to(detection: Detection, frame: Frame, *, reach: float) -> float | None:
     """Metres over the floor to the near side of a detected thing; None without valid depth on it.
 
-    A thing too low to be seen from within ``reach`` goes on below the picture: there it is nearer than its lowest rows.
+    A thing too low to be seen from within ``reach`` goes on below the picture: it is nearer than its lowest rows.
     """
     points, mask = body_points(frame), detection_mask(detection, frame)
     mask = mask & np.isfinite(points[..., 0])

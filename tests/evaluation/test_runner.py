@@ -134,3 +134,9 @@ def test_the_config_holds_every_setting() -> None:
     config = json.loads(json.dumps(plan().config()))
     assert config["settings"]["search.max_steps"] == 14
     assert config["arms"] == ["no_context", "oracle"]
+
+
+def test_a_scene_is_the_same_from_whatever_directory_its_file_is_read() -> None:
+    near, far = (replace(plan(), scene=scene).config()["scene"] for scene in ("graph:a.json", "graph:/data/a.json"))
+    assert near == far == "a.json"
+    assert plan().config()["scene"] == "generated"

@@ -31,7 +31,7 @@ CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
 
 @dataclass(slots=True)
 class Ran:
-    """The record of an episode and what it leaves for others: its contexts and its log."""
+    """The record of an episode and what it leaves for others: its contexts."""
 
     record: Record
     contexts: list[Context] = field(default_factory=list)

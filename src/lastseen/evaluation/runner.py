@@ -61,7 +61,8 @@ class Plan:
             "episodes": self.episodes,
             "arms": [arm.name for arm in arms_of(self.arms)],
             "backend": self.backend,
-            "scene": self.scene.rpartition("/")[2],
+            # the file, wherever it lies: a run may go on from another directory or machine
+            "scene": self.scene.partition(":")[2].rpartition("/")[2] or self.scene,
             "settings": {row.name: row.value for row in describe(self.settings)},
         }
 

@@ -20,6 +20,8 @@ from lastseen.policy.floor_ways import FloorWays, Stretch
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import ORIGIN, Pose2D
 
+_SAME_WAY = 0.3
+"""Radians between a chosen direction and the beginning of the way that it takes: little over half a turn."""
 _EIGHT = np.ones((3, 3), dtype=np.bool_)
 
 
@@ -109,7 +111,7 @@ class ExploredMap:
 
     def chose(self, heading: float) -> None:
         """A direction was taken, radians from where the robot faces; counts against the edge it leads to."""
-        aimed = [each for each in self._offered if abs(math.remainder(each.heading - heading, math.tau)) < 0.3]
+        aimed = [each for each in self._offered if abs(math.remainder(each.heading - heading, math.tau)) < _SAME_WAY]
         if not aimed:
             return
         goal = min(aimed, key=lambda each: (each.way, each.x, each.y))

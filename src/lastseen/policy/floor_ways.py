@@ -83,7 +83,9 @@ class FloorWays:
         at = 0
         while at < len(points) - 1:
             turn = at + 1
-            while turn + 1 < len(points) and self._straight(points[at], points[turn + 1]):
+            while turn + 1 < len(points) and self._ground.straight(
+                points[at], points[turn + 1], through=self.passable
+            ):
                 turn += 1
             kept.append(points[turn])
             at = turn
@@ -96,14 +98,3 @@ class FloorWays:
             way.append((int(self._cells[node, 0]), int(self._cells[node, 1])))
             node = int(self._before[node])
         return way[::-1]
-
-    def _straight(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
-        steps = max(1, math.ceil(math.dist(start, end) / (self.cell / 2.0)))
-        for step in range(1, steps + 1):
-            share = step / steps
-            cell = self._ground.cell_of(
-                start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
-            )
-            if cell is None or not self.passable[cell]:
-                return False
-        return True

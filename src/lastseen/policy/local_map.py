@@ -67,6 +67,18 @@ class LocalMap:
         """The middle of a cell in the dead-reckoned frame."""
         return self._left + (cell[0] + 0.5) * self.settings.cell, self._bottom + (cell[1] + 0.5) * self.settings.cell
 
+    def straight(
+        self, start: tuple[float, float], end: tuple[float, float], *, through: NDArray[np.bool_], beyond: int = 0
+    ) -> bool:
+        """Whether a straight line leads through these cells alone, its first ``beyond`` half cells left out."""
+        steps = max(1, math.ceil(math.dist(start, end) / (self.settings.cell / 2.0)))
+        for step in range(1 + beyond, steps + 1):
+            share = step / steps
+            cell = self.cell_of(start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
+            if cell is None or not through[cell]:
+                return False
+        return True
+
     def add(self, points: NDArray[np.float32], pose: Pose2D) -> None:
         """Take in one depth image as body points (height, width, 3), seen from a dead-reckoned pose."""
         points = points[::2]

@@ -6,7 +6,6 @@ False stops are the most frequent failure of object search; the policy saying "h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +24,6 @@ _LOWEST_ROWS = 3
 """Rows of the picture in which a mask counts as cut off by its lower edge: masks are ragged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a stop is believed, and why."""
-
-    accepted: bool
-    reason: str
-
-
 class StopCheck:
     """Follows one target through the views of an episode."""
 
@@ -49,15 +40,9 @@ class StopCheck:
         self.streak = 0 if found is None else self.streak + 1
         self.longest = max(self.longest, self.streak)
 
-    def verify(self) -> Verdict:
-        """Judge a stop made now."""
-        if self.streak < self.settings.views:
-            return Verdict(False, f"{self.target} seen in {self.streak} consecutive views, not {self.settings.views}")
-        if self.distance is None:
-            return Verdict(False, f"{self.target} has no valid depth")
-        if self.distance > self.settings.reach:
-            return Verdict(False, f"{self.target} is {self.distance:.2f} m away, not within {self.settings.reach} m")
-        return Verdict(True, f"{self.target} seen {self.streak} times running at {self.distance:.2f} m")
+    def believed(self, *, within: float) -> bool:
+        """Whether a stop made now is one: the target seen often enough running, and now within so many metres."""
+        return self.streak >= self.settings.views and self.distance is not None and self.distance <= within
 
 
 def distance_to(detection: Detection, frame: Frame, *, reach: float) -> float | None:

@@ -252,9 +252,8 @@ class EnvironmentWorld:
 
     def _at_target(self) -> bool:
         """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
-        check, search = self.check, self.settings.search
-        near = check.distance is not None and check.distance <= search.success_distance
-        return near and check.streak >= max(self.settings.stop.views, search.visible_streak)
+        search = self.settings.search
+        return self.check.streak >= search.visible_streak and self.check.believed(within=search.success_distance)
 
     def _look_again(self) -> Action | None:
         """A turn that keeps a target in view which was seen too few times to stop at; None when it is no use."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.metrics import bootstrap, onsets, paired_difference, soft_spl, spl, unique_ratio
+from lastseen.evaluation.metrics import bootstrap, paired_difference, soft_spl, spl, unique_ratio
 
 lengths = st.floats(0, 100)
 
@@ -45,11 +45,6 @@ def test_spl_lies_between_0_and_1_and_never_rewards_a_detour(success: bool, shor
 def test_lengths_must_be_lengths(bad: float) -> None:
     with pytest.raises(InvalidValue, match="must be a length"):
         spl(success=True, shortest=bad, travelled=1.0)
-
-
-def test_onsets_count_beginnings() -> None:
-    assert onsets([True, True, False, True, False, False, True]) == 3
-    assert onsets([]) == 0
 
 
 def test_unique_ratio_looks_at_the_last_window() -> None:

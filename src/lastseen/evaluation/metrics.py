@@ -33,11 +33,6 @@ def soft_spl(*, start_distance: float, end_distance: float, travelled: float) ->
     return progress * (start_distance / longest if longest > 0 else 1.0)
 
 
-def onsets(flags: Sequence[bool]) -> int:
-    """How often something begins: the number of changes from false to true."""
-    return sum(now and not before for before, now in zip([False, *flags], flags, strict=False))
-
-
 def unique_ratio(visited: Sequence[object], window: int) -> float:
     """Mean over steps of the share of distinct entries among the last ``window`` ones; 1 for an empty log."""
     if not visited:

@@ -23,7 +23,6 @@ from lastseen.evaluation.earlier_visit import Visit, known_map, visit_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Ran, Record, run_arm
 from lastseen.runtime.json_lines import JsonLines
-from lastseen.runtime.log import RunLog
 from lastseen.runtime.timing import TimingLog
 
 EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
@@ -108,10 +107,10 @@ def run(
     return records
 
 
-def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> tuple[Record, Timing]:
+def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
     """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
     arm = arm_of(name)
-    if arm is ARMS["context"] and log is None:
+    if arm is ARMS["context"]:
         ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene)
         return ran.record, timing
     began = _clock()
@@ -121,9 +120,7 @@ def run_one(plan: Plan, seed: int, name: str, *, log: RunLog | None = None) -> t
         visit = _visit(plan, arm, seed)
         start = case_of(seed, plan.settings, plan.scene).episode.start
         known = known_map(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
-    ran, timing = _run(
-        seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, known=known, log=log, began=began
-    )
+    ran, timing = _run(seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, known=known, began=began)
     if arm.memory == "home":
         # seen, not remembered: what the memory of the visit lost must not drop out of the figures
         seen = ran.record["goal"] in visit.detected

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
@@ -93,8 +94,9 @@ def _ray() -> Any:
     # reporting its use to its makers, and a warning of a default to come about GPUs
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    if not os.environ.get("RAY_ADDRESS"):
-        # a Ray of this machine alone listens on loopback, as it does on other systems than Linux, and to us only
+    if not os.environ.get("RAY_ADDRESS") and "ray" not in sys.modules:
+        # a Ray of this machine alone listens on loopback, as it does on other systems than Linux, and to us only; it
+        # reads this when it is imported, and told later it would not know its own server
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

@@ -109,3 +109,14 @@ def test_small_steps_are_everyday_tracking() -> None:
 
 def test_a_robot_without_odometry_frame_has_nothing_to_correct() -> None:
     assert revised_y(driving(odom_frame="wheel_odom")) == {}
+
+
+def test_poses_of_a_clock_that_begins_anew_may_come_before_its_images() -> None:
+    tree = TransformTree(odom_frame="odom", restart_after=1.0)
+    tree.add("base", "camera", 0.0, at(0.5), static=True)
+    for stamp in (100.0, 100.1, 5.0, 100.2, 5.1):
+        tree.add("map", "base", stamp, at(stamp))
+    assert tree.links["base"].stamps == [100.0, 100.1, 100.2]
+    tree = tree.anew()
+    assert tree.links["base"].stamps == [5.0, 5.1]
+    assert tree.links["camera"].static

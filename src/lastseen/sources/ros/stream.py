@@ -67,7 +67,7 @@ class RosStream(LiveSource[Arrived]):
         """Whether colour's info, depth's info and the place of depth were known when the cameras were made."""
         self._revised: dict[float, RevisedPose] = {}
         self._pose_link: Link | None = None
-        self._tree = TransformTree(odom_frame=self.options.odom_frame)
+        self._tree = TransformTree(odom_frame=self.options.odom_frame, restart_after=self.options.restart_after)
         self._begin()
 
     @abstractmethod
@@ -148,9 +148,7 @@ class RosStream(LiveSource[Arrived]):
             self.options, self._counts, max_bytes=4 * self.options.max_message_mb * 2**20
         )
         self._unposed: deque[Pair[bytes]] = deque()
-        static = self._tree.links
-        self._tree = TransformTree(odom_frame=self.options.odom_frame)
-        self._tree.links.update({child: link for child, link in static.items() if link.static})
+        self._tree = self._tree.anew()
         self._poses: CameraPoses | None = None
         self._corrections: Corrections | None = None
         self._newest: float | None = None

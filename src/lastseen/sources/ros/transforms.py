@@ -6,6 +6,7 @@ until the localizer says otherwise, and a jump of it is never smeared over the f
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,12 +77,24 @@ class Link:
 
 
 class TransformTree:
-    """Frames by name; each has one parent at most."""
+    """Frames by name; each has one parent at most.
 
-    def __init__(self, *, odom_frame: str) -> None:
+    A stream may begin anew, and topics overtake each other: a link's samples more than ``restart_after`` before its
+    newest are of the new clock and wait for ``anew``.
+    """
+
+    def __init__(self, *, odom_frame: str, restart_after: float = math.inf) -> None:
         self.links: dict[str, Link] = {}
         self._given: set[str] = set()
         self._odom = odom_frame
+        self._restart_after = restart_after
+        self._of_new_clock: dict[str, Link] = {}
+
+    def anew(self) -> TransformTree:
+        """The tree of the clock that has begun: what never moves, and what was already told by that clock."""
+        tree = TransformTree(odom_frame=self._odom, restart_after=self._restart_after)
+        tree.links = {child: link for child, link in self.links.items() if link.static} | self._of_new_clock
+        return tree
 
     def add(self, parent: str, child: str, stamp: float, pose: Pose3D, *, static: bool = False) -> None:
         """Take one transform: ``pose`` is T_parent_child. A frame that changes its parent starts anew."""
@@ -90,6 +103,8 @@ class TransformTree:
         link = self.links.get(child)
         if link is None or link.parent != parent:
             link = self.links[child] = Link(parent, child, static=static)
+        if link.stamps and not static and link.stamps[-1] - stamp > self._restart_after:
+            link = self._of_new_clock.setdefault(child, Link(parent, child))
         link.add(stamp, pose)
 
     def take(self, message: Any, *, topic: str, refuse: Callable[[str, str], None]) -> None:

@@ -128,14 +128,12 @@ def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: ZenohSour
     robot.session.put(robot.key(COLOR), b"short")
     frames = source.frames()
     restarts = {}
-    # whoever starts anew needs longer than a message: what was sent before has arrived
-    for run in ((100.0, 100.1), (5.0, 5.1)):
-        for stamp in run:
-            robot.frame(stamp, pose)
-            robot.body(stamp, pose)
-        for _ in run:
-            frame = next(frames)
-            restarts[frame.stamp] = source.news().restarted
+    for stamp in (100.0, 100.1, 5.0, 5.1):
+        robot.frame(stamp, pose)
+        robot.body(stamp, pose)
+        # one by one: within microseconds, topics overtake each other
+        frame = next(frames)
+        restarts[frame.stamp] = source.news().restarted
     assert restarts == {100.0: False, 100.1: False, 5.0: True, 5.1: False}
     assert source.intake.skipped == {"unreadable message on /tf": 1, f"unreadable message on {COLOR}": 1}
 

@@ -61,7 +61,8 @@ class ZenohSource(RosStream):
         import zenoh.ext
 
         subscribers: list[Any] = []
-        for topic, kind in self.wanted().items():
+        # tf_static last: it comes at once, and then everything is known to be subscribed
+        for topic, kind in sorted(self.wanted().items(), key=lambda one: one[0] == "/tf_static"):
             key = f"{self._domain}{topic}/{type_key(kind)}/*"
 
             def handle(sample: Any, topic: str = topic, kind: str = kind) -> None:

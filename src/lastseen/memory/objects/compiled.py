@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import stat
 import sys
 from collections import namedtuple
 from collections.abc import Callable
@@ -79,7 +80,7 @@ def _compiler() -> Callable[..., Any]:
 
     # a compiled function that calls another finds this wrapper under its name
     typeof_impl.register(Compiled)(lambda function, _: function.compile()._numba_type_)
-    folder, config = _folder(), cast("Any", numba.config)
+    folder, config = own_folder(), cast("Any", numba.config)
 
     def jit(function: Callable[..., Any], fastmath: bool) -> Callable[..., Any]:
         # where a function keeps its machine code is settled when it is decorated
@@ -95,8 +96,8 @@ def _compiler() -> Callable[..., Any]:
     return jit
 
 
-def _folder() -> str | None:
-    """Where machine code is kept; None where nothing can be written.
+def own_folder() -> str | None:
+    """Where machine code is kept; None where nothing can be written, or others could write as well.
 
     One folder per state of the sources: code and numbers of one file go into the machine code of others, and the
     compiler looks at the time of one file only.
@@ -109,10 +110,13 @@ def _folder() -> str | None:
     if not folder.exists() and sys.stderr.isatty():
         print("lastseen compiles its object memory for this processor: some 15 s, only this once", file=sys.stderr)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = folder.stat()
     except OSError:
         return None
-    return str(folder) if os.access(folder, os.W_OK) else None
+    # machine code is run as it is found: only this user may have put it there
+    own = owner.st_uid == os.getuid() and not owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return str(folder) if own and os.access(folder, os.W_OK) else None
 
 
 @summing

@@ -50,6 +50,18 @@ class Association(Section):
         why="the look score of a pair without embeddings: place and size then have to agree a little better than "
         "they would between equal looks",
     )
+    strange_look: float = setting(
+        3.0,
+        low=1.0,
+        why="a look below linking.same_look that differs from a thing's mean this many times as much as its looks do "
+        "on average is that of another thing in its place",
+    )
+    known_looks: int = setting(
+        4, unit="looks", low=1, why="fewer looks do not show how much a thing's looks differ among themselves"
+    )
+    whole_size: float = setting(
+        0.5, unit="m", low=0.0, why="up to this size one sighting shows how a thing looks; of larger ones, a part"
+    )
     size_weight: float = setting(
         1.0,
         low=0.0,
@@ -179,11 +191,49 @@ class Absence(Section):
         0.8, low=0.0, high=1.0, why="share of a flat thing's points with nothing before them, so that it would show"
     )
     silence: float = setting(
-        0.7,
+        1.0,
         low=0.0,
         high=1.0,
-        why="what a detector's silence about a flat thing's open place is worth of an empty one, in views like those "
-        "it was found in; on simulated walks 0.8 calls nothing missing that is there, 1 does; 0 trusts depth alone",
+        why="how far a detector's silence about a flat thing's open place is believed: by its record of finding the "
+        "thing in such views; 0 trusts depth alone",
+    )
+    silent_views: int = setting(
+        4,
+        unit="views",
+        low=1,
+        high=1000,
+        why="distinct camera places that must agree where silence is part of the evidence: one more than for depth",
+    )
+    surely_within: float = setting(
+        0.85,
+        unit="of the usual range",
+        low=0.0,
+        why="as near as this a thing is found as often as ever; beyond, less in proportion to range, as walks show",
+    )
+    heard_within: float = setting(
+        1.3,
+        unit="of the usual range",
+        low=0.0,
+        why="silence from farther counts for nothing: whoever comes nearer misses a small thing many times in a row",
+    )
+    unseen_side: float = setting(
+        1.3, low=1.0, why="a side that a thing was never detected from counts as this much farther away"
+    )
+    fit_thickness: float = setting(
+        0.06, unit="m", low=0.0, why="of a thing thicker than this, depth tells something even before a wall"
+    )
+    fit_share: float = setting(
+        0.5,
+        low=0.0,
+        high=1.0,
+        why="share of a thing's open points within half the depth margin that shows it there, whatever is detected; "
+        "3 of 5 views of what stands there unnoticed, 1 of 5 of what is gone",
+    )
+    fit_doubt: float = setting(
+        0.5,
+        unit="nats",
+        low=0.0,
+        why="doubt that such a fit takes back, and that a fit of less than present_share adds to silence",
     )
     silence_hits: int = setting(
         4, unit="observations", low=1, why="fewer sightings tell nothing about how reliably a thing is detected"
@@ -247,11 +297,12 @@ class Linking(Section):
         0.8, unit="cosine", low=-1.0, high=1.0, why="two looks of one thing agree at least this much"
     )
     sure_look: float = setting(
-        0.92,
+        0.95,
         unit="cosine",
         low=-1.0,
         high=1.0,
-        why="a moved thing that is called otherwise than before has to look this much like itself",
+        why="a moved thing that is called otherwise than before has to look this much like itself; glasses and "
+        "bottles of one colour agree to 0.93",
     )
     same_name: float = setting(
         0.3,
@@ -325,6 +376,7 @@ class Linking(Section):
     inner_containment: float = setting(
         0.85, low=0.0, high=1.0, why="share of a box inside another from which a thing lies wholly in another"
     )
+    inner_look: float = setting(0.92, unit="cosine", low=-1.0, high=1.0, why="and its like looks this much like it")
     inner_rarity: float = setting(
         0.25, low=0.0, high=1.0, why="and it may be imagined where it was seen this much more rarely than its like"
     )
@@ -346,13 +398,19 @@ class Linking(Section):
         "missing elsewhere",
     )
     added_views: int = setting(
-        6,
+        4,
         unit="depth images",
         low=1,
         why="open to view this often with nothing noticed there, a place was free of any thing that detectors find",
     )
     added_hits: int = setting(
         4, unit="observations", low=1, why="detectors imagine things, at times twice in one place; news needs more"
+    )
+    news_hits: int = setting(
+        8,
+        unit="observations",
+        low=1,
+        why="what is hard to notice is noticed late: only a thing seen this often since is told as having come",
     )
     keyframes: int = setting(
         512, unit="depth images", low=1, high=65536, why="small depth images kept to know what was free: 3 MB"

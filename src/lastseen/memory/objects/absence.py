@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from lastseen.config.objects import Absence
 from lastseen.frame import Frame
+from lastseen.memory.objects.association import NO_LOOKS
 from lastseen.memory.objects.compiled import compiled, half_to_float
 from lastseen.memory.objects.eye import Eye, eye_from, eye_of, holds_box, seen_by
 from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.linking import Nearness, found_beside
 from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, EMPTY_POSES, GAUGES, MISSING, RING, ObjectStore
 from lastseen.memory.objects.update import count_miss, view_bin
 
@@ -51,6 +53,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
     eye = eye_of(frame, frame.camera_of_depth)
     rows = store.grid.inside(*_box_in_view(eye, rules.max_range))
     needed, empty_share = np.zeros(len(rows), dtype=np.int64), np.empty(len(rows))
+    linking = store.settings.linking
     _judge(
         rows,
         needed,
@@ -75,6 +78,11 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         views.elevation_bins,
         store.settings.lifecycle.remove_after,
         rules,
+        store.seq,
+        NO_LOOKS if store.dim is None else store.emb_mean,
+        store.rivals,
+        store.rival_hits,
+        Nearness(store.gate.radius, linking.same_look, linking.rival_share),
     )
     enough = needed.nonzero()[0]
     return [
@@ -114,6 +122,11 @@ def _judge(
     elevation_bins: int,
     remove_after: float,
     rules: Absence,
+    seq: NDArray[np.int64],
+    means: NDArray[np.float32],
+    rivals: NDArray[np.int64],
+    rival_hits: NDArray[np.int32],
+    nearness: Nearness,
 ) -> None:
     """Take what a frame shows at each object's place as evidence; ``needed`` becomes the views that were enough."""
     eye, colours = eye_from(depth_eye), eye_from(colour_eye)
@@ -125,37 +138,50 @@ def _judge(
             continue
         if known[_LAST_SEEN] >= stamp or count[_N_POINTS] == 0 or not _in_view(known, eye, rules):
             continue
-        empty_share[at], present_share, open_share = _measure(known, count, points[row], depth, mask, eye, rules)
+        empty_share[at], present_share, open_share, fits = _measure(
+            known, count, points[row], depth, mask, eye, rules
+        )
         thin = min(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
         there = present_share >= rules.present_share
         empty = not there and empty_share[at] >= rules.min_visible_share
         # depth that fits a thing proves it there unless what is under or behind something so flat fits as well
         flat = thin < rules.flat and max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2]) < rules.small
-        unhidden = open_share >= rules.open_share
+        worth = 0.0
+        expected = flat and not empty and confirmed and awake and open_share >= rules.open_share
+        if expected and count[_HITS] >= rules.silence_hits and _is_whole(known, colours):
+            worth = rules.silence * _worth_of_silence(
+                known, count, ring_place[row], eye, bins[row], azimuth_bins, elevation_bins, rules
+            )
+        if worth > 0.0 and found_beside(
+            row, rows, stamp, body, counts, gauges, means, seq, rivals, rival_hits, nearness
+        ):
+            worth = 0.0
+        silent = worth > 0.0
         proven = there and not flat
         if proven:
             count[_EMPTY_VIEWS], gauge[_DOUBT] = 0, 0.0
-        unnoticed = confirmed and (there or (flat and unhidden))
-        if unnoticed:
+        if confirmed and (there or silent):
             count_miss(count, gauge, proven)
-        if proven or unnoticed:
+        if proven or silent or (there and confirmed):
             changed_at[row] = version
-        if not empty:
-            # where depth could tell the thing from what is behind it and fits, the detector is wrong
-            silent = awake and confirmed and flat and unhidden and not (there and thin >= rules.depth_margin)
-            if not (silent and count[_HITS] >= rules.silence_hits and _is_whole(known, colours)):
-                continue
-            if not _seen_so_before(known, count, bins[row], ring_place[row], eye, azimuth_bins, elevation_bins):
-                continue
-        if not _note_view(count, empty_from[row], eye, rules.view_baseline):
+        # where depth could tell the thing from what is behind it and fits, the detector is wrong
+        tells = silent and thin >= rules.fit_thickness
+        if tells and fits >= rules.fit_share:
+            gauge[_DOUBT] = max(gauge[_DOUBT] - rules.fit_doubt, 0.0)
+            continue
+        if not (empty or silent) or not _note_view(count, empty_from[row], eye, rules.view_baseline):
             continue
         changed_at[row] = version
         rate = _rate(gauge)
-        # an empty place counts as what a detector's silence would be worth at its own rate, silence alone for less
-        gauge[_DOUBT] -= math.log(1.0 - min(rate if empty else rules.silence * rate, 0.99))
+        # an empty place counts as what a detector's silence would be worth at its own rate; silence itself for less,
+        # for things are remembered because they were detected, and a few detections are luck
+        heard = worth * gauge[_DETECTED] / (gauge[_EXPECTED] + 2.0)
+        gauge[_DOUBT] -= math.log(1.0 - min(rate if empty else heard, 0.99))
+        if tells and fits < rules.present_share:
+            gauge[_DOUBT] += rules.fit_doubt
         views = views_needed(rate, rules) if confirmed else rules.min_views
-        certain = gauge[_DOUBT] >= -math.log(max(rules.chance, 1e-9)) or (empty and count[_EMPTY_VIEWS] >= views)
-        if certain and count[_EMPTY_VIEWS] >= rules.min_views:
+        certain = gauge[_DOUBT] >= -math.log(max(rules.chance, 1e-9)) and count[_EMPTY_VIEWS] >= rules.silent_views
+        if certain or (empty and count[_EMPTY_VIEWS] >= views):
             needed[at] = views
 
 
@@ -200,14 +226,16 @@ def _measure(
     mask: NDArray[np.bool_],
     eye: Eye,
     rules: Absence,
-) -> tuple[float, float, float]:
-    """Compare the depth expected at surface points with the depth measured there: shares empty, present, unhidden.
+) -> tuple[float, float, float, float]:
+    """Compare the depth expected at surface points with the depth measured there.
+
+    Gives the shares of points that are empty, present and unhidden, and the share of the unhidden that fit closely.
 
     A point is empty where everything measured around it lies clearly behind it, and present where the depth at it
     is its own. It is neither where it is hidden, out of the image or out of range, or where depth is missing, and
     points at a thing's foot tell nothing.
     """
-    held = empty = present = unhidden = standing = 0
+    held = empty = present = unhidden = close = lost = standing = 0
     underside = known[_X + 2] - 0.5 * known[_WIDE + 2] - known[_ORIGIN + 2]
     for number in range(0, count[_N_POINTS], POINT_STEP):
         held += 1
@@ -224,14 +252,17 @@ def _measure(
         if not (0 <= column < eye.width and 0 <= line < eye.height) or (mask.size and mask[line, column]):
             continue
         margin = rules.depth_margin + rules.depth_noise * ahead * ahead
+        lost += np.isnan(depth[line, column])
         unhidden += depth[line, column] >= ahead - margin
+        close += abs(depth[line, column] - ahead) <= 0.5 * margin
         if real:
             present += abs(depth[line, column] - ahead) <= margin
             side = (rules.lateral_margin + rules.lateral_angle * ahead) * (eye.fx / ahead)
             empty += all_behind(depth, line, column, side, ahead + margin)
     # of a flat thing nearly all is foot: its few points above must not speak for it
     told = max(standing, rules.min_points, rules.standing_share * held)
-    return empty / told, present / told, unhidden / max(held, 1)
+    # where depth is lost, as on what is seen at a grazing angle, nobody knows whether something is in front
+    return empty / told, present / told, (unhidden + 0.5 * lost) / max(held, 1), close / max(unhidden, 1)
 
 
 @compiled
@@ -254,33 +285,34 @@ def all_behind(depth: NDArray[np.float32], row: int, column: int, side: float, l
 
 
 @compiled
-def _seen_so_before(
+def _worth_of_silence(
     known: Floats,
     count: NDArray[np.int32],
-    bins: NDArray[np.bool_],
     ring_place: NDArray[np.float32],
     eye: Eye,
+    bins: NDArray[np.bool_],
     azimuth_bins: int,
     elevation_bins: int,
-) -> bool:
-    """Whether a thing is looked at from a side it was detected from, and no farther away than it used to be.
+    rules: Absence,
+) -> float:
+    """How nearly a thing would be detected in this view as it used to be, 0 to 1.
 
-    Only then, and where it would be wholly in the image, is a detector's silence that of one that has found it so.
+    Things are found less the farther away they are beyond their usual range, and a side that they were never
+    detected from is as good as farther away. What is too far counts for nothing.
     """
     x, y, z = eye.x - known[_X], eye.y - known[_X + 1], eye.z - known[_X + 2]
-    away = math.sqrt(x * x + y * y + z * z)
-    length = max(away, 1e-9)
-    if not bins[view_bin(x / length, y / length, z / length, azimuth_bins, elevation_bins)]:
-        return False
+    away = max(math.sqrt(x * x + y * y + z * z), 1e-9)
     held = min(count[_RING_N], RING)
-    usual = usual_square = 0.0
+    usual = 0.0
     for slot in range(held):
         square = 0.0
         for axis in range(3):
             square += np.float64(ring_place[slot, axis]) ** 2
         usual += math.sqrt(square) / held
-        usual_square += square / held
-    return away <= usual + math.sqrt(max(usual_square - usual * usual, 0.0))
+    farther = away / max(usual, 1e-9)
+    if not bins[view_bin(x / away, y / away, z / away, azimuth_bins, elevation_bins)]:
+        farther *= rules.unseen_side
+    return min(rules.surely_within / farther, 1.0) if farther <= rules.heard_within else 0.0
 
 
 def noticed_within(extent: Floats, rules: Absence) -> Floats:

@@ -5,6 +5,8 @@ Things seen beside each other in one frame are two, whatever they look like. Of 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,10 +19,20 @@ from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, LARGEST_HALF, RING, ObjectStore, State
 from lastseen.memory.objects.update import blend
 
+
+class Nearness(NamedTuple):
+    """What makes a thing seen near an object the object itself."""
+
+    radius: float
+    same_look: float
+    rival_share: float
+
+
 JOINED_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _XYZ, _EXTENT = BODY.parts["xyz"], BODY.parts["extent"]
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
+_HITS = COUNTS.first("hits")
 _EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
 
 
@@ -123,6 +135,48 @@ def are_rivals(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> ND
     return rivals
 
 
+@compiled
+def found_beside(
+    row: int,
+    others: Rows,
+    stamp: float,
+    body: Floats,
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    means: NDArray[np.float32],
+    seq: NDArray[np.int64],
+    rivals: NDArray[np.int64],
+    rival_hits: NDArray[np.int32],
+    rules: Nearness,
+) -> bool:
+    """Whether something like an object was seen close beside it at a time: the object itself, by a pose that is off.
+
+    Neighbours that were met as two are two.
+    """
+    for other in others:
+        if body[other, _LAST_SEEN] != stamp or other == row:
+            continue
+        away = 0.0
+        for axis in range(3):
+            away += (body[other, _X + axis] - body[row, _X + axis]) ** 2
+        if away > rules.radius * rules.radius:
+            continue
+        length = gauges[row, _STABILITY] * gauges[other, _STABILITY]
+        known = counts[row, _EMB_HITS] > 0 and counts[other, _EMB_HITS] > 0 and length > 0.0 and means.size > 0
+        if known and dot(means[row], means[other]) < rules.same_look * length:
+            continue
+        met = 0
+        for slot in range(rivals.shape[1]):
+            if rivals[row, slot] == seq[other]:
+                met = max(met, rival_hits[row, slot])
+            if rivals[other, slot] == seq[row]:
+                met = max(met, rival_hits[other, slot])
+        rarer = min(counts[row, _HITS], counts[other, _HITS])
+        if met < max(rules.rival_share * rarer, 1.0):
+            return True
+    return False
+
+
 def _times_met(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.int32]:
     """In how many frames two objects were seen close beside each other, as far as either remembers."""
     mine = store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])
@@ -186,7 +240,7 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     cosine = looks_alike(store, mine, other)
     bare = containment(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # detectors imagine a second chair in a chair: what lies in its like has to be met more often to be another
-    inner = (bare >= rules.inner_containment) & (cosine >= rules.sure_look)
+    inner = (bare >= rules.inner_containment) & (cosine >= rules.inner_look)
     hits, other_hits = store.hits[mine], store.hits[other]
     inner &= np.minimum(hits, other_hits) <= rules.inner_rarity * np.maximum(hits, other_hits)
     here = _may_be_one(store, mine, other, np.where(inner, rules.inner_share, rules.rival_share))
@@ -312,8 +366,9 @@ def _best(
     cosine = looks_alike(store, same, others)
     size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
     # a name forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
-    needed = np.where(named_alike(store, same, others), rules.same_look, rules.sure_look)
-    needed[name_agreement(store, same, others) >= rules.surely_named] = rules.merge_look
+    name = name_agreement(store, same, others)
+    needed = np.where(name >= rules.surely_named, rules.merge_look, rules.sure_look)
+    needed[np.isnan(name)] = rules.same_look
     fits = (cosine >= needed) & (size >= rules.same_size)
     others, cosine = others[fits], cosine[fits]
     if not len(others):

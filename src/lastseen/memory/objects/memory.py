@@ -38,7 +38,7 @@ from lastseen.memory.objects.newness import (
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import CONFIRMED, PROTO, Newness, ObjectStore, State, id_text
+from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -370,8 +370,7 @@ class ObjectMemory:
                 stability=round(float(store.stability[row]), 4),
                 view_bins=int(store.n_bins[row]),
             )
-            if store.newness[row] == Newness.UNKNOWN:
-                store.newness[row] = newness_in_hindsight(store, self.free, row)
+            store.newness[row] = newness_in_hindsight(store, self.free, row)
             if store.newness[row] and store.hits[row] > self.settings.linking.added_hits:
                 self._arrived.append(number)
 

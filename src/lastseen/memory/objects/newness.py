@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.config.objects import Linking
 from lastseen.memory.objects.absence import noticed_within
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled
@@ -24,27 +25,37 @@ _HITS = COUNTS.first("hits")
 
 
 def newness_at_first(free: SeenFree, batch: Batch, index: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Of observations that become new objects: whether each stands where a kept image looked through."""
+    """Of observations that become new objects: whether each stands where kept images looked through or saw nothing.
+
+    Now is the time to ask: with the first sighting the images of the place before it begin to give way.
+    """
     if not len(free):
         return np.zeros(len(index), dtype=np.uint8)
-    foot = free.settings.absence.foot
-    points = np.stack([_few_points(batch.observations[at], foot) for at in index.tolist()])
-    return np.where(free.was_free(points), np.uint8(Newness.FREE), np.uint8(Newness.UNKNOWN))
+    absence = free.settings.absence
+    points = np.stack([_few_points(batch.observations[at], absence.foot) for at in index.tolist()])
+    views = free.open_views(points, noticed_within(batch.extent[index], absence), np.full(len(index), np.inf))
+    return np.where(free.was_free(points), np.uint8(Newness.FREE), _by_views(views, free.settings.linking))
+
+
+def _by_views(views: NDArray[np.int64], rules: Linking) -> NDArray[np.uint8]:
+    noticed = np.where(views >= rules.open_views, np.uint8(Newness.UNNOTICED), np.uint8(Newness.UNKNOWN))
+    return np.where(views >= rules.added_views, np.uint8(Newness.OPEN), noticed)
 
 
 def newness_in_hindsight(store: ObjectStore, free: SeenFree, row: int) -> Newness:
-    """Of an object just confirmed: how often its place was open to view before it was first seen there."""
-    rules, absence, count = store.settings.linking, store.settings.absence, int(store.n_points[row])
-    if not (len(free) and count):
-        return Newness.UNKNOWN
-    points = store.points[row, _FEW * count // len(_FEW)].astype(np.float64) + store.points_origin[row]
-    reach = noticed_within(store.extent[[row]], absence)
-    views = int(free.open_views(points[np.newaxis], reach, store.first_seen[[row]])[0])
-    if views < rules.open_views:
-        return Newness.UNKNOWN
+    """Of an object just confirmed: what is known of its place, asked once more now that more of it was seen."""
+    absence, count = store.settings.absence, int(store.n_points[row])
+    known = Newness(int(store.newness[row]))
+    if known is not Newness.FREE and len(free) and count:
+        points = store.points[row, _FEW * count // len(_FEW)].astype(np.float64) + store.points_origin[row]
+        points, before = points[np.newaxis], store.first_seen[[row]]
+        views = free.open_views(points, noticed_within(store.extent[[row]], absence), before)
+        known = max(known, Newness(int(_by_views(views, store.settings.linking)[0])))
+    if known is not Newness.OPEN:
+        return known
     # a piece of something large or known is seen late for other reasons than having come
     whole = store.extent[row].max() < absence.small and not touches_its_like(store, row)
-    return Newness.FREE if whole and views >= rules.added_views else Newness.UNNOTICED
+    return Newness.FREE if whole else Newness.UNNOTICED
 
 
 def arrived(store: ObjectStore) -> Rows:
@@ -95,8 +106,12 @@ def _find_arrivals(
 
 
 def newcomers(store: ObjectStore, since: float) -> Rows:
-    """Arrivals in places that were seen to be free, first seen at or after a time, by number."""
+    """Arrivals in places that were seen to be free, first seen at or after a time, by number.
+
+    Only what is found again and again would have been found before, had it been there.
+    """
     rows = arrived(store)
+    rows = rows[store.hits[rows] >= store.settings.linking.news_hits]
     rows = rows[(store.newness[rows] == Newness.FREE) & (store.first_seen[rows] >= since)]
     ordered: Rows = rows[np.argsort(store.seq[rows])]
     return ordered

@@ -85,7 +85,9 @@ class Newness(IntEnum):
     UNKNOWN = 0
     UNNOTICED = 1
     """It was open to view, and nothing was detected."""
-    FREE = 2
+    OPEN = 2
+    """It was so many times; of a proto-object only, for what is confirmed is told from a piece of something else."""
+    FREE = 3
     """It was looked through, or open to view many times with nothing detected."""
 
 

@@ -121,7 +121,9 @@ class SeenFree(Columns):
             return np.zeros(len(points), dtype=np.int64)
         seen = self.depth[look.slot[:, np.newaxis], look.row, look.column]
         unhidden = look.judged & (seen >= look.ahead - look.margin)
-        shown = (unhidden.mean(axis=1) >= self.settings.absence.open_share) & (
+        # where depth was lost, nobody knows whether something stood in front
+        unknown = look.judged & np.isnan(seen)
+        shown = (unhidden.mean(axis=1) + 0.5 * unknown.mean(axis=1) >= self.settings.absence.open_share) & (
             self.stamp[look.slot] < before[look.group]
         )
         return np.bincount(look.group[shown], minlength=len(points))

@@ -51,13 +51,13 @@ class Association(Section):
         "they would between equal looks",
     )
     strange_look: float = setting(
-        3.0,
+        4.0,
         low=1.0,
         why="a look below linking.same_look that differs from a thing's mean this many times as much as its looks do "
         "on average is that of another thing in its place",
     )
     known_looks: int = setting(
-        4, unit="looks", low=1, why="fewer looks do not show how much a thing's looks differ among themselves"
+        6, unit="looks", low=1, why="fewer looks do not show how much a thing's looks differ among themselves"
     )
     whole_size: float = setting(
         0.5, unit="m", low=0.0, why="up to this size one sighting shows how a thing looks; of larger ones, a part"

@@ -316,3 +316,69 @@ def test_a_point_is_empty_only_where_all_around_it_is_measured_and_behind(
     assert all_behind(depth, 10, 10, 4.0, 2.0)
     depth[lost] = measured
     assert not all_behind(depth, 10, 10, 4.0, 2.0)
+
+
+def poster_before_a_board(settings: Settings = HEARING) -> tuple[Walk, str]:
+    room = Room()
+    room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
+    room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
+    walk = Walk(room, settings)
+    walk.look(20)
+    return walk, walk.memory.states(label="poster")[0].id
+
+
+def look_from(walk: Walk, eyes: Sequence[tuple[float, float, float]], *, unseen: Sequence[str] = ()) -> None:
+    for eye in eyes:
+        frame, sights = walk.room.see(walk.steps, eye=eye, target=MUG, stamp=walk.clock, unseen=unseen)
+        walk.events += walk.memory.observe(frame, sights)
+        walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5
+
+
+def doubt_of(walk: Walk, object_id: str) -> float:
+    return float(walk.memory.store.doubt[walk.memory.store.row(object_id)])
+
+
+def test_silence_is_worth_less_from_farther_away_and_nothing_from_far_away() -> None:
+    doubts = []
+    for away in (0.6, 0.0, -0.45, -1.5):
+        walk, poster = poster_before_a_board(Settings())
+        walk.room.take("poster")
+        look_from(walk, [(away, 0.0, 1.4)])
+        doubts.append(doubt_of(walk, poster))
+    near, usual, farther, far = doubts
+    assert near > usual > farther > 0.0
+    assert far == 0.0
+
+
+def test_silence_needs_one_more_view_than_depth() -> None:
+    """However sure each view is, three camera places do not do where silence is part of the evidence."""
+    rules = Settings(absence=Absence(chance=0.9))
+    walk, poster = poster_before_a_board(rules)
+    walk.room.take("poster")
+    look_from(walk, [(0.0, side, 1.4) for side in (-0.4, 0.0, 0.4)])
+    assert walk.told(*GONE) == []
+    look_from(walk, [(0.0, 0.8, 1.4)])
+    assert walk.told(*GONE) == [(EventKind.MISSING, poster)]
+
+
+def test_a_like_thing_seen_a_hand_s_breadth_beside_breaks_the_silence() -> None:
+    """The pose was off, and the detector found the thing beside its place."""
+    walk, poster = poster_before_a_board(Settings())
+    walk.room.put("poster", [2.0, 0.28, 0.8], [0.02, 0.3, 0.3])
+    look_from(walk, [(0.0, side, 1.4) for side in (-0.8, -0.4, 0.0, 0.4, 0.8)])
+    assert doubt_of(walk, poster) == 0.0
+    assert walk.told(*GONE) == []
+
+
+def test_depth_that_fits_closely_takes_doubt_back() -> None:
+    room = Room()
+    room.put("vase", MUG, [0.07, 0.2, 0.2])
+    room.put("wall", [3.0, 0.0, 0.8], [0.04, 3.0, 3.0])
+    walk = Walk(room)
+    walk.look(20)
+    vase = walk.memory.states(label="vase")[0].id
+    walk.memory.store.doubt[walk.memory.store.row(vase)] = 1.0
+    walk.look(1, unseen=["vase"])
+    assert 0.0 < doubt_of(walk, vase) < 1.0
+    walk.look(40, unseen=["vase"])
+    assert walk.told(*GONE) == []

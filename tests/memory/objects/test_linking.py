@@ -225,3 +225,22 @@ def test_a_gallery_that_a_merge_filled_still_takes_looks_that_differ() -> None:
     row = memory.store.row("obj-1")
     assert memory.store.gallery_n[row] == memory.settings.lifecycle.gallery_size
     assert memory.store.gallery_near[row] > 0.9
+
+
+@pytest.mark.parametrize(("name", "moved"), [("mug", True), ("bottle", False)])
+def test_what_is_called_otherwise_has_to_look_all_the_more_alike(walk: Walk, name: str, moved: bool) -> None:
+    """Two things of one colour look much alike; the name they go by asks for a surer look, and forbids nothing."""
+    look = walk.memory.store.emb_mean[walk.memory.store.row("obj-1")].copy()
+    aside = np.zeros_like(look)
+    aside[int(np.abs(look).argmin())] = 1.0
+    alike = 0.9 * look / np.linalg.norm(look) + 0.436 * aside
+    walk.room.take("mug")
+    walk.look(10)
+    for _ in range(12):
+        side = 1.2 * np.sin(0.7 * walk.steps)
+        eye = (0.0, side, 1.4)
+        frame, _ = walk.room.see(walk.steps, eye=eye, target=MUG, stamp=walk.clock)
+        thing = seen(ELSEWHERE, eye=eye, embedding=alike / np.linalg.norm(alike), labels={name: 1.0}, size=0.3)
+        walk.events += walk.memory.observe(frame, [thing])
+        walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5
+    assert bool(walk.told(EventKind.MOVED)) is moved

@@ -215,7 +215,7 @@ def _is_strange(
     size = max(known[_WIDE_X], known[_WIDE_X + 1], known[_WIDE_X + 2])
     if count[_EMB_HITS] < rules.known_looks or size >= rules.whole_size:
         return False
-    return 1.0 - cosine > rules.strange_look * (1.0 - np.float64(gauge[_STABILITY]))
+    return bool(1.0 - cosine > rules.strange_look * (1.0 - gauge[_STABILITY]))
 
 
 def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, matched: Rows) -> None:

@@ -99,8 +99,8 @@ class SeenFree(Columns):
         self.depth[slot] = np.nan
         self.depth[slot, : small.shape[0], : small.shape[1]] = small
 
-    def was_free(self, points: Floats) -> NDArray[np.bool_]:
-        """For each group of points (groups, points, 3): was it looked through in one of the kept images?"""
+    def was_free(self, points: Floats, before: Floats) -> NDArray[np.bool_]:
+        """For each group of points (groups, points, 3): did an image kept before a time look through it?"""
         absence, linking = self.settings.absence, self.settings.linking
         free = np.zeros(len(points), dtype=np.bool_)
         look = self._look_at(points, np.full(len(points), absence.max_range))
@@ -108,7 +108,8 @@ class SeenFree(Columns):
             nearest = self._nearest(look.slot[:, np.newaxis], look.row, look.column, look.scale)
             # NaN compares false: what was not measured was not seen to be free
             empty = look.judged & (nearest > look.ahead + look.margin)
-            free[look.group[empty.mean(axis=1) >= linking.free_share]] = True
+            through = (empty.mean(axis=1) >= linking.free_share) & (self.stamp[look.slot] < before[look.group])
+            free[look.group[through]] = True
         return free
 
     def open_views(self, points: Floats, reach: Floats, before: Floats) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""When two remembered objects are one: a thing that was carried elsewhere, or a thing remembered twice.
+"""When two remembered objects are one thing that is remembered twice, and when two things are two.
 
 Things seen beside each other in one frame are two, whatever they look like. Of two that are one the older id stays.
 """
@@ -10,13 +10,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.association import NO_LOOKS, WIDE, Pairs, size_agreement
+from lastseen.memory.objects.association import NO_LOOKS, WIDE, Pairs
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.boxes import containment, overlap
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.gallery import absorb_gallery
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, LARGEST_HALF, RING, ObjectStore, State
+from lastseen.memory.objects.store import (
+    BODY,
+    CONFIRMED,
+    COUNTS,
+    GAUGES,
+    LARGEST_HALF,
+    ObjectStore,
+    State,
+)
 from lastseen.memory.objects.update import blend
 
 
@@ -325,57 +333,6 @@ def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) ->
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
         for a, b, value in zip(mine.tolist(), other.tolist(), cosine.tolist(), strict=True)
     }
-
-
-def moved_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
-    """The absent object that an arrived one is, with the cosine: the best look, the nearest of equal ones."""
-    return _best(store, arrived, absent, _one_after_the_other(store, absent, np.full(len(absent), arrived)))
-
-
-def moved_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, float] | None:
-    """The arrived object that an absent one is, with the cosine: the best look, the nearest of equal ones."""
-    return _best(store, absent, arrivals, _one_after_the_other(store, np.full(len(arrivals), absent), arrivals))
-
-
-def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDArray[np.bool_]:
-    """Whether things that went were last seen before those that came, but for one sighting that strayed."""
-    after = store.last_seen[absent] < store.first_seen[arrived]
-    held = np.arange(RING) < store.ring_n[absent][:, np.newaxis]
-    # the first place of the ring holds the first sighting until the ring is full
-    first = store.ring_frame[arrived, 0]
-    late = held & (store.ring_frame[absent] >= first[:, np.newaxis])
-    theirs = np.arange(RING) < store.ring_n[arrived][:, np.newaxis]
-    together = (store.ring_frame[absent][:, :, np.newaxis] == store.ring_frame[arrived][:, np.newaxis]) & (
-        late[:, :, np.newaxis] & theirs[:, np.newaxis]
-    )
-    # seen in one frame, they are two; a sighting between those of the other went to the wrong one
-    strayed = (late.sum(axis=1) <= 1) & ~together.any(axis=(1, 2))
-    strayed &= store.hits[absent] >= store.settings.linking.unmet_hits
-    possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
-    return possible
-
-
-def _best(
-    store: ObjectStore, row: int, others: Rows, possible: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[int, float] | None:
-    others = others[possible]
-    if not len(others):
-        return None
-    rules = store.settings.linking
-    same = np.full(len(others), row)
-    cosine = looks_alike(store, same, others)
-    size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
-    # a name forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
-    name = name_agreement(store, same, others)
-    needed = np.where(name >= rules.surely_named, rules.merge_look, rules.sure_look)
-    needed[np.isnan(name)] = rules.same_look
-    fits = (cosine >= needed) & (size >= rules.same_size)
-    others, cosine = others[fits], cosine[fits]
-    if not len(others):
-        return None
-    distance = np.linalg.norm(store.xyz[others] - store.xyz[row], axis=1)
-    best = int(np.lexsort((store.seq[others], distance, -np.round(cosine, 2)))[0])
-    return int(others[best]), float(cosine[best])
 
 
 def absorb(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> None:

@@ -27,7 +27,8 @@ from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
-from lastseen.memory.objects.linking import absorb, duplicates, moved_from, moved_to, note_rivals
+from lastseen.memory.objects.linking import absorb, duplicates, note_rivals
+from lastseen.memory.objects.moves import moved_from, moved_to
 from lastseen.memory.objects.newness import (
     arrivals_among,
     arrived,

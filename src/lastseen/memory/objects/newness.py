@@ -33,8 +33,9 @@ def newness_at_first(free: SeenFree, batch: Batch, index: NDArray[np.int64]) -> 
         return np.zeros(len(index), dtype=np.uint8)
     absence = free.settings.absence
     points = np.stack([_few_points(batch.observations[at], absence.foot) for at in index.tolist()])
-    views = free.open_views(points, noticed_within(batch.extent[index], absence), np.full(len(index), np.inf))
-    return np.where(free.was_free(points), np.uint8(Newness.FREE), _by_views(views, free.settings.linking))
+    before = np.full(len(index), np.inf)
+    views = free.open_views(points, noticed_within(batch.extent[index], absence), before)
+    return np.where(free.was_free(points, before), np.uint8(Newness.FREE), _by_views(views, free.settings.linking))
 
 
 def _by_views(views: NDArray[np.int64], rules: Linking) -> NDArray[np.uint8]:
@@ -47,8 +48,11 @@ def newness_in_hindsight(store: ObjectStore, free: SeenFree, row: int) -> Newnes
     absence, count = store.settings.absence, int(store.n_points[row])
     known = Newness(int(store.newness[row]))
     if known is not Newness.FREE and len(free) and count:
-        points = store.points[row, _FEW * count // len(_FEW)].astype(np.float64) + store.points_origin[row]
-        points, before = points[np.newaxis], store.first_seen[[row]]
+        known_points = store.points[row, :count].astype(np.float64) + store.points_origin[row]
+        points = _standing(known_points, store.xyz[row, 2] - 0.5 * store.extent[row, 2] + absence.foot)[np.newaxis]
+        before = store.first_seen[[row]]
+        if free.was_free(points, before)[0]:
+            return Newness.FREE
         views = free.open_views(points, noticed_within(store.extent[[row]], absence), before)
         known = max(known, Newness(int(_by_views(views, store.settings.linking)[0])))
     if known is not Newness.OPEN:
@@ -121,6 +125,11 @@ def _few_points(seen: Observation, foot: float) -> Floats:
     """Eight points of an observation: of its surface above the foot, or the corners of half its box."""
     if seen.points is None:
         return seen.position + 0.25 * seen.extent * _CORNERS
-    standing = seen.points[seen.points[:, 2] > seen.position[2] - 0.5 * seen.extent[2] + foot]
-    points = standing if len(standing) >= len(_FEW) else seen.points
+    return _standing(seen.points, seen.position[2] - 0.5 * seen.extent[2] + foot)
+
+
+def _standing(points: NDArray[np.floating], foot: float) -> Floats:
+    """Eight of a thing's surface points: above its foot where there are so many."""
+    standing = points[points[:, 2] > foot]
+    points = standing if len(standing) >= len(_FEW) else points
     return points[_FEW * len(points) // len(_FEW)].astype(np.float64)

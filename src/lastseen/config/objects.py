@@ -398,7 +398,7 @@ class Linking(Section):
         "missing elsewhere",
     )
     added_views: int = setting(
-        4,
+        5,
         unit="depth images",
         low=1,
         why="open to view this often with nothing noticed there, a place was free of any thing that detectors find",

@@ -51,7 +51,7 @@ ABSENCE_MUTANTS = [
     ("rules.silence * _worth", "0.0 * _worth"),
     ("count[_HITS] >= rules.silence_hits", "True"),
     ("proven = there and not flat", "proven = there and flat"),
-    ("depth[line, column] >= ahead - margin", "depth[line, column] <= ahead - margin"),
+    ("if not behind >= -margin", "if behind >= -margin"),
     ("< baseline", "< 0.0"),
     (" and count[_EMPTY_VIEWS] >= rules.silent_views", ""),
     ("empty and count[_EMPTY_VIEWS] >= views", "empty"),

@@ -252,11 +252,14 @@ def _measure(
         if not (0 <= column < eye.width and 0 <= line < eye.height) or (mask.size and mask[line, column]):
             continue
         margin = rules.depth_margin + rules.depth_noise * ahead * ahead
-        lost += np.isnan(depth[line, column])
-        unhidden += depth[line, column] >= ahead - margin
-        close += abs(depth[line, column] - ahead) <= 0.5 * margin
+        behind = depth[line, column] - ahead
+        if not behind >= -margin:
+            lost += np.isnan(behind)
+            continue
+        unhidden += 1
+        close += abs(behind) <= 0.5 * margin
         if real:
-            present += abs(depth[line, column] - ahead) <= margin
+            present += behind <= margin
             side = (rules.lateral_margin + rules.lateral_angle * ahead) * (eye.fx / ahead)
             empty += all_behind(depth, line, column, side, ahead + margin)
     # of a flat thing nearly all is foot: its few points above must not speak for it

@@ -109,7 +109,13 @@ def judge(mind: Mind, change: Changed, known: set[int], lookout: Lookout) -> Cou
     seen_after = {thing for thing, sights in ledger.things.items() if sights.long_enough(at)}
     truth, beyond, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
     edits = [edit for one in made for edit in one.edits]
-    stands = {passes_for.get(edit.thing_id, edit.thing_id): edit.after for edit in edits if edit.after is not None}
+    # where a twin passes for a thing, the thing stands where the twin does, wherever it was put itself
+    replaced = set(passes_for.values())
+    stands = {
+        passes_for.get(edit.thing_id, edit.thing_id): edit.after
+        for edit in edits
+        if edit.after is not None and edit.thing_id not in replaced
+    }
     store = mind.memory.store
     new = set(newcomers(store, at).tolist())
     moved_ids = {event.object_id for event in mind.events if event.kind is EventKind.MOVED and event.stamp >= at}

@@ -6,8 +6,6 @@ observation is which object, update, create, promote, expire. Time is the frame'
 
 from __future__ import annotations
 
-import math
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +25,8 @@ from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
-from lastseen.memory.objects.linking import absorb, duplicates, note_rivals
+from lastseen.memory.objects.linking import duplicates, note_rivals
+from lastseen.memory.objects.lives import Lives, rounded
 from lastseen.memory.objects.moves import moved_from, moved_to
 from lastseen.memory.objects.newness import (
     arrivals_among,
@@ -39,7 +38,7 @@ from lastseen.memory.objects.newness import (
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State, id_text
+from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -72,15 +71,17 @@ class ObjectMemory:
         self.settings = settings or Settings()
         self.store = ObjectStore(self.settings)
         self.crop_sink = crop_sink
-        self.now = 0.0
-        self._frame_id = 0
-        self._protos: OrderedDict[int, None] = OrderedDict()
-        self._events: list[Event] = []
+        self.lives = Lives(self.store)
         self._arrived: list[int] = []
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.free = SeenFree(self.settings)
         self.body_mask: NDArray[np.bool_] | None = None
+
+    @property
+    def now(self) -> float:
+        """The stamp of the last frame: frames bring the time."""
+        return self.lives.now
 
     def set_body_mask(self, mask: NDArray[np.bool_] | None) -> None:
         """Tell which pixels of the depth image show the robot itself: nothing there is remembered or evidence."""
@@ -106,9 +107,9 @@ class ObjectMemory:
         batch = gather(frame, observations, self.store.labels)
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
-        if frame.id <= self._frame_id and self.store.version:
+        if frame.id <= self.lives.frame_id and self.store.version:
             retire_frames(self.store, self.free)
-        self.now, self._frame_id = frame.stamp, frame.id
+        self.lives.now, self.lives.frame_id = frame.stamp, frame.id
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
@@ -124,8 +125,8 @@ class ObjectMemory:
             self._link_arrivals()
         if self.settings.absence.enabled:
             self._look_for_absent(frame, awake=awake)
-        self._expire()
-        return self._told()
+        self.lives.expire()
+        return self.lives.told()
 
     def state(self, object_id: str) -> ObjectState:
         """Everything remembered of one object."""
@@ -162,8 +163,8 @@ class ObjectMemory:
         """Take new poses of past frames (by frame id, after a loop closure) and move what was seen from them."""
         self.store.version += 1
         for row, shift in shift_to_new_poses(self.store, self.free, poses):
-            self._tell(EventKind.CORRECTED, row, how="poses", shift=_rounded(shift))
-        return self._told()
+            self.lives.tell(EventKind.CORRECTED, row, how="poses", shift=rounded(shift))
+        return self.lives.told()
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
@@ -171,33 +172,32 @@ class ObjectMemory:
         row = self._begin_change("relabel", object_id)
         before = self.state(object_id).label
         name_by_hand(self.store, row, label)
-        self._tell(EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label)
-        return self._told()
+        self.lives.tell(EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label)
+        return self.lives.told()
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
         row = self._begin_change("delete", object_id)
-        self._tell(EventKind.CORRECTED, row, how="delete")
-        self._protos.pop(int(self.store.seq[row]), None)
-        self.store.drop(row)
-        return self._told()
+        self.lives.tell(EventKind.CORRECTED, row, how="delete")
+        self.lives.end(row)
+        return self.lives.told()
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
         if keep == lose:
             raise InvalidValue("merge", keep, "names one object twice", remedy="give two ids")
         kept = self._begin_change("merge", keep, lose)
-        self._join(kept, self.store.row(lose), EventKind.MERGED, how="by hand")
-        return self._told()
+        self.lives.merge(kept, self.store.row(lose))
+        return self.lives.told()
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete or merge that was not yet taken back."""
         self.store.version += 1
         change, rows = self._undo.take_back(self.store)
-        self._order_protos()
+        self.lives.line_up()
         for row in rows.tolist():
-            self._tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
-        return self._told()
+            self.lives.tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
+        return self.lives.told()
 
     def forget(self, object_ids: Sequence[str]) -> None:
         """Delete objects for good: no undo brings them back."""
@@ -205,8 +205,7 @@ class ObjectMemory:
         self.store.version += 1
         self._undo.forget({int(self.store.seq[row]) for row in rows})
         for row in rows:
-            self._protos.pop(int(self.store.seq[row]), None)
-            self.store.drop(row)
+            self.lives.end(row)
 
     def _begin_change(self, what: str, *object_ids: str) -> int:
         rows = [self.store.row(object_id) for object_id in object_ids]
@@ -214,29 +213,17 @@ class ObjectMemory:
         self._undo.remember(self.store, what, rows)
         return rows[0]
 
-    def _told(self) -> tuple[Event, ...]:
-        events, self._events = tuple(self._events), []
-        return events
-
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""
-        return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self._frame_id, since=since)
+        return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self.lives.frame_id, since=since)
 
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
         self.free.restore(rows.views)
-        self.now, self._frame_id = rows.now, rows.frame_id
-        self._order_protos()
+        self.lives.now, self.lives.frame_id = rows.now, rows.frame_id
+        self.lives.line_up()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
-
-    def _order_protos(self) -> None:
-        """Line protos up as they expire: the longest unseen first."""
-        store = self.store
-        protos = store.live()
-        protos = protos[store.state[protos] == State.PROTO]
-        oldest_first = np.lexsort((store.seq[protos], store.last_seen[protos]))
-        self._protos = OrderedDict((number, None) for number in store.seq[protos[oldest_first]].tolist())
 
     def _remember(self, batch: Batch, matched: RowNumbers) -> bool:
         """Update what was seen again and make objects of the rest; tells whether something confirmed was seen."""
@@ -250,7 +237,7 @@ class ObjectMemory:
             states = set(store.state[rows].tolist())
             awake = CONFIRMED in states
             if max(states) > CONFIRMED:
-                self._note_reappeared(rows)
+                self.lives.come_back(rows)
             fresh = refresh(store, batch, rows, known)
             self._hand_on_crops(batch, rows, known, fresh)
             store.settle(rows)
@@ -264,11 +251,16 @@ class ObjectMemory:
             store.newness[rows] = newness_at_first(self.free, batch, new)
             self._hand_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
             store.settle(rows)
-            for row in rows.tolist():
-                self._protos[int(store.seq[row])] = None
-                self._tell(EventKind.APPEARED, row, xyz=_rounded(store.xyz[row]))
+            self.lives.appear(rows)
             self._promote(rows)
         return awake
+
+    def _promote(self, rows: RowNumbers) -> None:
+        store = self.store
+        for row in self.lives.promote(rows):
+            store.newness[row] = newness_in_hindsight(store, self.free, row)
+            if store.newness[row] and store.hits[row] > self.settings.linking.added_hits:
+                self._arrived.append(int(store.seq[row]))
 
     def _merge_duplicates(self, batch: Batch, pairs: Pairs, matched: RowNumbers) -> None:
         store = self.store
@@ -280,49 +272,9 @@ class ObjectMemory:
                 # the third was seen in this frame, and so was the other one: they are two
                 continue
             few = store.hits[older] < self.settings.linking.added_hits
-            self._join(older, younger, EventKind.MERGED, cosine=_number(cosine))
+            self.lives.merge(older, younger, cosine=cosine)
             if few:
                 self._arrived += arrivals_among(store, np.array([older]))
-
-    def _join(self, keep: int, lose: int, kind: EventKind, **evidence: object) -> None:
-        """Let one object go on as another: the id of ``keep`` stays, and the event names the id that went."""
-        store = self.store
-        absorbed = store.id(lose)
-        was_proto = store.state[keep] == State.PROTO
-        if was_proto and store.state[lose] == State.CONFIRMED:
-            self._protos.pop(int(store.seq[keep]))
-            store.state[keep] = State.CONFIRMED
-        self._protos.pop(int(store.seq[lose]), None)
-        absorb(store, keep, lose, place_of_lost=kind is EventKind.MOVED)
-        if store.state[keep] == PROTO:
-            # it was seen later than its place in the line says
-            self._order_protos()
-        self._tell(kind, keep, absorbed=absorbed, **evidence)
-
-    def _look_for_absent(self, frame: Frame, *, awake: bool) -> None:
-        store = self.store
-        all_gone = look_for_absent(store, frame, self.body_mask, awake=awake)
-        for gone in all_gone:
-            row = gone.row
-            missing = store.state[row] == State.MISSING
-            store.state[row] = State.REMOVED if missing else State.MISSING
-            store.empty_views[row], store.doubt[row] = 0, 0.0
-            if not missing:
-                store.missing_since[row] = self.now
-            self._tell(
-                EventKind.REMOVED if missing else EventKind.MISSING,
-                row,
-                views=gone.views,
-                needed=gone.needed,
-                empty_share=gone.empty_share,
-                detection_rate=gone.detection_rate,
-            )
-        # what is gone as well has not come: all are marked before one is looked for elsewhere
-        for gone in all_gone:
-            found = moved_to(store, gone.row, arrived(store))
-            if found is not None:
-                self._move(gone.row, *found)
-        self.free.note(frame, version=store.version)
 
     def _link_arrivals(self) -> None:
         """See whether what was confirmed in this frame, where it was free before, is something that was missed."""
@@ -333,62 +285,19 @@ class ObjectMemory:
                 continue
             found = moved_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
             if found is not None:
-                self._move(found[0], row, found[1])
+                self.lives.move(found[0], row, found[1])
         self._arrived.clear()
 
-    def _move(self, absent: int, arrived: int, cosine: float) -> None:
+    def _look_for_absent(self, frame: Frame, *, awake: bool) -> None:
         store = self.store
-        before, after = _rounded(store.xyz[absent]), _rounded(store.xyz[arrived])
-        store.state[absent] = State.CONFIRMED
-        self._join(absent, arrived, EventKind.MOVED, before=before, after=after, cosine=_number(cosine))
-
-    def _note_reappeared(self, rows: RowNumbers) -> None:
-        store = self.store
-        for row in rows[store.state[rows] > CONFIRMED].tolist():
-            was = State(int(store.state[row])).name.lower()
-            store.state[row] = State.CONFIRMED
-            self._tell(EventKind.REAPPEARED, row, was=was, missing_for=self.now - float(store.missing_since[row]))
-
-    def _promote(self, rows: RowNumbers) -> None:
-        store, rules = self.store, self.settings.promotion
-        protos = rows[store.state[rows] == PROTO]
-        ready = (
-            (store.hits[protos] >= rules.min_hits)
-            & (store.stability[protos] >= rules.min_stability)
-            & (store.n_bins[protos] >= rules.min_view_bins)
-        )
-        for row, confirmed in zip(protos.tolist(), ready.tolist(), strict=True):
-            number = int(store.seq[row])
-            if not confirmed:
-                self._protos.move_to_end(number)
-                continue
-            del self._protos[number]
-            store.state[row] = State.CONFIRMED
-            self._tell(
-                EventKind.CONFIRMED,
-                row,
-                hits=int(store.hits[row]),
-                stability=round(float(store.stability[row]), 4),
-                view_bins=int(store.n_bins[row]),
-            )
-            store.newness[row] = newness_in_hindsight(store, self.free, row)
-            if store.newness[row] and store.hits[row] > self.settings.linking.added_hits:
-                self._arrived.append(number)
-
-    def _expire(self) -> None:
-        """Let go of protos not seen for too long, and of the oldest ones when there are too many."""
-        store, rules = self.store, self.settings.lifecycle
-        while self._protos:
-            number = next(iter(self._protos))
-            row = store.row_of.get(number)
-            if row is None:
-                del self._protos[number]
-                continue
-            expired = self.now - float(store.last_seen[row]) > rules.proto_ttl
-            if not expired and len(self._protos) <= rules.max_protos:
-                break
-            del self._protos[number]
-            store.drop(row)
+        all_gone = look_for_absent(store, frame, self.body_mask, awake=awake)
+        # what is gone as well has not come: all are marked before one is looked for elsewhere
+        self.lives.go(all_gone)
+        for gone in all_gone:
+            found = moved_to(store, gone.row, arrived(store))
+            if found is not None:
+                self.lives.move(gone.row, *found)
+        self.free.note(frame, version=store.version)
 
     def _hand_on_crops(
         self, batch: Batch, rows: RowNumbers, index: NDArray[np.int64], fresh: NDArray[np.bool_]
@@ -402,14 +311,3 @@ class ObjectMemory:
                 continue
             store.crop_quality[row] = max(seen.quality, float(store.crop_quality[row]))
             self.crop_sink(Crop(store.id(row), batch.frame_id, batch.stamp, seen.quality, seen.crop))
-
-    def _tell(self, kind: EventKind, row: int, **evidence: object) -> None:
-        self._events.append(Event(self.now, self._frame_id, kind, id_text(int(self.store.seq[row])), evidence))
-
-
-def _rounded(xyz: NDArray[np.float64]) -> list[float]:
-    return [round(value, 4) for value in xyz.tolist()]
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 4)

@@ -19,7 +19,7 @@ from lastseen.memory.objects.association import NO_LOOKS
 from lastseen.memory.objects.compiled import compiled, half_to_float
 from lastseen.memory.objects.eye import Eye, eye_from, eye_of, holds_box, seen_by
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.linking import Nearness, found_beside
+from lastseen.memory.objects.rivals import Nearness, found_beside
 from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, EMPTY_POSES, GAUGES, MISSING, RING, ObjectStore
 from lastseen.memory.objects.update import count_miss, view_bin
 

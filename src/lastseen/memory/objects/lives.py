@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.absence import Gone
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.linking import absorb
+from lastseen.memory.objects.joining import absorb
 from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State, id_text
 
 

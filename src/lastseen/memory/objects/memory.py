@@ -21,11 +21,11 @@ from lastseen.memory.objects.absence import look_for_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
 from lastseen.memory.objects.batch import Batch, gather
 from lastseen.memory.objects.corrections import Undo, checked_name, name_by_hand, retire_frames, shift_to_new_poses
+from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.events import Event, EventKind
 from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Rows as RowNumbers
-from lastseen.memory.objects.linking import duplicates, note_rivals
 from lastseen.memory.objects.lives import Lives, rounded
 from lastseen.memory.objects.moves import moved_from, moved_to
 from lastseen.memory.objects.newness import (
@@ -36,6 +36,7 @@ from lastseen.memory.objects.newness import (
     newness_in_hindsight,
 )
 from lastseen.memory.objects.relations import Relation, relations_of
+from lastseen.memory.objects.rivals import note_rivals
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
 from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State

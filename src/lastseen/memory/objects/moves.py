@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.association import size_agreement
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.linking import looks_alike, name_agreement
+from lastseen.memory.objects.likeness import looks_alike, name_agreement
 from lastseen.memory.objects.store import RING, Newness, ObjectStore
 
 

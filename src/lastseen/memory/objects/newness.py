@@ -15,7 +15,7 @@ from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.freespace import SeenFree
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.linking import touches_its_like
+from lastseen.memory.objects.likeness import touches_its_like
 from lastseen.memory.objects.store import CONFIRMED, COUNTS, Newness, ObjectStore, State
 from lastseen.observation import Observation
 

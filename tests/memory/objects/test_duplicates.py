@@ -8,7 +8,7 @@ from tests.memory.objects.scenes import Room, frame_at, seen, unit
 from tests.memory.objects.test_absence import MUG, Walk
 
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
-from lastseen.memory.objects.linking import are_rivals
+from lastseen.memory.objects.rivals import are_rivals
 from lastseen.memory.objects.store import RIVALS
 
 ELSEWHERE = [2.0, 0.9, 0.8]
@@ -21,56 +21,6 @@ def walk() -> Walk:
     walk = Walk(room)
     walk.look(20)
     return walk
-
-
-def test_a_thing_that_moved_keeps_its_id_and_history(walk: Walk) -> None:
-    hits = walk.memory.state("obj-1").hits
-    walk.room.put("mug", ELSEWHERE)
-    walk.look(30)
-    (event,) = [event for event in walk.events if event.kind is EventKind.MOVED]
-    assert event.object_id == "obj-1"
-    assert event.evidence["before"] == pytest.approx(MUG, abs=0.01)
-    assert event.evidence["after"] == pytest.approx(ELSEWHERE, abs=0.01)
-    (mug,) = walk.memory.states(include_tentative=True, include_absent=True)
-    assert (mug.id, mug.state) == ("obj-1", "confirmed")
-    assert mug.xyz_world == pytest.approx(ELSEWHERE, abs=0.01)
-    assert mug.hits > hits
-    assert mug.first_seen == 0.0
-
-
-def test_a_thing_found_after_it_was_missed_is_the_same(walk: Walk) -> None:
-    walk.room.take("mug")
-    walk.look(10)
-    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
-    walk.room.put("mug", ELSEWHERE)
-    walk.look(15)
-    assert walk.told(EventKind.MOVED) == [(EventKind.MOVED, "obj-1")]
-    assert [one.id for one in walk.memory.states(include_tentative=True)] == ["obj-1"]
-
-
-def test_a_look_alike_while_the_first_still_stands_is_another(walk: Walk) -> None:
-    walk.room.put("mug/second", ELSEWHERE)
-    walk.look(40)
-    assert walk.told(EventKind.MOVED) == []
-    assert [one.label for one in walk.memory.states()] == ["mug", "mug"]
-
-
-def test_a_different_thing_that_appears_is_not_the_missing_one(walk: Walk) -> None:
-    walk.room.take("mug")
-    walk.room.put("vase", ELSEWHERE)
-    walk.look(40)
-    assert walk.told(EventKind.MOVED) == []
-    assert [one.label for one in walk.memory.states()] == ["vase"]
-
-
-def test_a_look_alike_in_a_place_never_seen_before_is_not_the_missing_one(walk: Walk) -> None:
-    walk.room.take("mug")
-    walk.room.put("mug", [-2.0, 0.0, 0.8])
-    walk.look(10)
-    walk.look(20, target=[-2.0, 0.0, 0.8])
-    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
-    assert walk.told(EventKind.MOVED) == []
-    assert [one.id for one in walk.memory.states()] == ["obj-2"]
 
 
 def both_sides(memory: ObjectMemory, start: int, **thing: object) -> None:
@@ -165,30 +115,6 @@ def test_different_looks_in_one_another_are_not_merged() -> None:
     assert len(memory.states()) == 2
 
 
-def test_without_looks_a_thing_that_moved_is_gone_there_and_new_here() -> None:
-    room = Room()
-    room.put("mug", MUG)
-    memory = ObjectMemory()
-    kinds = []
-    for number in range(60):
-        if number == 20:
-            room.put("mug", ELSEWHERE)
-        eye = (0.0, 0.3 * (number % 8) - 1.2, 1.4)
-        frame, observations = room.see(number, eye=eye, target=MUG, looks=False)
-        kinds += [event.kind for event in memory.observe(frame, observations)]
-    assert EventKind.MOVED not in kinds
-    assert [one.id for one in memory.states()] == ["obj-2"]
-
-
-def test_a_twin_seen_beside_a_thing_is_another_when_the_thing_is_taken(walk: Walk) -> None:
-    walk.room.put("mug/second", ELSEWHERE)
-    walk.look(1)
-    walk.room.take("mug")
-    walk.look(40)
-    assert walk.told(EventKind.MOVED) == []
-    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
-
-
 def test_two_things_seen_in_one_frame_never_go_into_the_same_third() -> None:
     sofa, other = unit(1), unit(2)
     other = other - (other @ sofa) * sofa
@@ -225,22 +151,3 @@ def test_a_gallery_that_a_merge_filled_still_takes_looks_that_differ() -> None:
     row = memory.store.row("obj-1")
     assert memory.store.gallery_n[row] == memory.settings.lifecycle.gallery_size
     assert memory.store.gallery_near[row] > 0.9
-
-
-@pytest.mark.parametrize(("name", "moved"), [("mug", True), ("bottle", False)])
-def test_what_is_called_otherwise_has_to_look_all_the_more_alike(walk: Walk, name: str, moved: bool) -> None:
-    """Two things of one colour look much alike; the name they go by asks for a surer look, and forbids nothing."""
-    look = walk.memory.store.emb_mean[walk.memory.store.row("obj-1")].copy()
-    aside = np.zeros_like(look)
-    aside[int(np.abs(look).argmin())] = 1.0
-    alike = 0.9 * look / np.linalg.norm(look) + 0.436 * aside
-    walk.room.take("mug")
-    walk.look(10)
-    for _ in range(12):
-        side = 1.2 * np.sin(0.7 * walk.steps)
-        eye = (0.0, side, 1.4)
-        frame, _ = walk.room.see(walk.steps, eye=eye, target=MUG, stamp=walk.clock)
-        thing = seen(ELSEWHERE, eye=eye, embedding=alike / np.linalg.norm(alike), labels={name: 1.0}, size=0.3)
-        walk.events += walk.memory.observe(frame, [thing])
-        walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5
-    assert bool(walk.told(EventKind.MOVED)) is moved

@@ -3,24 +3,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import pytest
-from tests.memory.objects.scenes import Room, frame_at, seen, unit
-from tests.memory.objects.test_absence import MUG, Walk
+from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
 from lastseen.memory.objects.rivals import are_rivals
 from lastseen.memory.objects.store import RIVALS
-
-ELSEWHERE = [2.0, 0.9, 0.8]
-
-
-@pytest.fixture
-def walk() -> Walk:
-    room = Room()
-    room.put("mug", MUG)
-    walk = Walk(room)
-    walk.look(20)
-    return walk
 
 
 def both_sides(memory: ObjectMemory, start: int, **thing: object) -> None:

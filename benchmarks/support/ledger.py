@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lastseen.memory.objects.update import view_bins
+from lastseen.memory.objects.update import view_bin
 from lastseen.observation import Observation
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from support.walking import SETTINGS
@@ -56,7 +56,8 @@ class Ledger:
         if thing != STRUCTURE_ID:
             sights = self.things[thing]
             sights.stamps.append(seen.stamp)
-            sights.bins.append(int(view_bins(seen.view_direction[np.newaxis], SETTINGS.views)[0]))
+            x, y, z = seen.view_direction.tolist()
+            sights.bins.append(view_bin(x, y, z, SETTINGS.views.azimuth_bins, SETTINGS.views.elevation_bins))
         if object_id is None:
             return
         self.votes[object_id][thing] += 1

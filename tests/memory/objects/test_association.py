@@ -107,10 +107,11 @@ def test_without_growth_and_size_the_spatial_score_is_the_document_s() -> None:
 
 
 def test_sizes_agree_symmetrically_and_less_the_more_they_differ() -> None:
-    mug, cup, sofa = np.array([[0.1, 0.1, 0.1]]), np.array([[0.08, 0.1, 0.1]]), np.array([[2.0, 0.9, 0.8]])
-    assert size_agreement(mug, mug, RULES) == pytest.approx(1.0)
-    assert size_agreement(mug, sofa, RULES) == size_agreement(sofa, mug, RULES)
-    assert size_agreement(mug, sofa, RULES) < 0.3 < 0.9 < size_agreement(mug, cup, RULES)
+    mug, cup, sofa = np.array([0.1, 0.1, 0.1]), np.array([0.08, 0.1, 0.1]), np.array([2.0, 0.9, 0.8])
+    tolerance = RULES.size_tolerance
+    assert size_agreement(mug, mug, tolerance) == pytest.approx(1.0)
+    assert size_agreement(mug, sofa, tolerance) == size_agreement(sofa, mug, tolerance)
+    assert size_agreement(mug, sofa, tolerance) < 0.3 < 0.9 < size_agreement(mug, cup, tolerance)
 
 
 points = st.tuples(st.floats(1.0, 3.0, width=16), st.floats(-1.0, 1.0, width=16), st.sampled_from([0.5, 1.0]))

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.memory.objects.compiled import dot, float_to_half, half_to_float, own_folder
+from lastseen.memory.objects import machine_code
+from lastseen.memory.objects.compiled import dot, float_to_half, half_to_float
+from lastseen.memory.objects.machine_code import own_folder
 
 SEEN_ONCE = """
 import numpy as np
@@ -49,7 +51,16 @@ def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
         [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=120
     )
     assert (done.stdout, done.stderr) == ("1\n", "")
-    assert any(tmp_path.glob("lastseen/compiled/*/*/*.nbc"))
+    kept = sorted(tmp_path.glob("lastseen/compiled/*/*/*"))
+    assert any(file.suffix == ".nbc" for file in kept)
+    # what a power cut left empty is compiled again, and kept again
+    for file in kept:
+        file.write_bytes(b"")
+    done = subprocess.run(
+        [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert any(file.stat().st_size for file in kept)
 
 
 def test_machine_code_is_kept_only_where_nobody_else_can_put_any(
@@ -62,6 +73,12 @@ def test_machine_code_is_kept_only_where_nobody_else_can_put_any(
     assert own_folder() is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")
+    assert own_folder() is None
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(machine_code, "_cache_home", lambda _: None)
     assert own_folder() is None
 
 

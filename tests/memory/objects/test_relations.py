@@ -55,3 +55,8 @@ def test_neighbours_are_told_nearest_first() -> None:
         pot=((2.0, -0.3, 0.8), (0.1, 0.1, 0.1)),
     )
     assert told(memory, "cup") == [("next to", "pot"), ("next to", "jar")]
+
+
+def test_a_lamp_two_floors_up_is_above_nothing_down_here() -> None:
+    memory = remembered(table=TABLE, lamp=((2.0, 0.0, 8.0), (0.4, 0.4, 0.3)))
+    assert told(memory, "table") == []

@@ -126,3 +126,13 @@ def test_columns_filled_in_place_restore_to_the_same_memory() -> None:
     del given
     assert same(first.export_rows(), second.export_rows())
     assert [second.observe(*frame) for frame in frames[20:]] == [first.observe(*frame) for frame in frames[20:]]
+
+
+@pytest.mark.parametrize(("name", "count"), [("n_points", 65), ("n_points", -1), ("gallery_n", 5), ("ring_n", -1)])
+def test_counts_that_no_row_has_room_for_are_refused(name: str, count: int) -> None:
+    memory = ObjectMemory()
+    memory.observe(frame_at(0), [seen([2, 0, 1], embedding=unit(1))])
+    rows = memory.export_rows()
+    rows.columns[name] = np.full_like(rows.columns[name], count)
+    with pytest.raises(InvalidValue, match=f"rows.{name}"):
+        ObjectMemory().restore(rows)

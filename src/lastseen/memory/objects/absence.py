@@ -60,7 +60,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         empty_share,
         eye,
         eye_of(frame, frame.intrinsics),
-        np.ascontiguousarray(frame.depth),
+        _rows_in_line(frame.depth),
         _NO_MASK if mask is None else mask,
         frame.stamp,
         awake,
@@ -95,6 +95,13 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
         )
         for at in enough[np.argsort(store.seq[rows[enough]])].tolist()
     ]
+
+
+def _rows_in_line(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A depth image as compiled code knows it: read-only, row after row."""
+    in_line = np.ascontiguousarray(depth)
+    in_line.flags.writeable = False
+    return in_line
 
 
 @compiled
@@ -279,7 +286,7 @@ def all_behind(depth: NDArray[np.float32], row: int, column: int, side: float, l
     if not depth[row, column] > limit:
         return False
     for share in (0.5, 1.0):
-        step = math.ceil(share * side)
+        step = math.ceil(min(share * side, depth.shape[0] + depth.shape[1]))
         left, right = max(column - step, 0), min(column + step, depth.shape[1] - 1)
         above = depth[max(row - step, 0), column]
         if not (depth[row, left] > limit and depth[row, right] > limit and above > limit):

@@ -134,7 +134,7 @@ def agree_in_space(
         # an object's own size widens its search without limit, an observation's only so far
         explained = max(larger, min(-larger, 2.0 * WIDE)) * (0.5 * min(rules.radius_growth, 1.0))
         apart += max(abs(xyz[seen, axis] - body[row, _X + axis]) - explained, 0.0) ** 2
-        agreement *= _ratio(extent[seen, axis], body[row, _WIDE_X + axis], rules.size_tolerance)
+        agreement *= ratio(extent[seen, axis], body[row, _WIDE_X + axis], rules.size_tolerance)
     agreement = float(np.cbrt(agreement))
     if cut:
         agreement = max(agreement, rules.cut_agreement)
@@ -156,7 +156,8 @@ def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int, r
 
 
 @compiled
-def _ratio(one: float, other: float, tolerance: float) -> float:
+def ratio(one: float, other: float, tolerance: float) -> float:
+    """The smaller of two sizes to the larger."""
     return (min(one, other) + tolerance) / (max(one, other) + tolerance)
 
 
@@ -232,13 +233,13 @@ def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, ma
     matched[who[real]] = row_of[what[real]]
 
 
-def size_agreement(one: Floats, other: Floats, rules: Association) -> Floats:
+@compiled
+def size_agreement(one: Floats, other: Floats, tolerance: float) -> float:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
-    small = np.minimum(one, other) + rules.size_tolerance
-    large = np.maximum(one, other) + rules.size_tolerance
-    ratio = small / large
-    agreement: Floats = np.cbrt(ratio[..., 0] * ratio[..., 1] * ratio[..., 2])
-    return agreement
+    product = 1.0
+    for axis in range(3):
+        product *= ratio(one[axis], other[axis], tolerance)
+    return float(np.cbrt(product))
 
 
 def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:

@@ -1,20 +1,16 @@
 """Functions compiled to machine code: what runs over every observation and every thing in view, many times a second.
 
 They are written as plain loops over columns. The compiler is loaded with the first call, not with the module: most
-commands only ask. Its work is kept on disk, so that only the first frame of all waits for it.
+commands only ask. Its work is kept on disk (see ``machine_code``), so that only the first frame of all waits for it.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
-import stat
-import sys
+import threading
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -22,10 +18,12 @@ from numpy.typing import NDArray
 
 from lastseen.config.objects import Absence, Association
 from lastseen.config.section import Section
+from lastseen.memory.objects.machine_code import jit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound=Section)
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def _tuple_of(kind: type[Section]) -> Any:
@@ -58,9 +56,10 @@ class Compiled(Generic[P, R]):
 
     def compile(self) -> Callable[P, R]:
         """The compiled function, made or taken from disk now."""
-        if self.machine_code is None:
-            self.machine_code = _compiler()(self.py_func, self.fastmath)
-        return self.machine_code
+        with _ONE_AT_A_TIME:
+            if self.machine_code is None:
+                self.machine_code = jit(self, self.py_func, fastmath=self.fastmath)
+            return self.machine_code
 
 
 def compiled(function: Callable[P, R]) -> Compiled[P, R]:
@@ -71,52 +70,6 @@ def compiled(function: Callable[P, R]) -> Compiled[P, R]:
 def summing(function: Callable[P, R]) -> Compiled[P, R]:
     """The same for sums whose order does not matter: several terms are then added at once."""
     return Compiled(function, fastmath=True)
-
-
-@functools.cache
-def _compiler() -> Callable[..., Any]:
-    import numba
-    from numba.extending import typeof_impl
-
-    # a compiled function that calls another finds this wrapper under its name
-    typeof_impl.register(Compiled)(lambda function, _: function.compile()._numba_type_)
-    folder, config = own_folder(), cast("Any", numba.config)
-
-    def jit(function: Callable[..., Any], fastmath: bool) -> Callable[..., Any]:
-        # where a function keeps its machine code is settled when it is decorated
-        before, config.CACHE_DIR = config.CACHE_DIR, folder or config.CACHE_DIR
-        try:
-            return cast(
-                "Callable[..., Any]",
-                numba.njit(function, cache=folder is not None, error_model="numpy", fastmath=fastmath),
-            )
-        finally:
-            config.CACHE_DIR = before
-
-    return jit
-
-
-def own_folder() -> str | None:
-    """Where machine code is kept; None where nothing can be written, or others could write as well.
-
-    One folder per state of the sources: code and numbers of one file go into the machine code of others, and the
-    compiler looks at the time of one file only.
-    """
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    folder = cache / "lastseen" / "compiled" / digest.hexdigest()[:16]
-    if not folder.exists() and sys.stderr.isatty():
-        print("lastseen compiles its object memory for this processor: some 15 s, only this once", file=sys.stderr)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        owner = folder.stat()
-    except OSError:
-        return None
-    # machine code is run as it is found: only this user may have put it there
-    own = owner.st_uid == os.getuid() and not owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return str(folder) if own and os.access(folder, os.W_OK) else None
 
 
 @summing

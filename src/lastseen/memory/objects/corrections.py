@@ -102,7 +102,7 @@ class Undo:
     def remember(self, store: ObjectStore, what: str, rows: Iterable[int]) -> None:
         """Keep rows as they are before they are changed; of a new name the old one alone, so that sightings stay."""
         taken = np.array(sorted(rows), dtype=np.int64)
-        names = NAME_COLUMNS if what == "relabel" else tuple(name for name in store.names if name != "cell")
+        names = NAME_COLUMNS if what == "relabel" else store.names
         columns = {name: store.column(name)[taken] for name in names}
         self._changes.append(Change(what, tuple(store.seq[taken].tolist()), columns))
         del self._changes[:-UNDO_DEPTH]

@@ -54,7 +54,8 @@ def _best(
     rules = store.settings.linking
     same = np.full(len(others), row)
     cosine = looks_alike(store, same, others)
-    size = size_agreement(store.extent[same], store.extent[others], store.settings.association)
+    tolerance = store.settings.association.size_tolerance
+    size = np.array([size_agreement(store.extent[row], store.extent[other], tolerance) for other in others.tolist()])
     # a name forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
     name = name_agreement(store, same, others)
     needed = np.where(name >= rules.surely_named, rules.merge_look, rules.sure_look)

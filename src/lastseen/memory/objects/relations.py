@@ -21,6 +21,10 @@ class RelationKind(StrEnum):
     NEXT_TO = "next to"
 
 
+STOREY = 3.0
+"""Metres of free height over a thing in which something is still above it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The asked object is ``kind`` the other; ``gap`` is the free distance between their boxes in metres."""
@@ -36,8 +40,9 @@ def relations_of(store: ObjectStore, row: int) -> list[Relation]:
     xyz, extent = store.xyz[row], store.extent[row]
     around = 0.5 * extent + rules.next_to
     others = np.flatnonzero(store.state[: store.used] == State.CONFIRMED)
-    beside = np.abs(store.xyz[others, :2] - xyz[:2]) <= around[:2] + 0.5 * store.extent[others, :2]
-    others = others[beside.all(axis=1) & (others != row)]
+    # what is above or below may be farther away, as a lamp over a table, but on this floor of the house
+    close = np.abs(store.xyz[others] - xyz) <= around + 0.5 * store.extent[others] + [0.0, 0.0, STOREY]
+    others = others[close.all(axis=1) & (others != row)]
     others = others[np.argsort(store.seq[others])]
     low, high = xyz - 0.5 * extent, xyz + 0.5 * extent
     other_low = store.xyz[others] - 0.5 * store.extent[others]

@@ -100,6 +100,7 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
                 f"does not fit this memory's {fits.dtype} rows of shape {fits.shape[1:]}",
                 remedy="restore with the settings and the version it was written with",
             )
+    _check_counts(store, rows)
     places = store.take_numbered(rows.columns["seq"])
     for name in store.fields:
         own = store.column(name)
@@ -110,3 +111,20 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
     store.next_seq = rows.next_seq
     store.version = rows.version
     store.settle_new(places)
+
+
+def _check_counts(store: ObjectStore, rows: Rows) -> None:
+    """Refuse counts of things kept beside the row that no row has room for: compiled code believes them."""
+    rooms = {"n_points": store.points.shape[1], "ring_n": None, "empty_views": None}
+    rooms |= {"emb_hits": 0} if store.dim is None else {"gallery_n": store.gallery.shape[1]}
+    for name, room_for in rooms.items():
+        counts = rows.columns[name]
+        wrong = (counts < 0) if room_for is None else (counts < 0) | (counts > room_for)
+        if wrong.any():
+            limit = "from 0 on" if room_for is None else f"from 0 to {room_for}"
+            raise InvalidValue(
+                f"rows.{name}",
+                int(counts[wrong][0]),
+                f"must lie {limit}",
+                remedy="the memory is damaged; take a copy of it from before",
+            )

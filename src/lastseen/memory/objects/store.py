@@ -49,13 +49,6 @@ class Layout:
         part = self.parts[name]
         return part.start if isinstance(part, slice) else part
 
-    def row(self, **values: int) -> NDArray[np.int32]:
-        """A row of the wide column with these values in the named parts and zero elsewhere."""
-        row = np.zeros(self.width, dtype=np.int32)
-        for name, value in values.items():
-            row[self.parts[name]] = value
-        return row
-
 
 BODY = Layout(
     xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1

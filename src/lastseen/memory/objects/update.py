@@ -10,7 +10,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Views
 from lastseen.memory.objects import gallery
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled, float_to_half
@@ -107,15 +106,9 @@ def blend(
                 ids[weakest], scores[weakest] = new_ids[at], share
 
 
-def view_bins(view: Floats, views: Views) -> Rows:
-    """The bin of each direction from object to camera: azimuth sectors from -x, elevation bands from below."""
-    ways = views.azimuth_bins, views.elevation_bins
-    return np.array([view_bin(x, y, z, *ways) for x, y, z in view.tolist()], dtype=np.int64)
-
-
 @compiled
 def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: int) -> int:
-    """The bin of one direction."""
+    """The bin of a direction from object to camera: azimuth sectors from -x, elevation bands from below."""
     turn = math.atan2(y, x) * (azimuth_bins / (2.0 * math.pi)) + 0.5 * azimuth_bins
     rise = math.asin(min(max(z, -1.0), 1.0)) * (elevation_bins / math.pi) + 0.5 * elevation_bins
     return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins

@@ -136,3 +136,14 @@ def test_counts_that_no_row_has_room_for_are_refused(name: str, count: int) -> N
     rows.columns[name] = np.full_like(rows.columns[name], count)
     with pytest.raises(InvalidValue, match=f"rows.{name}"):
         ObjectMemory().restore(rows)
+
+
+def test_what_goes_is_told_only_to_whoever_holds_a_copy() -> None:
+    memory = ObjectMemory()
+    memory.observe(frame_at(0), [seen([2, 0, 1])])
+    memory.forget(["obj-1"])
+    assert not memory.store.gone
+    memory.observe(frame_at(1), [seen([2, 0, 1])])
+    version = memory.export_rows().version
+    memory.forget(["obj-2"])
+    assert memory.export_rows(since=version).gone == (2,)

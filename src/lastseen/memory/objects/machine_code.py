@@ -56,6 +56,7 @@ def jit(owner: object, function: Callable[..., Any], *, fastmath: bool) -> Calla
     finally:
         config["CACHE_DIR"] = before
     if folder is not None:
+        # no public way leads there: the compiler lets a file that it cannot read stop the caller
         dispatcher._cache = _Forgiving(dispatcher._cache)
     made: Callable[..., Any] = dispatcher
     return made

@@ -51,6 +51,7 @@ class Rows:
 def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int, since: int) -> Rows:
     """Copy the objects changed after version ``since`` out of the store; 0 copies all."""
     rows = store.live()
+    store.written_down = True
     if since:
         rows = rows[store.changed_at[rows] > since]
         # whoever exports with a version has stored everything up to it
@@ -107,6 +108,7 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
         if name in rows.columns and not np.may_share_memory(own, rows.columns[name]):
             # an empty store hands out its rows from the first on
             own[: len(rows)] = rows.columns[name]
+    store.written_down = True
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version

@@ -145,6 +145,7 @@ class ObjectStore(Columns):
         self.next_seq = 1
         self.version = 0
         self.gone: list[tuple[int, int]] = []
+        self.written_down = False
         self.row_of: dict[int, int] = {}
         self.used = 0
         self._free: list[int] = []
@@ -256,7 +257,9 @@ class ObjectStore(Columns):
         for name in self.names:
             self.column(name)[row] = 0
         del self.row_of[number]
-        self.gone.append((self.version, number))
+        if self.written_down:
+            # else nobody holds a copy from which it would have to go
+            self.gone.append((self.version, number))
         self._free.append(row)
 
     def settle(self, rows: Rows) -> None:

@@ -50,18 +50,6 @@ class Association(Section):
         why="the look score of a pair without embeddings: place and size then have to agree a little better than "
         "they would between equal looks",
     )
-    strange_look: float = setting(
-        4.0,
-        low=1.0,
-        why="a look below linking.same_look that differs from a thing's mean this many times as much as its looks do "
-        "on average is that of another thing in its place",
-    )
-    known_looks: int = setting(
-        6, unit="looks", low=1, why="fewer looks do not show how much a thing's looks differ among themselves"
-    )
-    whole_size: float = setting(
-        0.5, unit="m", low=0.0, why="up to this size one sighting shows how a thing looks; of larger ones, a part"
-    )
     size_weight: float = setting(
         1.0,
         low=0.0,
@@ -211,10 +199,11 @@ class Absence(Section):
         why="as near as this a thing is found as often as ever; beyond, less in proportion to range, as walks show",
     )
     heard_within: float = setting(
-        1.3,
+        1.0,
         unit="of the usual range",
         low=0.0,
-        why="silence from farther counts for nothing: whoever comes nearer misses a small thing many times in a row",
+        why="silence from farther counts for nothing: up to 1.3, homes that nothing was tuned on have things called "
+        "missing that are there",
     )
     unseen_side: float = setting(
         1.3, low=1.0, why="a side that a thing was never detected from counts as this much farther away"

@@ -165,21 +165,3 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
         > 0.0
     }
     assert set(zip(found.index.tolist(), found.rows.tolist(), strict=True)) == everything
-
-
-def test_another_thing_in_the_place_of_a_well_known_one_is_another_object() -> None:
-    memory = ObjectMemory()
-    known, aside = np.eye(16, dtype=np.float32)[:2]
-    for number in range(RULES.known_looks):
-        memory.observe(frame_at(number), [seen([2, 0, 1], embedding=known)])
-    memory.observe(frame_at(20), [seen([2, 0, 1], embedding=0.6 * known + 0.8 * aside)])
-    assert [number for _, _, number in remembered(memory)] == [RULES.known_looks, 1]
-
-
-def test_a_part_of_something_large_may_look_different() -> None:
-    memory = ObjectMemory()
-    known, aside = np.eye(16, dtype=np.float32)[:2]
-    for number in range(RULES.known_looks):
-        memory.observe(frame_at(number), [seen([2, 0, 1], embedding=known, size=0.8)])
-    memory.observe(frame_at(20), [seen([2, 0, 1], embedding=0.6 * known + 0.8 * aside, size=0.8)])
-    assert len(memory) == 1

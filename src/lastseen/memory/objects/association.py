@@ -167,8 +167,7 @@ def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     matched = np.full(count, -1, dtype=np.int64)
     passing = np.empty(len(pairs.rows), dtype=np.bool_)
     found = pairs.index, pairs.rows, pairs.score, pairs.cosine
-    known = store.state, store.body, store.counts, store.gauges
-    if not _match(*found, *known, threshold, same_look, store.gate, passing, matched):
+    if not _match(*found, store.state, threshold, same_look, passing, matched):
         _match_best(pairs, passing, store, matched)
     return matched
 
@@ -180,43 +179,20 @@ def _match(
     score: Floats,
     cosine: Floats,
     state: NDArray[np.uint8],
-    body: Floats,
-    counts: NDArray[np.int32],
-    gauges: NDArray[np.float32],
     threshold: float,
     same_look: float,
-    rules: Association,
     passing: NDArray[np.bool_],
     matched: Rows,
 ) -> bool:
     """Mark the pairs that pass, and match them; false where an observation or an object is in two of them."""
     alone = True
     for at in range(len(rows)):
-        passing[at] = score[at] > threshold
-        if passing[at] and cosine[at] < same_look:
-            row = rows[at]
-            # what was seen to be gone comes back by its look, not by something else standing there
-            gone = state[row] > CONFIRMED
-            passing[at] = not (gone or _is_strange(cosine[at], body[row], counts[row], gauges[row], rules))
+        # what was seen to be gone comes back by its look, not by something else standing there
+        passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < same_look)
         if passing[at] and alone:
             alone = matched[index[at]] < 0 and rows[at] not in matched
             matched[index[at]] = rows[at]
     return alone
-
-
-@compiled
-def _is_strange(
-    cosine: float, known: Floats, count: NDArray[np.int32], gauge: NDArray[np.float32], rules: Association
-) -> bool:
-    """Whether a look is that of another thing in an object's place.
-
-    What is well known has looked much the same each time: a look that differs many times as much is not its own. Of
-    what is large, sightings show parts, and parts look different.
-    """
-    size = max(known[_WIDE_X], known[_WIDE_X + 1], known[_WIDE_X + 2])
-    if count[_EMB_HITS] < rules.known_looks or size >= rules.whole_size:
-        return False
-    return bool(1.0 - cosine > rules.strange_look * (1.0 - gauge[_STABILITY]))
 
 
 def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, matched: Rows) -> None:

@@ -55,7 +55,7 @@ ABSENCE_MUTANTS = [
     ("empty and count[_EMPTY_VIEWS] >= views", "empty"),
     ("if tells and fits >= rules.fit_share", "if False"),
     ("min(misses, rules.max_views)", "misses"),
-    ("min(rules.small_range + rules.range_per_size * size, rules.max_range)", "rules.max_range"),
+    ("min(small_range + range_per_size * size, max_range)", "max_range"),
     ("known[_LAST_SEEN] >= stamp", "False"),
 ]
 Stream = list[tuple[Frame, list[Observation]]]

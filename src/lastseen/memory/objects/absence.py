@@ -197,7 +197,7 @@ def _in_view(known: Floats, eye: Eye, rules: Absence) -> bool:
     """Whether an object's centre is in the image, from where something of its size would be noticed."""
     right, down, ahead = seen_by(eye, known[_X], known[_X + 1], known[_X + 2])
     size = max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
-    if not rules.min_range <= ahead <= min(rules.small_range + rules.range_per_size * size, rules.max_range):
+    if not rules.min_range <= ahead <= _noticed_from(size, rules.small_range, rules.range_per_size, rules.max_range):
         return False
     column, line = eye.fx * right / ahead + eye.cx, eye.fy * down / ahead + eye.cy
     return 0 <= column < eye.width and 0 <= line < eye.height
@@ -327,8 +327,13 @@ def _worth_of_silence(
 
 def noticed_within(extent: Floats, rules: Absence) -> Floats:
     """The range in metres from which things of these sizes are judged, and would be noticed."""
-    reach: Floats = np.minimum(rules.small_range + rules.range_per_size * extent.max(axis=1), rules.max_range)
-    return reach
+    limits = rules.small_range, rules.range_per_size, rules.max_range
+    return np.array([_noticed_from(size, *limits) for size in extent.max(axis=1).tolist()])
+
+
+@compiled
+def _noticed_from(size: float, small_range: float, range_per_size: float, max_range: float) -> float:
+    return min(small_range + range_per_size * size, max_range)
 
 
 @compiled

@@ -111,7 +111,7 @@ def _score(
 def agree_in_space(
     xyz: Floats, extent: Floats, seen: int, sigma: float, cut: bool, body: Floats, row: int, rules: Association
 ) -> float:
-    """How well places and sizes agree, up to 1; 0 or less is outside the rules.
+    """How well places and sizes agree, up to 1; 0 or less is outside the gate.
 
     A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
     offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.

@@ -1,7 +1,8 @@
 """What is known of a place before something was first seen there: the ground for saying that it has come.
 
 Either a depth image looked through the place, or the place was open to view so often that a detector would have
-noticed something. The first is asked when an object is made, the second when it is confirmed and better known.
+noticed something. Both are asked when an object is made, before images of the place from before it give way, and once
+more when it is confirmed and better known.
 """
 
 from __future__ import annotations

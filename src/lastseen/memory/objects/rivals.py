@@ -112,24 +112,29 @@ def found_beside(
         known = counts[row, _EMB_HITS] > 0 and counts[other, _EMB_HITS] > 0 and length > 0.0 and means.size > 0
         if known and dot(means[row], means[other]) < rules.same_look * length:
             continue
-        met = 0
-        for slot in range(rivals.shape[1]):
-            if rivals[row, slot] == seq[other]:
-                met = max(met, rival_hits[row, slot])
-            if rivals[other, slot] == seq[row]:
-                met = max(met, rival_hits[other, slot])
         rarer = min(counts[row, _HITS], counts[other, _HITS])
-        if met < max(rules.rival_share * rarer, 1.0):
+        if _times_met(row, other, seq, rivals, rival_hits) < max(rules.rival_share * rarer, 1.0):
             return True
     return False
 
 
-def times_met(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.int32]:
-    """In how many frames two objects were seen close beside each other, as far as either remembers."""
-    mine = store.rival_hits[rows] * (store.rivals[rows] == store.seq[other][:, np.newaxis])
-    theirs = store.rival_hits[other] * (store.rivals[other] == store.seq[rows][:, np.newaxis])
-    times: NDArray[np.int32] = np.maximum(mine.max(axis=1), theirs.max(axis=1))
-    return times
+def times_met(store: ObjectStore, rows: Rows, other: Rows) -> Rows:
+    """In how many frames two objects were seen close beside each other, pair by pair."""
+    columns = store.seq, store.rivals, store.rival_hits
+    pairs = zip(rows.tolist(), other.tolist(), strict=True)
+    return np.array([_times_met(one, two, *columns) for one, two in pairs], dtype=np.int64)
+
+
+@compiled
+def _times_met(row: int, other: int, seq: Rows, rivals: Rows, rival_hits: NDArray[np.int32]) -> int:
+    """As far as either remembers: in a clutter, who was met least gives way."""
+    met = 0
+    for slot in range(rivals.shape[1]):
+        if rivals[row, slot] == seq[other]:
+            met = max(met, rival_hits[row, slot])
+        if rivals[other, slot] == seq[row]:
+            met = max(met, rival_hits[other, slot])
+    return met
 
 
 def has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:

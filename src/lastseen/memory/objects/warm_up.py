@@ -13,7 +13,7 @@ _CAMERA = Intrinsics(fx=40.0, fy=40.0, cx=15.5, cy=11.5, width=32, height=24)
 _AHEAD = Pose3D.from_quaternion([0.0, 0.0, 1.0], [-0.5, 0.5, -0.5, 0.5])
 """At the height of a robot's head, looking along x."""
 _FRAMES = 4
-"""Until a thing is confirmed, seen again from another side, and missed: every compiled function has run by then."""
+"""Until a thing is confirmed, seen again from another side, and missed: then all that a frame needs is compiled."""
 
 
 def warm_up() -> None:

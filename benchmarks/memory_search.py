@@ -25,7 +25,7 @@ from rich.table import Table
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.evaluation.cases import camera_of
 from lastseen.lift import lift
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore
 from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from lastseen.config import Settings
 from lastseen.frame import Frame
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.sources import SourceOptions, open_source
@@ -81,7 +81,7 @@ def replay(frames: list[Frame]) -> tuple[dict[str, float], list[float], list[flo
     """Feed frames at their pace; a frame that waits for the one before it is late by that, as it would be live."""
     settings = Settings()
     perception = Perception(settings)
-    memory = Memory.open(settings=settings, look=perception.encoder.name, wall_clock=None)
+    memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
     costs, latencies = [], []
     free_at = 0.0
     remembered = 0.0

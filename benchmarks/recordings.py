@@ -17,7 +17,7 @@ from rich.table import Table
 
 from lastseen.config import Settings
 from lastseen.geometry import Pose3D, WorldUp, world_to_z_up
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
 from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
@@ -68,7 +68,7 @@ def remember(name: str, options: SourceOptions) -> tuple[Summary, list[ObjectSta
     settings = Settings()
     settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
     perception = Perception(settings)
-    memory = Memory.open(settings=settings, look=perception.encoder.name, wall_clock=None)
+    memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
     with open_source(DATA / name, options) as source:
         summary = follow(source, memory, perception)
     return summary, memory.objects(), memory

@@ -24,7 +24,7 @@ from lastseen.encoders.words import parse
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
 from lastseen.memory.answer import Answer
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.sim.catalog import CLASSES
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from lastseen.encoders import open_encoder
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.index import FaissIndex
 from support.durable import flush_rates, opening
 from support.milvus import filled_milvus, running_milvus

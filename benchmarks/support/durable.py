@@ -13,7 +13,7 @@ import numpy as np
 from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.journal import Batch
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.working import counters_of, records_of, views_of

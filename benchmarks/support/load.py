@@ -16,7 +16,7 @@ import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
 from support.objects import LABELS
 from support.progress import say

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.records import CONFIRMED, ObjectRecord
 from support.progress import say
 

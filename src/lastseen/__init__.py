@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lastseen.frame import Frame as Frame
     from lastseen.geometry import Intrinsics as Intrinsics
     from lastseen.geometry import Pose3D as Pose3D
-    from lastseen.memory.facade import Memory as Memory
+    from lastseen.memory.memory import Memory as Memory
     from lastseen.observation import Observation as Observation
     from lastseen.pose2d import Pose2D as Pose2D
 
@@ -29,7 +29,7 @@ _EXPORTS = {
     "Frame": "lastseen.frame",
     "Intrinsics": "lastseen.geometry",
     "LastseenError": "lastseen.errors",
-    "Memory": "lastseen.memory.facade",
+    "Memory": "lastseen.memory.memory",
     "Observation": "lastseen.observation",
     "Pose2D": "lastseen.pose2d",
     "Pose3D": "lastseen.geometry",

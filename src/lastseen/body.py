@@ -21,9 +21,10 @@ _WAYPOINT = 2.0
 """Distance in metres at which the robot's width is laid over the columns: where most waypoints lie."""
 
 
-def body_points(frame: Frame) -> NDArray[np.float32]:
+def body_points(frame: Frame, *, stride: int = 1) -> NDArray[np.float32]:
     """Points (height, width, 3) of the depth image in body axes, in metres; NaN where depth is missing.
 
+    With a ``stride`` only every so many-th row and column is taken.
     Only the camera's height and its tilt against gravity are taken from the pose, which a robot knows from its own
     build; position and heading in the world are not used, so a policy on this stays free of localization.
     """
@@ -35,7 +36,14 @@ def body_points(frame: Frame) -> NDArray[np.float32]:
     cos, sin = math.cos(-yaw), math.sin(-yaw)
     unyaw = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
     turn = (unyaw @ rotation).astype(np.float32)
-    points = frame.points() @ turn.T
+    camera = frame.camera_of_depth
+    if stride == 1:
+        points = camera.unproject_image(frame.depth) @ turn.T
+    else:
+        rows, columns = np.mgrid[0 : camera.height : stride, 0 : camera.width : stride]
+        depth = frame.depth[::stride, ::stride]
+        rays = camera.unproject(np.stack([columns.ravel(), rows.ravel()], axis=-1), depth.ravel())
+        points = rays.reshape(*depth.shape, 3).astype(np.float32) @ turn.T
     points[..., 2] += np.float32(frame.T_world_camera.translation[2])
     return points
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,16 @@ from lastseen.config.perception import Lift
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import MAX_SURFACE_POINTS, Observation
+
+
+
+class Encoder(Protocol):
+    """What is needed of an image encoder here; ``lastseen.protocols.Encoder`` has it."""
+
+    def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """One unit row per image."""
+        ...
+
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -68,6 +81,27 @@ def lift_all(
     """Observations of every detection that depth can place, in the order of the detections."""
     lifted = (lift(frame, detection, rules, with_crop=with_crops) for detection in detections)
     return [observation for observation in lifted if observation is not None]
+
+
+def with_embeddings(frame: Frame, detections: Sequence[Detection], encoder: Encoder) -> list[Detection]:
+    """The same detections with the image embedding of each one's crop; those that have one keep it."""
+    without = [detection for detection in detections if detection.embedding is None]
+    if not without:
+        return list(detections)
+    vectors = iter(encoder.encode_image([masked_crop(frame, detection) for detection in without]))
+    return [one if one.embedding is not None else replace(one, embedding=next(vectors)) for one in detections]
+
+
+def masked_crop(frame: Frame, detection: Detection) -> NDArray[np.uint8]:
+    """The detection's pixels as RGBA: alpha 0 where the mask says it is something else."""
+    left, top, right, bottom = detection.box
+    height, width = frame.rgb.shape[:2]
+    (x0, x1), (y0, y1) = _bounds(left, right, width), _bounds(top, bottom, height)
+    crop = np.full((y1 - y0, x1 - x0, 4), 255, dtype=np.uint8)
+    crop[..., :3] = frame.rgb[y0:y1, x0:x1]
+    if detection.mask is not None and detection.mask.shape == (height, width):
+        crop[..., 3] = np.where(detection.mask[y0:y1, x0:x1], 255, 0)
+    return crop
 
 
 def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> bytes:

@@ -6,6 +6,7 @@ They are structural: a class of yours fits when it has these members, whatever i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -66,6 +67,36 @@ class Segmenter(Protocol):
 
     def segment(self, frame: Frame) -> list[Detection]:
         """Detections with masks and without labels, largest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What kind of space a view shows, the things that tell it from others, and one sentence about it."""
+
+    scene_type: str
+    objects: tuple[str, ...] = ()
+    description: str = ""
+
+
+@runtime_checkable
+class SceneAnalyzer(Protocol):
+    """Names the kind of space that a robot looks at: by rules, or by a vision-language model.
+
+    Memory never waits for the answer. A future that is done when ``submit`` returns is taken into account at once, a
+    later one with the first frame after it came.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which rules or which model, for logs."""
+        ...
+
+    def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
+        """Begin to name the space in a frame; ``seen`` are labels with scores, the surest first.
+
+        The future gives None where the space cannot be told.
+        """
         ...
 
 

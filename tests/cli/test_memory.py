@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app, main
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from tests.memory.homes import ROOM, Item, walk
 
 

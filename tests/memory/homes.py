@@ -13,7 +13,7 @@ from PIL import Image
 
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
 from tests.memory.objects.scenes import frame_at, seen
 

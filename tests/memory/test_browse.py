@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from tests.memory.homes import ROOM, Item, walk
 
 

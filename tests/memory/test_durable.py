@@ -13,7 +13,7 @@ import pytest
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
 from lastseen.errors import IndexMismatch, InvalidValue, JournalDamaged, JournalReadOnly, StorageFull
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from tests.memory.homes import ROOM, Item, stream, walk
 
 
@@ -188,8 +188,8 @@ def test_forgetting_before_a_time(file: Path) -> None:
 def test_vectors_of_two_encoders_are_never_mixed(file: Path) -> None:
     walk(Memory.open(file)).close()
     with pytest.raises(IndexMismatch, match="lastseen reindex"):
-        Memory.open(file, look="clip-1234")
-    Memory.open(file, look="look-v1").close()
+        Memory.open(file, image_encoder="clip-1234")
+    Memory.open(file, image_encoder="look-v1").close()
 
 
 def test_the_index_equals_the_journal(file: Path) -> None:

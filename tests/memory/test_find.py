@@ -5,7 +5,7 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from tests.memory.homes import ROOM, Item, picture, walk
 
 

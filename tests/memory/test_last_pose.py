@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.last_pose import META_KEY, LastPose
 from tests.memory.objects.scenes import frame_at
 

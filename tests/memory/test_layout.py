@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 

@@ -12,7 +12,7 @@ from lastseen.encoders import LookEncoder, open_encoder
 from lastseen.errors import IndexMismatch
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.reindex import reindex
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
@@ -58,7 +58,7 @@ def look_around(memory: Memory, encoder: Encoder, *, name: str | None = None) ->
 
 
 def test_a_thing_without_a_name_is_found_by_its_look(clip: Encoder) -> None:
-    with Memory.open(look=clip, wall_clock=None) as memory:
+    with Memory.open(image_encoder=clip, wall_clock=None) as memory:
         look_around(memory, clip)
         memory.flush()
         answer = memory.find("a photo of a red mug", include_tentative=True)
@@ -67,7 +67,7 @@ def test_a_thing_without_a_name_is_found_by_its_look(clip: Encoder) -> None:
 
 
 def test_a_name_is_surer_than_a_look(clip: Encoder) -> None:
-    with Memory.open(look=clip, wall_clock=None) as memory:
+    with Memory.open(image_encoder=clip, wall_clock=None) as memory:
         look_around(memory, clip, name="mug")
         memory.flush()
         answer = memory.find("mug", include_tentative=True)
@@ -75,7 +75,7 @@ def test_a_name_is_surer_than_a_look(clip: Encoder) -> None:
 
 
 def test_what_is_neither_named_nor_seen_is_not_found(clip: Encoder) -> None:
-    with Memory.open(look=clip, wall_clock=None) as memory:
+    with Memory.open(image_encoder=clip, wall_clock=None) as memory:
         look_around(memory, clip)
         memory.flush()
         assert memory.find("blue mug", include_tentative=True).status == "not_found"
@@ -83,24 +83,24 @@ def test_what_is_neither_named_nor_seen_is_not_found(clip: Encoder) -> None:
 
 def test_the_encoder_may_come_later_and_must_be_the_one(clip: Encoder, tmp_path: Path) -> None:
     file = tmp_path / "home.lastseen"
-    with Memory.open(file, look=clip, wall_clock=None) as memory:
+    with Memory.open(file, image_encoder=clip, wall_clock=None) as memory:
         look_around(memory, clip)
     with Memory.open(file, read_only=True) as memory:
         assert memory.find("red mug", include_tentative=True).status == "not_found"
         with pytest.raises(IndexMismatch, match="reindex"):
-            memory.see_with(LookEncoder())
-        memory.see_with(clip)
+            memory.use_image_encoder(LookEncoder())
+        memory.use_image_encoder(clip)
         assert memory.find("red mug", include_tentative=True).status == "found"
         assert memory.find(image=picture(250, 3, 3), include_tentative=True).hits
 
 
 def test_a_memory_of_another_encoder_takes_it_by_reindex(clip: Encoder, tmp_path: Path) -> None:
     file = tmp_path / "home.lastseen"
-    with Memory.open(file, look=LookEncoder(), wall_clock=None) as memory:
+    with Memory.open(file, image_encoder=LookEncoder(), wall_clock=None) as memory:
         look_around(memory, LookEncoder())
         settings = memory.settings
     with pytest.raises(IndexMismatch):
-        Memory.open(file, look=clip)
+        Memory.open(file, image_encoder=clip)
     assert reindex(file, clip, settings=settings).encoder == clip.name
-    with Memory.open(file, look=clip) as memory:
+    with Memory.open(file, image_encoder=clip) as memory:
         assert memory.stats()["look"] == clip.name

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.config import Settings
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from tests.memory.homes import walk

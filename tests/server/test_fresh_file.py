@@ -19,7 +19,7 @@ from lastseen.config import Settings
 from lastseen.encoders.registry import open_encoder
 from lastseen.errors import JournalError
 from lastseen.memory.eyes import Eyes
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.history import RememberedObject
 from lastseen.memory.objects import EventKind
 from lastseen.server import fresh_file
@@ -185,10 +185,10 @@ def test_a_file_of_another_look_is_told_and_left_closed_and_the_right_one_follow
     folder = tiny_clip(tmp_path / "clip")
     clip = open_encoder(f"clip:{folder}")
     path, again, other = (tmp_path / name for name in ("home.lastseen", "again.lastseen", "other.lastseen"))
-    with Memory.open(path, look=clip) as memory:
+    with Memory.open(path, image_encoder=clip) as memory:
         look_around(memory, clip)
     shutil.copy(path, again)
-    with Memory.open(other, look="of-elsewhere") as memory:
+    with Memory.open(other, image_encoder="of-elsewhere") as memory:
         walk(memory, 3, ROOM[:1], looks="random")
     fresh = FreshFile(path, SETTINGS, encoder=f"clip:{folder}")
     opened: list[Memory] = []
@@ -233,7 +233,7 @@ def test_events_of_a_newer_version_are_left_out_and_the_others_told(
 def test_words_are_put_to_looks_also_after_the_file_changed(tmp_path: Path) -> None:
     folder, path = tiny_clip(tmp_path / "clip"), tmp_path / "home.lastseen"
     clip = open_encoder(f"clip:{folder}")
-    with Memory.open(path, look=clip) as writer:
+    with Memory.open(path, image_encoder=clip) as writer:
         look_around(writer, clip)
         writer.flush()
         fresh = FreshFile(path, SETTINGS, encoder=f"clip:{folder}")
@@ -249,7 +249,7 @@ def test_words_are_put_to_looks_also_after_the_file_changed(tmp_path: Path) -> N
 def test_a_memory_whose_encoder_is_not_at_hand_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LASTSEEN_MODELS", str(tmp_path / "none"))
     path = tmp_path / "home.lastseen"
-    Memory.open(path, look="clip-of-elsewhere").close()
-    with Memory.open(path, look="clip-of-elsewhere") as memory:
+    Memory.open(path, image_encoder="clip-of-elsewhere").close()
+    with Memory.open(path, image_encoder="clip-of-elsewhere") as memory:
         assert "only names are searched" in str(Eyes().give(memory))
         assert Eyes().give(Memory.open()) is None

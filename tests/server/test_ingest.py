@@ -11,7 +11,7 @@ import pytest
 import requests
 from PIL import Image
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.server.run import Running
 from tests.memory.homes import jpeg
 from tests.server.conftest import serving

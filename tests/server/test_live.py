@@ -12,7 +12,7 @@ import requests
 from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.frame import Frame
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.live import SourceRunner
@@ -115,7 +115,7 @@ def test_a_source_that_begins_anew_begins_a_session() -> None:
 def test_the_demo_walks_finds_things_and_knows_its_rooms() -> None:
     pytest.importorskip("embreex", reason="the extra sim is not installed")
     settings = demo_settings(Settings())
-    with Memory.open(settings=settings, look="look") as memory:
+    with Memory.open(settings=settings, image_encoder="look") as memory:
         service = Service(memory, mode="demo")
         walk = Demo(service, seed=7).walk()
         for _ in range(30):

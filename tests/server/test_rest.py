@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.server.run import Running
 from tests.memory.homes import ROOM, walk
 from tests.server.conftest import serving

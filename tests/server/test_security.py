@@ -8,7 +8,7 @@ import requests
 from starlette.datastructures import Headers
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.server.run import Running, token_for
 from lastseen.server.security import Access, Sessions
 from tests.memory.homes import walk

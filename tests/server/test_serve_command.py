@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 
 from lastseen.cli.main import app
 from lastseen.cli.serve import _what
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.server.run import Running
 from tests.perception.tiny_onnx import final_detector
 from tests.sources.room import walk, write_recording

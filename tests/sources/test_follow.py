@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lastseen.config import Settings
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.follow import Summary, follow

@@ -16,7 +16,7 @@ import typer
 from lastseen.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
     from lastseen.memory.longterm.clock import Moment
 
 MemoryFile = Annotated[
@@ -74,16 +74,8 @@ def find(
             include_removed=removed,
             k=k,
         )
-        browse = opened.browse
-        seen = [
-            _when(browse.wall(browse.time((hit.session or 0, hit.last_seen), name="last_seen")), hit.last_seen)
-            for hit in answer.hits
-        ]
     if as_json:
-        hits = [
-            {**{name: getattr(hit, name) for name in hit.__slots__}, "last_seen_at": when}
-            for hit, when in zip(answer.hits, seen, strict=True)
-        ]
+        hits = [{name: getattr(hit, name) for name in hit.__slots__} for hit in answer.hits]
         _print_json({"status": answer.status, "reason": answer.reason, "hits": hits})
         return
     typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
@@ -93,16 +85,16 @@ def find(
                 hit.id,
                 hit.label or "-",
                 hit.color or "-",
-                _place(hit.xyz),
+                hit.place or "-",
+                _place(hit.position),
                 f"{hit.score:.2f}",
-                when,
-                hit.status + (", stale" if hit.stale else ""),
+                _when(hit.last_seen, hit.last_seen_memory_time),
+                hit.state,
             ]
-            for hit, when in zip(answer.hits, seen, strict=True)
+            for hit in answer.hits
         ]
-        print_table(
-            ["id", "label", "colour", PLACE, "score", "last seen", "state"], rows, right=["score"], whole=["id"]
-        )
+        columns = ["id", "label", "colour", "place", PLACE, "score", "last seen", "state"]
+        print_table(columns, rows, right=["score"], whole=["id"])
 
 
 def objects(
@@ -288,7 +280,7 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
 
 def _open(path: Path, *, read_only: bool = True) -> Memory:
     from lastseen.cli.options import current_settings
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
     from lastseen.memory.longterm.journal.opening import inspect
 
     # a command about a memory never makes one

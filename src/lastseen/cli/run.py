@@ -37,12 +37,9 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from lastseen.cli.options import current_settings
-    from lastseen.memory.facade import Memory
-    from lastseen.planning.scene import SceneAnalyzer
-    from lastseen.runtime.laying_places import PlaceLayer
+    from lastseen.memory.memory import Memory
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
-    from lastseen.vlm import open_backend
 
     settings = looking.applied_to(current_settings())
     bar = Progress(
@@ -56,7 +53,7 @@ def run(
     eyes, perception_of = looking.open_models(settings)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = perception_of(opened)
-        with Memory.open(memory, settings=settings, look=eyes) as kept, bar:
+        with Memory.open(memory, settings=settings, image_encoder=eyes) as kept, bar:
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
             def show(summary: Summary) -> None:
@@ -69,9 +66,7 @@ def run(
                 bar.update(task, completed=summary.frames, rate=text)
 
             opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
-            # rooms are named by rules over what was seen: a run needs no key and asks no server
-            places = PlaceLayer(kept.spatial, SceneAnalyzer(open_backend("offline", settings.planner), settings))
-            summary = follow(opened, kept, perception, progress=show, seen=places.see, max_frames=frames)
+            summary = follow(opened, kept, perception, progress=show, max_frames=frames)
     if not summary.frames:
         raise nothing_came(source, summary)
     if as_json:

@@ -149,7 +149,7 @@ def _service(
     """The service of what was asked for, and what feeds it."""
     from lastseen.errors import InvalidValue
     from lastseen.memory.eyes import Eyes
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
     from lastseen.server.live import DemoRunner
     from lastseen.server.service import Service
 
@@ -166,14 +166,14 @@ def _service(
         from lastseen.encoders.look import LookEncoder
         from lastseen.server.demo import demo_settings
 
-        memory = stack.enter_context(Memory.open(file, settings=demo_settings(settings), look=LookEncoder.name))
+        memory = stack.enter_context(Memory.open(file, settings=demo_settings(settings), image_encoder=LookEncoder.name))
         if memory.sessions():
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
     eyes = Eyes(looking.encoder, settings.encoding)
-    memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes.encoder))
+    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes.encoder))
     _note(eyes.give(memory))
     return Service(memory, mode="file", eyes=eyes.encoder), None
 
@@ -187,12 +187,12 @@ def _following(
     looking: Looking,
 ) -> tuple[Service, Runner]:
     """A memory that a source feeds; the source itself is opened when the server runs."""
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
     from lastseen.server.live import SourceRunner
     from lastseen.server.service import Service
 
     eyes, perception_of = looking.open_models(settings)
-    memory = stack.enter_context(Memory.open(file, settings=settings, look=eyes))
+    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes))
     service = Service(memory, mode="source", eyes=eyes)
 
     def opened() -> tuple[RecordSource, Perception]:

@@ -20,7 +20,7 @@ from lastseen.evaluation.arms import arm_of
 from lastseen.evaluation.cases import case_of
 from lastseen.evaluation.episode_run import run_arm
 from lastseen.lift import lift_all
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.perception.look import with_looks
 from lastseen.runtime import log_map
 from lastseen.runtime.log import RunLog, read_log
@@ -50,7 +50,7 @@ def visit(home: Home, file: Path, *, minutes: float, seed: int, title: str) -> N
     walk = Walk(home, WalkPlan(minutes, seed=seed, level=LEVEL))
     detector = SimulatedDetector(walk.world, level=LEVEL, seed=seed)
     looks = LookEncoder()
-    with Memory.open(file, look=looks.name) as memory:
+    with Memory.open(file, image_encoder=looks.name) as memory:
         frames = track(walk.frames(), description=title, total=walk.frames_planned, console=console)
         for frame in frames:
             seen = with_looks(frame, detector.detect(frame), looks)
@@ -66,7 +66,7 @@ def ask(file: Path, questions: list[str]) -> None:
         for question in questions:
             answer = memory.find(question)
             hits = answer.hits[: 1 if answer.status == "found" else 3]
-            where = "\n".join("(" + ", ".join(f"{value:.1f}" for value in hit.xyz) + ")" for hit in hits)
+            where = "\n".join("(" + ", ".join(f"{value:.1f}" for value in hit.position) + ")" for hit in hits)
             table.add_row(f'"{question}"', answer.status, where, answer.reason)
     console.print(table)
 

@@ -6,12 +6,12 @@ from lastseen._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from lastseen.memory.answer import Answer as Answer
-    from lastseen.memory.answer import Hit as Hit
-    from lastseen.memory.facade import Memory as Memory
+    from lastseen.memory.memory import Memory as Memory
+    from lastseen.memory.object import Object as Object
 
-__all__ = ["Answer", "Hit", "Memory"]
+__all__ = ["Answer", "Memory", "Object"]
 
 __getattr__ = lazy_exports(
     __name__,
-    {"Answer": "lastseen.memory.answer", "Hit": "lastseen.memory.answer", "Memory": "lastseen.memory.facade"},
+    {"Answer": "lastseen.memory.answer", "Memory": "lastseen.memory.memory", "Object": "lastseen.memory.object"},
 )

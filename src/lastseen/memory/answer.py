@@ -5,32 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from lastseen.memory.object import Object
+
 Status = Literal["found", "ambiguous", "not_found"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """One remembered object that answers a query; ``last_seen`` is the frame's stamp in that ``session``."""
-
-    id: str
-    label: str | None
-    xyz: tuple[float, float, float]
-    score: float
-    last_seen: float
-    stale: bool
-    place: str | None = None
-    session: int | None = None
-    status: str = "confirmed"
-    color: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
-    """Hits, best first (ties by id), with a verdict: weak evidence is ``not_found``, and ``reason`` says why."""
+    """What memory says to a question: a verdict with its reason, and the objects that fit, best first (ties by id).
+
+    Weak evidence is ``not_found``; several that fit equally well and stand apart are ``ambiguous``.
+    """
 
     status: Status
     reason: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[Object, ...] = ()
 
 
 def id_order(object_id: str) -> tuple[int, str]:

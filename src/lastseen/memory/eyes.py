@@ -5,7 +5,7 @@ from __future__ import annotations
 from lastseen.config.models import Encoding
 from lastseen.encoders.registry import open_encoder, reads_both
 from lastseen.errors import IndexMismatch, InvalidValue, MissingExtra
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.protocols import Encoder
 
 
@@ -20,14 +20,14 @@ class Eyes:
         """Let words be put to a memory's looks; returns why only names are searched, None where all is well."""
         look, rules = memory.store.look, memory.settings.encoding
         if self._named and self.encoder is not None:
-            memory.see_with(self.encoder)
+            memory.use_image_encoder(self.encoder)
             return None
         if look is None or not reads_both(look) or memory.encoder.name == look:
             return None
         try:
             if self.encoder is None or self.encoder.name != look:
                 self.encoder = open_encoder(look.partition("-")[0], rules)
-            memory.see_with(self.encoder)
+            memory.use_image_encoder(self.encoder)
         except (InvalidValue, MissingExtra, IndexMismatch) as error:
             return f"only names are searched, not looks ({error})"
         return None

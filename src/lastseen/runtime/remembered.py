@@ -21,7 +21,7 @@ from lastseen.planning.node_graph import NodeGraph
 
 if TYPE_CHECKING:
     from lastseen.memory.answer import Answer
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
 
 _SQLITE = b"SQLite format 3"
 
@@ -42,7 +42,7 @@ def open_remembered(file: str | PathLike[str], settings: Settings) -> Iterator[R
     if not _is_memory(Path(file)):
         yield nodes_alone(SemanticMemoryStore.load_json(file), settings)
         return
-    from lastseen.memory.facade import Memory
+    from lastseen.memory.memory import Memory
 
     with Memory.open(Path(file), read_only=True, settings=settings) as memory:
         yield _walked(memory, Path(file))

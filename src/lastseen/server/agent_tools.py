@@ -154,12 +154,11 @@ class AgentTools:
         """When and where a thing was seen last, also when it is gone or was never sure."""
         answer = self.service.memory.find(query, include_tentative=True, include_removed=True, k=3)
         now = self.service.memory.browse.now
-        types = {place["id"]: place["type"] for place in whereabouts(self.service.memory)["places"]}
         found = [
             {
                 **self._short(hit),
                 "seconds_ago": round(now - hit["last_seen"], 3),
-                "place_type": types.get(hit["place"]),
+                "place_type": hit["place_type"],
             }
             for hit in self.service.facts.hits(answer.hits)
         ]

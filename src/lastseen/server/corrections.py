@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue, JournalReadOnly
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.server.answers import refusal, reply
 from lastseen.server.moments import ObjectId

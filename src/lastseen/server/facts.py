@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastseen.memory.answer import Hit
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.history import Change, HistoryEntry
+from lastseen.memory.object import Object
 from lastseen.memory.objects import Event, ObjectState
 
 EVENT_TYPES = {
@@ -62,30 +62,29 @@ class Facts:
             for state, place in zip(states, places, strict=True)
         ]
 
-    def hits(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    def hits(self, hits: Sequence[Object]) -> list[dict[str, Any]]:
         """Hits of a search; what working memory knows besides is added where it still holds the object."""
-        browse = self.memory.browse
-        known = {state.id: state for state in browse.states([hit.id for hit in hits])}
-        places = self.memory.places_at([hit.xyz for hit in hits])
+        known = {state.id: state for state in self.memory.browse.states([hit.id for hit in hits])}
         found = []
-        for hit, place in zip(hits, places, strict=True):
+        for hit in hits:
             state = known.get(hit.id)
-            time = browse.time((hit.session or 0, hit.last_seen), name="last_seen")
             found.append(
                 {
                     "id": hit.id,
-                    "score": round(hit.score, 4),
+                    "score": None if hit.score is None else round(hit.score, 4),
                     "label_primary": hit.label,
                     "color": hit.color,
-                    "confirmed": hit.status != "proto",
-                    "state": state_name(hit.status, stale=hit.stale),
+                    "confirmed": hit.state != "tentative",
+                    "state": hit.state,
                     "stale": hit.stale,
                     "stability": 0.0 if state is None else round(state.stability, 4),
-                    "xyz_world": _metres(hit.xyz),
+                    "xyz_world": _metres(hit.position),
                     "extent": None if state is None else _metres(state.extent.tolist()),
-                    "place": place,
-                    "last_seen": time,
-                    "last_seen_wall_utc": browse.wall(time),
+                    "place": hit.place_id,
+                    "place_type": hit.place,
+                    "age": round(hit.age, 3),
+                    "last_seen": hit.last_seen_memory_time,
+                    "last_seen_wall_utc": None if hit.last_seen is None else hit.last_seen.timestamp(),
                     "image_url": f"/objects/{hit.id}/image",
                 }
             )

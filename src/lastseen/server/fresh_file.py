@@ -10,7 +10,7 @@ from pathlib import Path
 from lastseen.config import Settings
 from lastseen.errors import LastseenError
 from lastseen.memory.eyes import Eyes
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.records import EventRecord
 from lastseen.memory.objects import Event, EventKind
 from lastseen.server.live import Runner

@@ -10,11 +10,8 @@ from collections.abc import Callable
 from lastseen.errors import LastseenError
 from lastseen.frame import Frame
 from lastseen.perception.pipeline import Perception
-from lastseen.planning.scene import SceneAnalyzer
-from lastseen.runtime.laying_places import PlaceLayer
 from lastseen.server.service import Service
 from lastseen.sources.base import RecordSource
-from lastseen.vlm import open_backend
 
 _log = logging.getLogger(__name__)
 _JOIN = 1.5
@@ -94,9 +91,6 @@ class SourceRunner(Runner):
 
     def _follow(self, source: RecordSource, perception: Perception) -> None:
         service, memory = self.service, self.service.memory
-        # rooms are named by rules over what was seen: serving needs no key and asks no server
-        analyzer = SceneAnalyzer(open_backend("offline", service.settings.planner), service.settings)
-        places = PlaceLayer(memory.spatial, analyzer)
         last: Frame | None = None
         for frame in source.frames():
             if self.stopped.is_set():
@@ -111,8 +105,6 @@ class SourceRunner(Runner):
                 self.stopped.wait(min(max(0.0, frame.stamp - last.stamp), 1.0))
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
-                with memory.browse.lock:
-                    places.see(frame, perceived.observations)
                 service.take(frame, perceived.observations)
             else:
                 service.show(frame)

@@ -10,7 +10,7 @@ from typing import Any
 
 from lastseen import __version__
 from lastseen.frame import Frame
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.observation import Observation

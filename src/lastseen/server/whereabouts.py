@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 
 
 def whereabouts(memory: Memory) -> dict[str, Any]:

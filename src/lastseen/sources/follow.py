@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lastseen.frame import Frame
-from lastseen.memory.facade import Memory
-from lastseen.observation import Observation
+from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource
 
@@ -55,13 +53,11 @@ def follow(
     perception: Perception,
     *,
     progress: Callable[[Summary], None] | None = None,
-    seen: Callable[[Frame, Sequence[Observation]], None] | None = None,
     max_frames: int | None = None,
 ) -> Summary:
     """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
 
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
-    ``seen`` is told of every frame that was looked at, before memory is; places are laid by it.
     A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
@@ -81,8 +77,6 @@ def follow(
             if perceived.refusal is None:
                 summary.looked_at += 1
                 summary.observations += len(perceived.observations)
-                if seen is not None:
-                    seen(frame, perceived.observations)
                 memory.observe(frame, perceived.observations)
             summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
             if progress is not None:

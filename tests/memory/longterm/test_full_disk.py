@@ -12,7 +12,7 @@ import pytest
 from tests.memory.homes import walk
 
 from lastseen.errors import StorageFull
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 
 
 @pytest.fixture

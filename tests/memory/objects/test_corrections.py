@@ -6,7 +6,7 @@ from tests.memory.objects.scenes import Room, frame_at, look, seen, unit
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
 
 HERE, BEHIND = (0.0, 0.0, 1.0), (4.0, 0.0, 1.0)

@@ -6,7 +6,7 @@ from tests.memory.objects.scenes import frame_at, seen, unit
 from lastseen.config import Settings
 from lastseen.config.objects import Labels, Lifecycle, Promotion
 from lastseen.errors import InvalidValue, StampError
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
 
 HERE, BEHIND = (0.0, 0.0, 1.0), (4.0, 0.0, 1.0)

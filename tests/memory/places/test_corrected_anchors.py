@@ -8,7 +8,7 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.frame import floor_pose
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
 from tests.memory.objects.scenes import frame_at, look, seen, unit

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastseen.action import Action
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.memory.places import SpatialMemory
 
 

@@ -12,7 +12,7 @@ from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.frame import Frame
 from lastseen.geometry import CameraAxes, Pose3D, camera_from_opencv
-from lastseen.memory.facade import Memory
+from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.doctor import examine

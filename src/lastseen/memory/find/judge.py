@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lastseen.memory.answer import Answer, Hit, id_order
+from lastseen.memory.answer import Answer, id_order
+from lastseen.memory.object import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,14 @@ class Thresholds:
     max_ambiguous: int
 
 
-def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not: Callable[[], str]) -> Answer:
+def judge(hits: Sequence[Object], *, asked: str, rules: Thresholds, k: int, why_not: Callable[[], str]) -> Answer:
     """Judge scored hits; ``why_not`` is asked for the reason only when nothing fits."""
-    ranked = sorted(hits, key=lambda hit: (-hit.score, id_order(hit.id)))
-    fitting = [hit for hit in ranked if hit.score >= rules.accept]
+    ranked = sorted(hits, key=lambda hit: (-_score(hit), id_order(hit.id)))
+    fitting = [hit for hit in ranked if _score(hit) >= rules.accept]
     if not fitting:
         return Answer("not_found", why_not())
     best = fitting[0]
-    rivals = _apart([hit for hit in fitting if hit.score >= best.score - rules.margin], rules.same_spot)
+    rivals = _apart([hit for hit in fitting if _score(hit) >= _score(best) - rules.margin], rules.same_spot)
     name = best.label or "something"
     if len(rivals) == 1:
         note = " (not seen lately)" if best.stale else ""
@@ -42,9 +43,13 @@ def judge(hits: Sequence[Hit], *, asked: str, rules: Thresholds, k: int, why_not
     return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(shown))
 
 
-def _apart(hits: Sequence[Hit], same_spot: float) -> list[Hit]:
+def _score(hit: Object) -> float:
+    return 0.0 if hit.score is None else hit.score
+
+
+def _apart(hits: Sequence[Object], same_spot: float) -> list[Object]:
     """Those that stand apart from all better ones; of one spot only the best counts."""
-    spots = np.array([hit.xyz for hit in hits])
+    spots = np.array([hit.position for hit in hits])
     near = np.linalg.norm(spots[:, None] - spots[None], axis=2) <= same_spot
     taken = np.zeros(len(hits), dtype=bool)
     apart = []

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.encoders.words import parse
-from lastseen.memory.answer import Answer, Hit, id_order
+from lastseen.memory.answer import Answer, id_order
 from lastseen.memory.find.judge import Thresholds, judge
 from lastseen.memory.find.region import Region, select
 from lastseen.memory.find.wording import Wording, main_color
@@ -23,7 +23,9 @@ from lastseen.memory.longterm.index import Match
 from lastseen.memory.longterm.records import CONFIRMED, STATUSES
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.longterm.table import ObjectTable
+from lastseen.memory.object import Object
 
+STALE = "stale"
 _JUDGED = 200
 """Scored rows that reach the judge: far more than an answer lists, few enough to sort at once."""
 
@@ -89,7 +91,8 @@ class Search:
             if not hits:
                 return f"nothing with a look is remembered {region.in_words()}"
             return (
-                f"nothing remembered looks like {asked}: the nearest has {hits[0].score:.2f} of {accept:.2f} needed"
+                f"nothing remembered looks like {asked}: "
+                f"the nearest has {hits[0].score or 0.0:.2f} of {accept:.2f} needed"
             )
 
         return judge(hits, asked=asked, rules=self._rules(accept, margin), k=k, why_not=why_not)
@@ -104,7 +107,7 @@ class Search:
         if near is None:
             hits.sort(key=lambda hit: id_order(hit.id))
         else:
-            hits.sort(key=lambda hit: (_squared(hit.xyz, near), id_order(hit.id)))
+            hits.sort(key=lambda hit: (_squared(hit.position, near), id_order(hit.id)))
         return Answer("found", f"{len(hits)} remembered {region.in_words()}", tuple(hits[:k]))
 
     def _nearest(self, query: NDArray[np.float32], region: Region, *, k: int) -> list[Match]:
@@ -128,7 +131,7 @@ class Search:
         find = self.settings.find
         return Thresholds(accept, find.margin if margin is None else margin, find.same_spot, find.max_ambiguous)
 
-    def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
+    def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Object]:
         if len(rows) > _JUDGED:
             best = np.argpartition(-scores, _JUDGED)
             cut = scores[best[_JUDGED]]
@@ -141,20 +144,28 @@ class Search:
             rows, scores = rows[keep], scores[keep]
         return [self._hit(row, score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if score > 0]
 
-    def _hit(self, row: int, score: float) -> Hit:
-        columns, last = self.table.columns, float(self.table.columns.last_seen[row])
+    def _hit(self, row: int, score: float) -> Object:
+        columns, table = self.table.columns, self.table
+        first, last = float(columns.first_seen[row]), float(columns.last_seen[row])
         session = self.clock.session_at(last)
-        return Hit(
-            id=self.table.ids[row],
-            label=self.table.label(row),
-            xyz=self.table.xyz(row),
-            score=float(score),
-            last_seen=last if session is None else session.stamp(last),
-            stale=self.now - last > self.settings.lifecycle.stale_after,
-            place=self.table.places[row],
-            session=None if session is None else session.id,
-            status=STATUSES[int(columns.status[row])],
+        state = STATUSES[int(columns.status[row])]
+        if state == CONFIRMED and self.now - last > self.settings.lifecycle.stale_after:
+            state = STALE
+        return Object(
+            id=table.ids[row],
+            label=table.label(row),
+            position=table.xyz(row),
+            extent=None,
+            state=state,
+            place=None,
+            place_id=None,
             color=main_color(columns.colors[row]),
+            first_seen=self.clock.wall(first),
+            last_seen=self.clock.wall(last),
+            age=self.now - last,
+            last_seen_memory_time=last,
+            session=None if session is None else session.id,
+            score=float(score),
         )
 
     def _why_not(self, wording: Wording, text: str, region: Region, accept: float) -> str:
@@ -170,20 +181,20 @@ class Search:
             reachable = np.isin(rows[fits], select(self.table, _without_limits(region))).any()
             if reachable:
                 return f"{best.label or 'it'} is remembered, but not {region.in_words()}"
-            if best.status in ("missing", "removed"):
+            if best.state in ("missing", "removed"):
                 return f"{best.label or 'it'} was remembered as {best.id}, but its place was seen empty"
             return f"{best.label or 'it'} was seen but is not confirmed; ask with include_tentative"
         parsed = parse(text)
         meaning = wording.meaning(self.table, rows, parsed)
         nearest = self._hit(int(rows[int(np.argmax(meaning))]), float(meaning.max()))
-        if parsed.colors and nearest.score >= accept:
+        if parsed.colors and (nearest.score or 0.0) >= accept:
             seen = nearest.color or "of another colour"
             return f"{nearest.label or 'it'} is remembered, but {seen}, not {' and '.join(parsed.colors)}"
         if nearest.label is None:
             return "nothing remembered has a name"
         return (
             f"nothing remembered is like {text.strip()!r}: the nearest is {nearest.label!r} "
-            f"with {nearest.score:.2f}, {accept:.2f} is needed"
+            f"with {nearest.score or 0.0:.2f}, {accept:.2f} is needed"
         )
 
 

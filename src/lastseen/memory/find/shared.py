@@ -108,6 +108,5 @@ def _record(row: Mapping[str, Any]) -> VersionRecord:
         hits=1,
         first_seen=last,
         last_seen=last,
-        place=None,
         colors=color_vector([str(row["color"])]) if row["color"] else None,
     )

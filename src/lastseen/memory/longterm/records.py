@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PROTO, CONFIRMED, MISSING, REMOVED = "proto", "confirmed", "missing", "removed"
+PROTO, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
 STATUSES = (PROTO, CONFIRMED, MISSING, REMOVED)
 
 
@@ -31,7 +31,6 @@ class ObjectRecord:
     first_seen: float
     last_seen: float
     view_bins: tuple[int, ...] = ()
-    place: str | None = None
     look: NDArray[np.float32] | None = None
     gallery: NDArray[np.float16] | None = None
     colors: NDArray[np.float32] | None = None
@@ -96,5 +95,4 @@ class VersionRecord:
     hits: int
     first_seen: float
     last_seen: float
-    place: str | None
     colors: NDArray[np.float32] | None = None

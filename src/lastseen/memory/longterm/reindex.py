@@ -44,7 +44,7 @@ def reindex(path: str | Path, encoder: Encoder, *, settings: Settings) -> Reinde
         counters = {**json.loads(meta["working.counters"]), "dim": encoder.dim if encoded else None}
         last = max((session.last for session in journal.sessions()), default=0.0)
         batch = Batch(
-            time=last, objects=records, meta={"look": encoder.name, "working.counters": json.dumps(counters)}
+            time=last, objects=records, meta={"image_encoder": encoder.name, "working.counters": json.dumps(counters)}
         )
         journal.write(batch, settings=settings)
     finally:

@@ -22,14 +22,13 @@ Room = Callable[[int, int | None], Mapping[str, NDArray[Any]]]
 
 
 class Restoring:
-    """Takes ``count`` objects in blocks, then gives the rows; ``ids``, ``colors`` and ``places`` go with them."""
+    """Takes ``count`` objects in blocks, then gives the rows; ``ids`` and ``colors`` go with them."""
 
     def __init__(
         self, meta: Mapping[str, str], count: int, *, gallery_size: int, path: object, room: Room | None = None
     ) -> None:
         self.ids: list[str] = []
         self.colors: dict[str, NDArray[np.float32]] = {}
-        self.places: dict[str, str] = {}
         self._meta, self._path, self._size = meta, path, gallery_size
         self._counters = json.loads(meta["working.counters"])
         self._dim: int | None = self._counters["dim"]
@@ -58,7 +57,6 @@ class Restoring:
             self._take_views(block.galleries, start, end, self._dim)
         self.ids += block.ids
         self.colors |= block.colors
-        self.places |= block.places
 
     def rows(self, views: Mapping[int, bytes]) -> Rows:
         """The export that restores working memory, with the small depth images by slot."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,19 @@ from lastseen.memory.longterm.restoring import Restoring, Room
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import Rows, State
 
+_SPACE = ("places", "anchors", "viewpoints", "floor")
+
+
+class SpaceRows(Protocol):
+    """What changed of space, as the journal stores it."""
+
+    meta: dict[str, str]
+    places: dict[int, str]
+    anchors: dict[int, str]
+    viewpoints: dict[str, bytes]
+    floor: dict[tuple[int, int], bytes]
+
+
 IndexFactory = Callable[[int], VectorIndex]
 _STEP = 256
 """Vectors that are brought to unit length at once."""
@@ -49,7 +62,6 @@ class LongTermStore:
         self.aside: VectorIndex | None = None
         self.look: str | None = None
         self.colors: dict[str, NDArray[np.float32]] = {}
-        self.places: dict[str, str] = {}
         self.rows_written = 0
         self._make_index = make_index
         self._objects: dict[str, ObjectRecord] = {}
@@ -58,6 +70,7 @@ class LongTermStore:
         self._crops: list[CropRecord] = []
         self._views: dict[int, bytes] = {}
         self._meta: dict[str, str] = {}
+        self._space: dict[str, dict[Any, Any]] = {name: {} for name in _SPACE}
 
     @classmethod
     def open(
@@ -76,7 +89,7 @@ class LongTermStore:
         """
         store = cls(Journal.open(path, read_only=read_only), settings, make_index=make_index)
         try:
-            store.look = store.journal.meta().get("look")
+            store.look = store.journal.meta().get("image_encoder")
             if look is not None and store.look is not None and look != store.look:
                 raise IndexMismatch(
                     "look",
@@ -102,12 +115,12 @@ class LongTermStore:
             for block in self.journal.load():
                 restoring.take(block)
             rows = restoring.rows(self.journal.views())
-        self.colors, self.places = restoring.colors, restoring.places
+        self.colors = restoring.colors
         shares = np.zeros((len(restoring.ids), len(COLORS)), dtype=np.float32)
         for row, object_id in enumerate(restoring.ids):
             if object_id in restoring.colors:
                 shares[row] = restoring.colors[object_id]
-        self.table.load(restoring.ids, rows.columns, rows.labels, places=restoring.places, colors=shares)
+        self.table.load(restoring.ids, rows.columns, rows.labels, colors=shares)
         if rows.dim is not None:
             main, aside = self._indexes(rows.dim)
             seen = rows.columns["emb_hits"] > 0
@@ -144,10 +157,18 @@ class LongTermStore:
             self._views.update(views or {})
             self._meta.update(meta or {})
 
+    def stage_space(self, changes: SpaceRows) -> None:
+        """Take in what changed of places, anchors, viewpoints and floor; it waits for the next commit."""
+        with self.guard:
+            self._meta.update(changes.meta)
+            for name, rows in self._space.items():
+                rows.update(getattr(changes, name))
+
     @property
     def waiting(self) -> int:
         """How many staged changes are not on disk yet."""
         staged = (self._objects, self._gone, self._events, self._crops, self._views, self._meta)
+        staged += tuple(self._space.values())
         return sum(len(kind) for kind in staged)
 
     def commit(self, time: float, *, session: SessionRecord | None, outbox: bool = False) -> int:
@@ -163,7 +184,8 @@ class LongTermStore:
                     session=session,
                     turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
                     views=dict(self._views),
-                    meta={**self._meta, **({"look": self.look} if self.look else {})},
+                    meta={**self._meta, **({"image_encoder": self.look} if self.look else {})},
+                    **{name: dict(rows) for name, rows in self._space.items()},
                 )
             rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
             self.rows_written += rows
@@ -178,6 +200,9 @@ class LongTermStore:
                 # what was staged again meanwhile waits for the next commit
                 self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
                 self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
+                for name, rows in self._space.items():
+                    written = getattr(batch, name)
+                    self._space[name] = {key: body for key, body in rows.items() if written.get(key) is not body}
             return rows
 
     def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:

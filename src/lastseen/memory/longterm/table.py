@@ -50,11 +50,6 @@ class Searchable(Protocol):
         ...
 
     @property
-    def place(self) -> str | None:
-        """The place it belongs to."""
-        ...
-
-    @property
     def colors(self) -> NDArray[np.float32] | None:
         """Shares of the basic colours, where known."""
         ...
@@ -78,7 +73,6 @@ class ObjectTable:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.places: list[str | None] = []
         self.row_of: dict[str, int] = {}
         self.label_names: list[str] = []
         self._label_numbers: dict[str, int] = {}
@@ -103,7 +97,6 @@ class ObjectTable:
                     self._grow()
                 self.row_of[object_id] = row
                 self.ids.append(object_id)
-                self.places.append(None)
             self._put(row, record)
 
     def load(
@@ -112,7 +105,6 @@ class ObjectTable:
         columns: Mapping[str, NDArray[Any]],
         labels: Sequence[str],
         *,
-        places: Mapping[str, str],
         colors: NDArray[np.float32],
     ) -> None:
         """Fill an empty table from working memory's columns at once; label number n is ``labels[n - 1]``."""
@@ -123,7 +115,6 @@ class ObjectTable:
         self._columns = _empty(self._room)
         self.ids = list(ids)
         self.row_of = {object_id: row for row, object_id in enumerate(ids)}
-        self.places = [places.get(object_id) for object_id in ids]
         self.label_names = list(labels)
         self._label_numbers = {label: number for number, label in enumerate(labels)}
         own = self._columns
@@ -153,10 +144,9 @@ class ObjectTable:
                 for name in _Columns.__slots__:
                     column = getattr(columns, name)
                     column[row] = column[last]
-                self.ids[row], self.places[row] = self.ids[last], self.places[last]
+                self.ids[row] = self.ids[last]
                 self.row_of[self.ids[row]] = row
             self.ids.pop()
-            self.places.pop()
 
     def label(self, row: int) -> str | None:
         """The likeliest label of a row."""
@@ -182,7 +172,6 @@ class ObjectTable:
         columns.x[row], columns.y[row], columns.z[row] = record.xyz
         columns.first_seen[row], columns.last_seen[row] = record.first_seen, record.last_seen
         columns.status[row] = STATUSES.index(record.status)
-        self.places[row] = record.place
         scores = record.label_scores
         best = sorted(scores, key=lambda label: (-scores[label], label))[:LABEL_SLOTS]
         columns.labels[row] = -1

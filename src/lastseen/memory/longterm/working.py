@@ -24,9 +24,9 @@ _VECTORS = frozenset({"emb_mean", "gallery", "gallery_n"})
 
 
 def records_of(
-    rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], places: Mapping[str, str], reads_colors: bool
+    rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_colors: bool
 ) -> list[ObjectRecord]:
-    """The records of an export; ``colors`` and ``places`` add what working memory does not know itself."""
+    """The records of an export; ``colors`` adds what working memory does not know itself."""
     if not len(rows):
         return []
     columns = rows.columns
@@ -58,7 +58,6 @@ def records_of(
                 first_seen=first[i],
                 last_seen=last[i],
                 view_bins=tuple(np.flatnonzero(columns["bins"][i]).tolist()),
-                place=places.get(object_id),
                 look=look,
                 gallery=columns["gallery"][i, : int(columns["gallery_n"][i])] if seen else None,
                 colors=shares[i] if shares is not None and seen else colors.get(object_id),

@@ -9,6 +9,7 @@ EventName = Literal[
     "anchor_reached",
     "place_created",
     "place_entered",
+    "scene_analyzed",
     "scene_missed",
     "stuck",
     "ababa",

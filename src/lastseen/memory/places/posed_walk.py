@@ -37,6 +37,14 @@ class PosedWalk:
         self.settings = settings or Settings()
         self._last: Pose2D | None = None
 
+    def stand_at(self, world_pose: Pose2D) -> None:
+        """Go on from here: somebody else counted the steps that led to this pose."""
+        self._last = world_pose
+
+    def forget(self) -> None:
+        """Let the next pose begin a walk."""
+        self._last = None
+
     def move_to(self, world_pose: Pose2D) -> Moved:
         """The steps that lead here from the last pose at which a step ended."""
         motion = self.settings.dead_reckoning

@@ -58,6 +58,7 @@ class SpatialMemory:
         self._rule = AnchorRule(self.settings.places.anchor_forward_steps)
         self._dwell = Dwell(self.settings.places.dwell)
         self._analyzed_at: int | None = None
+        self._asked = False
         self._settled = False
         self._earlier = EarlierWalks(self.graph, episode=self.episode)
         self.path.clear()
@@ -138,8 +139,11 @@ class SpatialMemory:
 
     @property
     def needs_scene_analysis(self) -> bool:
-        """Whether the scene should be analyzed now: at step 0, every period, and while a change is unconfirmed."""
-        if self._analyzed_at == self.step_id:
+        """Whether the scene should be analyzed now: at step 0, every period, and while a change is unconfirmed.
+
+        Not while an analysis that was asked for has yet to come: a slow model is asked one thing at a time.
+        """
+        if self._asked or self._analyzed_at == self.step_id:
             return False
         return self.step_id % self.settings.places.update_period == 0 or self._dwell.pending is not None
 
@@ -188,6 +192,10 @@ class SpatialMemory:
             events += self._settle()
         return events
 
+    def scene_asked(self) -> None:
+        """Note that an analysis was asked for; until ``scene_analyzed`` brings it, none is due and none is missed."""
+        self._asked = True
+
     def scene_analyzed(
         self,
         scene_type: str | None,
@@ -201,7 +209,7 @@ class SpatialMemory:
             raise InvalidValue(
                 "scene_type", scene_type, f"comes second in step {self.step_id}", remedy="analyze once per step"
             )
-        self._analyzed_at = self.step_id
+        self._analyzed_at, self._asked = self.step_id, False
         self.revision += 1
         known = scene_type is not None and normalize_scene_type(scene_type) not in ("", UNKNOWN)
         told = scene_type.strip() if known and scene_type is not None else UNKNOWN

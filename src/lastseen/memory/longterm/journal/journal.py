@@ -48,7 +48,7 @@ _UPSERT_OBJECT = (
     + " RETURNING num"
 )
 _INSERT_VERSION = (
-    f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -69,6 +69,10 @@ class Batch:
     turned: Mapping[str, float] = field(default_factory=dict)
     views: Mapping[int, bytes] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[int, str] = field(default_factory=dict)
+    anchors: Mapping[int, str] = field(default_factory=dict)
+    viewpoints: Mapping[str, bytes] = field(default_factory=dict)
+    floor: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -138,19 +142,12 @@ class Journal(JournalReader):
                 db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
             for slot, body in sorted(batch.views.items()):
                 db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
+            self._put_space(db, batch)
             rows = db.total_changes - before
         self._written.update(staged)
         for object_id in batch.removed:
             self._written.pop(object_id, None)
         return rows
-
-    def put_bodies(self, table: str, bodies: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace all places or nodes by these, as JSON by id."""
-        assert table in ("places", "nodes")
-        with self._transaction() as db:
-            db.execute(f"DELETE FROM {table}")
-            rows = [(key, json.dumps(bodies[key], sort_keys=True)) for key in sorted(bodies)]
-            db.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
 
     def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> None:
         """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took."""
@@ -250,6 +247,21 @@ class Journal(JournalReader):
                 (row[0], settings.longterm.keep_crops),
             )
 
+    def _put_space(self, db: sqlite3.Connection, batch: Batch) -> None:
+        for table, bodies in (("places", batch.places), ("anchors", batch.anchors)):
+            db.executemany(
+                f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
+                [(number, body, zlib.crc32(body.encode())) for number, body in sorted(bodies.items())],
+            )
+        db.executemany(
+            "INSERT OR REPLACE INTO viewpoints SELECT num, ?, ? FROM objects WHERE id = ?",
+            [(body, zlib.crc32(body), key) for key, body in sorted(batch.viewpoints.items())],
+        )
+        db.executemany(
+            "INSERT OR REPLACE INTO floor VALUES (?, ?, ?, ?)",
+            [(i, j, body, zlib.crc32(body)) for (i, j), body in sorted(batch.floor.items())],
+        )
+
     def _put_session(self, db: sqlite3.Connection, session: SessionRecord) -> None:
         db.execute(
             "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)",
@@ -284,7 +296,7 @@ class Journal(JournalReader):
 
 def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, version: tuple[object, ...]) -> _Written:
     # hits and last_seen change with every sighting and are no new version by themselves
-    told = (*version[:5], version[6], *version[8:])
+    told = (*version[:5], version[6], version[8])
     return _Written(
         # the last three are blobs and their sum: writing bytes out as text would cost more than hashing them
         row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),

@@ -34,7 +34,6 @@ class Block:
     means: list[bytes | None]
     galleries: list[bytes | None]
     colors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
 
 
 def load_objects(db: sqlite3.Connection, path: object) -> Iterator[Block]:
@@ -43,16 +42,15 @@ def load_objects(db: sqlite3.Connection, path: object) -> Iterator[Block]:
     while rows := cursor.fetchmany(_BLOCK):
         for row in rows:
             try:
-                whole = row_checksum(row) == row[18] and (row[19] is None or checksum(row[19], row[20]) == row[21])
+                whole = row_checksum(row) == row[17] and (row[18] is None or checksum(row[18], row[19]) == row[20])
             except (TypeError, ValueError, AttributeError) as error:
                 raise JournalDamaged(path, f"the row of {row[0]} cannot be read: {error}") from error
             if not whole:
                 raise JournalDamaged(path, f"the row of {row[0]} does not match its checksum")
         yield Block(
             ids=[row[0] for row in rows],
-            states=[row[17] for row in rows],
-            means=[row[19] for row in rows],
-            galleries=[row[20] for row in rows],
-            colors={row[0]: np.frombuffer(row[16], dtype=np.float32) for row in rows if row[16] is not None},
-            places={row[0]: row[15] for row in rows if row[15] is not None},
+            states=[row[16] for row in rows],
+            means=[row[18] for row in rows],
+            galleries=[row[19] for row in rows],
+            colors={row[0]: np.frombuffer(row[15], dtype=np.float32) for row in rows if row[15] is not None},
         )

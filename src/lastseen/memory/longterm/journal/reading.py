@@ -131,7 +131,7 @@ class JournalReader:
     ) -> tuple[int, list[VersionRecord]]:
         """Some of the same in the order of ids, leaving out these statuses, and how many there are in all."""
         names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
-        chosen = f"{_AS_OF} WHERE v.status NOT IN ({', '.join('?' for _ in without)})"
+        chosen = f"{_AS_OF} WHERE v.state NOT IN ({', '.join('?' for _ in without)})"
         with self._reading() as db:
             total = int(db.execute(f"SELECT count(*) {chosen}", (time, *without)).fetchone()[0])
             # ids count up: a longer one is a later one
@@ -161,16 +161,36 @@ class JournalReader:
         with self._reading() as db:
             found = {}
             for slot, body, expected in db.execute("SELECT slot, body, checksum FROM views ORDER BY slot"):
-                if zlib.crc32(body) != expected:
-                    raise JournalDamaged(self.path, f"view {slot} does not match its checksum")
-                found[int(slot)] = bytes(body)
+                found[int(slot)] = bytes(self._whole(body, expected, f"view {slot}"))
             return found
 
-    def bodies(self, table: str) -> dict[str, dict[str, Any]]:
-        """All places or nodes by id."""
-        assert table in ("places", "nodes")
+    def places(self) -> dict[str, list[dict[str, Any]]]:
+        """The places and the anchors of the file, each in the order of their ids."""
         with self._reading() as db:
-            return {key: json.loads(body) for key, body in db.execute(f"SELECT * FROM {table} ORDER BY id")}
+            return {
+                table: [
+                    json.loads(self._whole(body, expected, f"{table[:-1]} {number}"))
+                    for number, body, expected in db.execute(f"SELECT id, body, checksum FROM {table} ORDER BY id")
+                ]
+                for table in ("places", "anchors")
+            }
+
+    def viewpoints(self) -> dict[str, bytes]:
+        """From where objects were seen, packed, by object id."""
+        query = "SELECT o.id, v.body, v.checksum FROM viewpoints v JOIN objects o USING (num) ORDER BY v.num"
+        with self._reading() as db:
+            return {
+                key: bytes(self._whole(body, expected, f"the viewpoints of {key}"))
+                for key, body, expected in db.execute(query)
+            }
+
+    def floor(self) -> dict[tuple[int, int], bytes]:
+        """The tiles of explored floor, packed, by their numbers."""
+        with self._reading() as db:
+            return {
+                (int(i), int(j)): bytes(self._whole(body, expected, f"floor tile {i}, {j}"))
+                for i, j, body, expected in db.execute("SELECT i, j, body, checksum FROM floor ORDER BY i, j")
+            }
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk by kind of record, and of the whole file."""
@@ -196,11 +216,21 @@ class JournalReader:
         if mean is not None and checksum(mean, gallery) != expected:
             raise JournalDamaged(self.path, f"the vector of {row[0]} does not match its checksum")
         try:
-            if row_checksum(row) != row[18]:
+            if row_checksum(row) != row[17]:
                 raise JournalDamaged(self.path, f"the row of {row[0]} does not match its checksum")
             return read_object(row, mean, gallery)
         except (ValueError, TypeError, AttributeError) as error:
             raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
+
+    def _whole(self, body: Any, expected: int, what: str) -> Any:
+        """The body of a row whose checksum fits; it is damaged otherwise."""
+        try:
+            found = zlib.crc32(body.encode() if isinstance(body, str) else body)
+        except (TypeError, UnicodeEncodeError) as error:
+            raise JournalDamaged(self.path, f"{what} cannot be read: {error}") from error
+        if found != expected:
+            raise JournalDamaged(self.path, f"{what} does not match its checksum")
+        return body
 
     def _version(self) -> int:
         with self._reading() as db:
@@ -217,12 +247,15 @@ _AS_OF = (
     "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?)"
 )
 _SIZE_QUERIES = {
-    "objects": "SELECT sum(length(state) + length(label_scores) + 160) FROM objects",
+    "objects": "SELECT sum(length(working) + length(label_scores) + 160) FROM objects",
     "embeddings": "SELECT sum(length(mean) + length(gallery) + 16) FROM embeddings",
     "crops": "SELECT sum(length(jpeg) + 24) FROM crops",
     "versions": "SELECT count(*) * 120 FROM versions",
     "events": "SELECT sum(length(evidence) + 48) FROM events",
     "views": "SELECT sum(length(body) + 16) FROM views",
-    "places": "SELECT sum(length(CAST(value AS BLOB))) FROM meta WHERE key LIKE 'places.%'",
+    "places": "SELECT sum(size) FROM (SELECT length(CAST(body AS BLOB)) AS size FROM places "
+    "UNION ALL SELECT length(CAST(body AS BLOB)) FROM anchors)",
+    "viewpoints": "SELECT sum(length(body) + 16) FROM viewpoints",
+    "floor": "SELECT sum(length(body) + 24) FROM floor",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from lastseen.memory.longterm.records import ObjectRecord, VersionRecord
 
 OBJECT_COLUMNS = (
-    "id, label, label_scores, x, y, z, width, depth, height, status, hits, stability, view_bins, "
-    "first_seen, last_seen, place, colors, state, checksum"
+    "id, label, label_scores, x, y, z, width, depth, height, state, hits, stability, view_bins, "
+    "first_seen, last_seen, colors, working, checksum"
 )
 _NUMBERS = struct.Struct("<10d")
-VERSION_COLUMNS = "time, x, y, z, label_scores, status, hits, first_seen, last_seen, place, colors"
+VERSION_COLUMNS = "time, x, y, z, label_scores, state, hits, first_seen, last_seen, colors"
 
 
 def object_row(record: ObjectRecord) -> tuple[object, ...]:
@@ -35,7 +35,6 @@ def object_row(record: ObjectRecord) -> tuple[object, ...]:
         ",".join(map(str, record.view_bins)),
         float(record.first_seen),
         float(record.last_seen),
-        record.place,
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
         record.state,
     )
@@ -48,8 +47,8 @@ def row_checksum(row: tuple[Any, ...]) -> int:
         numbers = _NUMBERS.pack(*row[3:9], row[10], row[11], row[13], row[14])
     except struct.error as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
-    text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{row[15]}"
-    return zlib.crc32(row[17], zlib.crc32(b"".join((numbers, text.encode(), row[16] or b""))))
+    text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}"
+    return zlib.crc32(row[16], zlib.crc32(b"".join((numbers, text.encode(), row[15] or b""))))
 
 
 def embedding_row(record: ObjectRecord) -> tuple[bytes, bytes, int] | None:
@@ -83,9 +82,8 @@ def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None)
         view_bins=tuple(map(int, row[12].split(","))) if row[12] else (),
         first_seen=row[13],
         last_seen=row[14],
-        place=row[15],
-        colors=_colors(row[16]),
-        state=row[17],
+        colors=_colors(row[15]),
+        state=row[16],
         look=look,
         gallery=views,
     )
@@ -100,7 +98,6 @@ def version_row(record: ObjectRecord) -> tuple[object, ...]:
         int(record.hits),
         float(record.first_seen),
         float(record.last_seen),
-        record.place,
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
     )
 
@@ -116,8 +113,7 @@ def read_version(object_id: str, row: tuple[Any, ...]) -> VersionRecord:
         hits=row[6],
         first_seen=row[7],
         last_seen=row[8],
-        place=row[9],
-        colors=_colors(row[10]),
+        colors=_colors(row[9]),
     )
 
 

@@ -6,8 +6,10 @@ in the file's first page, so that a foreign file is told apart before anything i
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
 
 APPLICATION_ID = 0x4C534E31
 """The letters LSN1."""
@@ -52,26 +54,73 @@ CREATE TABLE views (slot INTEGER PRIMARY KEY, body BLOB NOT NULL, checksum INTEG
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, object_id TEXT NOT NULL, op TEXT NOT NULL);
 """
 
-STEPS: dict[int, str] = {1: VERSION_1}
-"""Each version's statements, applied to a file of the version before it."""
+VERSION_2 = """
+DROP TABLE places;
+DROP TABLE nodes;
+CREATE TABLE places (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE anchors (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE viewpoints (
+  num INTEGER PRIMARY KEY REFERENCES objects(num) ON DELETE CASCADE, body BLOB NOT NULL, checksum INTEGER NOT NULL
+);
+CREATE TABLE floor (
+  i INTEGER NOT NULL, j INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (i, j)
+) WITHOUT ROWID;
+ALTER TABLE objects RENAME COLUMN state TO working;
+ALTER TABLE objects RENAME COLUMN status TO state;
+ALTER TABLE versions RENAME COLUMN status TO state;
+ALTER TABLE objects DROP COLUMN place;
+ALTER TABLE versions DROP COLUMN place;
+UPDATE meta SET key = 'image_encoder' WHERE key = 'look';
+UPDATE objects SET state = 'tentative' WHERE state = 'proto';
+"""
 
 
-def newest(steps: Mapping[int, str] = STEPS) -> int:
+def to_version_2(connection: sqlite3.Connection) -> None:
+    """Give places, anchors, viewpoints and floor tables of their own; the whole spatial memory was one text before."""
+    from lastseen.memory.longterm.journal.rows import OBJECT_COLUMNS, row_checksum
+
+    execute_all(connection, VERSION_2)
+    found = connection.execute("SELECT value FROM meta WHERE key = 'places.state'").fetchone()
+    if found is not None:
+        state = json.loads(found[0])
+        graph = state.pop("graph")
+        for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
+            bodies = [(body[name], json.dumps(body)) for body in graph[table]]
+            connection.executemany(
+                f"INSERT INTO {table} VALUES (?, ?, ?)",
+                [(number, body, zlib.crc32(body.encode())) for number, body in bodies],
+            )
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'places.state'", (json.dumps(state),))
+    # the checksum of a row covers its state, and no longer a place
+    rows = connection.execute(f"SELECT num, {OBJECT_COLUMNS} FROM objects").fetchall()
+    connection.executemany(
+        "UPDATE objects SET checksum = ? WHERE num = ?", [(row_checksum(row[1:]), row[0]) for row in rows]
+    )
+
+
+Step = str | Callable[[sqlite3.Connection], None]
+STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2}
+"""How a file of each version is made from one of the version before it: statements, or a function."""
+
+
+def newest(steps: Mapping[int, Step] = STEPS) -> int:
     """The version this program writes."""
     return max(steps)
 
 
-def migrate(connection: sqlite3.Connection, *, steps: Mapping[int, str] = STEPS) -> None:
+def migrate(connection: sqlite3.Connection, *, steps: Mapping[int, Step] = STEPS) -> None:
     """Bring a file to the newest version, all steps in one transaction: a crash leaves the old file whole."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version == newest(steps):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(version + 1, newest(steps) + 1):
-            for statement in steps[step].split(";"):
-                if statement.strip():
-                    connection.execute(statement)
+        for number in range(version + 1, newest(steps) + 1):
+            step = steps[number]
+            if callable(step):
+                step(connection)
+            else:
+                execute_all(connection, step)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest(steps)}")
         connection.execute("COMMIT")
@@ -79,3 +128,10 @@ def migrate(connection: sqlite3.Connection, *, steps: Mapping[int, str] = STEPS)
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def execute_all(connection: sqlite3.Connection, statements: str) -> None:
+    """Run statements one by one: ``executescript`` would commit before it begins."""
+    for statement in statements.split(";"):
+        if statement.strip():
+            connection.execute(statement)

@@ -1,4 +1,4 @@
-"""The one way in and the one way out: command line, server, agents and the search loop all stand on ``Memory``."""
+"""``Memory``: what a robot saw, where and when. Every way in ends in ``observe``; every question starts here."""
 
 from __future__ import annotations
 
@@ -12,28 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config import Settings
+from lastseen.detection import Detection
 from lastseen.encoders import open_encoder
+from lastseen.encoders.look import LookEncoder
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame, floor_pose
 from lastseen.geometry import Pose3D
+from lastseen.lift import lift_all, with_embeddings
 from lastseen.memory.answer import Answer
 from lastseen.memory.asking import Asking
 from lastseen.memory.browse import Browse
 from lastseen.memory.find import Region, Wording
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
-from lastseen.memory.keeper import Keeper
-from lastseen.memory.last_pose import LastPose
 from lastseen.memory.longterm.clock import Moment
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import Event, ObjectState, Relation
-from lastseen.memory.places import Place
+from lastseen.memory.places import Place, SpatialMemory
+from lastseen.memory.places.events import SpatialEvent
+from lastseen.memory.places.tracker import Step
+from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.space.space import LastPose, labels_of
+from lastseen.memory.space.viewpoints import Spot
+from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
-from lastseen.protocols import Encoder
+from lastseen.protocols import Encoder, SceneAnalyzer
+from lastseen.vlm.room_rules import RoomRules
 
 Point = tuple[float, float, float]
+Subscriber = Callable[[Event], None]
 
 
 class Memory:
@@ -49,8 +58,9 @@ class Memory:
         path: str | Path | None = None,
         read_only: bool = False,
         encoder: Encoder | str | None = None,
-        look: Encoder | str | None = None,
+        image_encoder: Encoder | str | None = None,
         index: str | None = None,
+        scene_analyzer: SceneAnalyzer | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> None:
         self.settings = settings or Settings()
@@ -58,20 +68,28 @@ class Memory:
         self.read_only = read_only
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
-        wording = Wording(self.encoder, self.settings.find)
-        self._keeper = keeper = Keeper(
+        self._image_encoder = None if isinstance(image_encoder, str) else image_encoder
+        self._writing = writing = WritePath(
             path,
             self.settings,
             read_only=read_only,
-            look=look if isinstance(look, str) or look is None else look.name,
+            image_encoder=image_encoder if isinstance(image_encoder, str | None) else image_encoder.name,
             index=index or self.settings.longterm.index,
+            analyzer=scene_analyzer or RoomRules(),
             wall_clock=wall_clock,
         )
-        self._objects, self._store, self._clock = keeper.objects, keeper.store, keeper.clock
-        self.spatial = keeper.whereabouts.spatial
-        seeing = None if isinstance(look, str) else look
-        self._asking = Asking(self._store, self._clock, keeper.shared, self.settings, wording=wording, seeing=seeing)
+        self._objects, self._store, self._clock = writing.objects, writing.store, writing.clock
+        self._asking = Asking(
+            self._store,
+            self._clock,
+            writing.shared,
+            self.settings,
+            wording=Wording(self.encoder, self.settings.find),
+            seeing=self._image_encoder,
+            place_of=self._place_of_points,
+        )
         self._chronicle = Chronicle(self._store, self._clock)
+        self._subscribers: list[Subscriber] = []
 
     @classmethod
     def open(
@@ -81,25 +99,33 @@ class Memory:
         settings: Settings | None = None,
         read_only: bool = False,
         encoder: Encoder | str | None = None,
-        look: Encoder | str | None = None,
+        image_encoder: Encoder | str | None = None,
         index: str | None = None,
+        scene_analyzer: SceneAnalyzer | None = None,
         wall_clock: Callable[[], float] | None = wall_time.time,
     ) -> Self:
         """Open a memory; with a path it is durable, without one it ends with the process.
 
-        ``encoder`` gives words their meaning (default: the setting ``find.encoder``); ``look`` is the encoder of the
-        observations' embeddings, or its name: vectors of two encoders are never mixed, and one that reads words too
-        (CLIP) answers what no name answers. ``index`` may name a collection that robots share
-        (milvus://host:port/collection); it is told of every commit and never waited for. ``wall_clock`` dates each
-        session for people; None leaves it undated.
+        Args:
+            path: The memory file; made when missing, unless ``read_only``.
+            settings: See ``lastseen config``.
+            read_only: Change nothing; another process may be writing the file.
+            encoder: Gives words their meaning; by default the setting ``find.encoder``.
+            image_encoder: The encoder of the observations' embeddings, or its name. Vectors of two encoders are
+                never mixed, and one that reads words too (CLIP) answers what no name answers.
+            index: A collection that robots share (milvus://host:port/collection); it is told of every commit and
+                never waited for.
+            scene_analyzer: Names the kinds of places; by default rules over what was seen, which need no model.
+            wall_clock: Dates each session for people; None leaves it undated.
         """
         return cls(
             settings,
             path=path,
             read_only=read_only,
             encoder=encoder,
-            look=look,
+            image_encoder=image_encoder,
             index=index,
+            scene_analyzer=scene_analyzer,
             wall_clock=wall_clock,
         )
 
@@ -113,24 +139,67 @@ class Memory:
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""
-        self._keeper.close()
+        self._writing.close()
 
-    def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
-        """Take one frame and the things seen in it, in the order of stamps; returns what happened to objects.
+    def observe(
+        self,
+        frame: Frame,
+        observations: Sequence[Observation] | None = None,
+        *,
+        detections: Sequence[Detection] | None = None,
+        step: Step | None = None,
+    ) -> tuple[Event, ...]:
+        """Take one frame and what was seen in it, in the order of stamps; returns what happened to objects.
 
-        A full disk raises after the frame was taken: nothing is lost, and the next upsert tries again.
+        Args:
+            frame: Colour, depth and pose.
+            observations: Things seen in the frame, placed in the world; or
+            detections: Things seen in its colour image, which are described and lifted with its depth.
+            step: What the robot did to come here, where it is known; otherwise the frames' poses tell.
+
+        Raises:
+            InvalidValue: The frame or an observation does not fit; nothing was changed.
+            StorageFull: The disk is full; the frame was taken, nothing is lost, and the next upsert tries again.
         """
         if not isinstance(frame, Frame):
             raise InvalidValue("frame", frame, "is not a Frame", remedy="build one with lastseen.Frame")
-        return self._keeper.take(frame, observations)
+        if (observations is None) == (detections is None):
+            raise InvalidValue(
+                "observe", "both or none", "takes observations or detections", remedy="give one of them; [] for none"
+            )
+        seen = None
+        if detections is not None:
+            seen, observations = labels_of(detections), self._lifted(frame, detections)
+        events = self._writing.observe(frame, observations or (), seen=seen, step=step)
+        for subscriber in tuple(self._subscribers):
+            for event in events:
+                subscriber(event)
+        return events
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call a function with every event of objects from now on, in the thread that observes; returns the end of it.
+
+        >>> memory.subscribe(lambda event: print(event.kind, event.object_id))  # doctest: +SKIP
+        """
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
+
+    def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
+        """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
+        encoder = self._image_encoder
+        if encoder is None and self._store.look in (None, LookEncoder.name):
+            encoder = self._image_encoder = LookEncoder()
+            self._store.look = encoder.name
+        found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
+        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.longterm.store_crops)
 
     def new_session(self) -> None:
         """Let the next frame begin a session: its stamps may start anew, memory time goes on."""
-        self._keeper.end_session()
+        self._writing.end_session()
 
     def flush(self) -> int:
         """Write everything that changed; it is on disk when this returns. Returns the rows written."""
-        return self._keeper.flush()
+        return self._writing.flush()
 
     def find(
         self,
@@ -162,7 +231,7 @@ class Memory:
         k = self.settings.find.k if k is None else k
         if k < 1:
             raise InvalidValue("k", k, "must be 1 or more", remedy="5 is usual")
-        self._keeper.pull()
+        self._writing.pull()
         now = self._clock.now if as_of is None else self._clock.time(as_of, name="as_of")
         region = Region(
             near=near,
@@ -183,15 +252,16 @@ class Memory:
             return self._asking.ask_robots(robots, question, region, now=now, past=past, k=k)
         return self._asking.ask(question, region, now=now, past=past, k=k)
 
-    def see_with(self, encoder: Encoder) -> None:
-        """Give a memory that was opened without it the encoder of its looks, so that words can be put to them."""
+    def use_image_encoder(self, encoder: Encoder) -> None:
+        """Give a memory that was opened without it the encoder of its embeddings, so that words reach them too."""
         self._asking.see_with(encoder)
+        self._image_encoder = encoder
 
     def object(self, object_id: str) -> RememberedObject:
         """Everything remembered of one object; an id that is not remembered raises."""
-        with self._keeper.lock:
+        with self._writing.lock:
             state = self._objects.state(object_id)
-        self._keeper.pull()
+        self._writing.pull()
         crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
         return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
 
@@ -202,14 +272,14 @@ class Memory:
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
-        with self._keeper.lock:
+        with self._writing.lock:
             return self._objects.states(
                 label=label, include_tentative=include_tentative, include_absent=include_absent
             )
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""
-        with self._keeper.lock:
+        with self._writing.lock:
             return self._objects.relations(object_id)
 
     def what_changed(self, since: Moment | None = None, *, newest: int | None = None) -> list[Change]:
@@ -222,30 +292,60 @@ class Memory:
         with self._store.guard:
             return self._chronicle.changes(since=start, newest=newest)
 
+    @property
+    def spatial(self) -> SpatialMemory:
+        """The places, the anchors on the robot's path, and where it is among them."""
+        return self._writing.space.spatial
+
+    @property
+    def floor(self) -> FloorGrid:
+        """The explored floor: free, occupied and unknown cells in the world frame."""
+        return self._writing.space.floor
+
+    @property
+    def place_events(self) -> list[SpatialEvent]:
+        """What the newest frame did to places and anchors, in the order it happened."""
+        return self._writing.place_events
+
     def places(self) -> list[Place]:
-        """The places of every episode in the order of their ids; ``spatial`` holds the anchors and the rest."""
-        return [self.spatial.graph.places[place_id] for place_id in sorted(self.spatial.graph.places)]
+        """Every place in the order of its id; ``spatial`` holds the anchors."""
+        with self._writing.lock:
+            graph = self.spatial.graph
+            return [graph.places[place_id] for place_id in sorted(graph.places)]
 
     def place_of(self, object_id: str) -> Place | None:
         """The place an object stands in; None where none is near."""
-        with self._keeper.lock:
+        with self._writing.lock:
             (place,) = self.places_at([self._objects.state(object_id).xyz_world])
             return None if place is None else self.spatial.graph.place(place)
 
     def places_at(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
         """The id of the place of each point: that of the nearest anchor within a room's width; None where none is."""
-        with self._keeper.lock:
-            standing = self._keeper.whereabouts.standing()
-        return standing.places_of(points)
+        with self._writing.lock:
+            return self._writing.space.place_ids(points)
+
+    def viewpoints(self, object_id: str) -> tuple[Spot, ...]:
+        """A few spots (x, y) on the floor from which an object was seen where it stands."""
+        with self._writing.lock:
+            return self._writing.space.viewpoints.of(object_id)
+
+    def _place_of_points(self, points: Sequence[Any]) -> list[tuple[int, str] | None]:
+        """Id and kind of the place of each point."""
+        with self._writing.lock:
+            places = self.spatial.graph.places
+            return [
+                None if found is None else (found, places[found].scene_type)
+                for found in self._writing.space.place_ids(points)
+            ]
 
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame, also of an earlier run; None before the first."""
-        last = self._keeper.whereabouts.pose
+        last = self.last_pose()
         return None if last is None else last.pose
 
     def last_pose(self) -> LastPose | None:
         """The same, with the memory time it is of."""
-        return self._keeper.whereabouts.pose
+        return self._writing.space.pose
 
     def sessions(self) -> list[SessionRecord]:
         """Every session of this memory, oldest first."""
@@ -253,28 +353,28 @@ class Memory:
 
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
-        self._keeper.pull()
+        self._writing.pull()
         return {
             **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
             "encoder": self.encoder.name,
-            "look": self._store.look,
+            "image_encoder": self._store.look,
         }
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
-        return self._keeper.correct(lambda: self._objects.relabel(object_id, label))
+        return self._writing.correct(lambda: self._objects.relabel(object_id, label))
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
-        return self._keeper.correct(lambda: self._objects.delete(object_id))
+        return self._writing.correct(lambda: self._objects.delete(object_id))
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
-        return self._keeper.correct(lambda: self._objects.merge(keep, lose))
+        return self._writing.correct(lambda: self._objects.merge(keep, lose))
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete or merge of this session."""
-        return self._keeper.correct(self._objects.undo)
+        return self._writing.correct(self._objects.undo)
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
@@ -284,7 +384,7 @@ class Memory:
             self.spatial.correct_poses(floor)
             return self._objects.correct_poses(poses)
 
-        return self._keeper.correct(correct)
+        return self._writing.correct(correct)
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
         """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
@@ -297,13 +397,13 @@ class Memory:
         else:
             assert before is not None
             ids = self._store.table.not_seen_since(self._clock.time(before, name="before"))
-        self._keeper.forget(ids)
+        self._writing.forget(ids)
         return ids
 
     @property
     def browse(self) -> Browse:
         """Pages, pasts, pictures and what changed lately: for whoever shows this memory to people."""
-        lock, flush, pull = self._keeper.lock, self._keeper.flush, self._keeper.pull
+        lock, flush, pull = self._writing.lock, self._writing.flush, self._writing.pull
         return Browse(self._objects, self._store, self._clock, lock=lock, flush=flush, pull=pull)
 
     @property
@@ -314,7 +414,7 @@ class Memory:
     @property
     def shared(self) -> Shared:
         """The index that several robots share, as this memory reaches it."""
-        return self._keeper.shared
+        return self._writing.shared
 
     def _history(self, object_id: str) -> list[HistoryEntry]:
         self.flush()

@@ -1,6 +1,6 @@
-"""Which place a thing stands in: that of the nearest anchor whose world pose is known.
+"""Place lookup: which place a point lies in, which is that of the nearest anchor whose world pose is known.
 
-Whoever watches asks for thousands of things at once, so the anchors are kept as a tree until the memory changes.
+A viewer asks for thousands of points at once, so the anchors are kept as a tree until the memory changes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scipy.spatial import cKDTree
 from lastseen.memory.places.graph import PlaceGraph
 
 
-class Standing:
-    """The anchors of a graph at one moment, by where they lie in the world."""
+class PlaceLookup:
+    """The anchors of a graph as they are now; ``reach`` is how far from an anchor its place extends, in metres."""
 
     def __init__(self, graph: PlaceGraph, *, reach: float) -> None:
         known = [(anchor.world_pose, anchor.place_id) for anchor in graph.anchors.values()]

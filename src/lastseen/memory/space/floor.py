@@ -1,0 +1,228 @@
+"""The floor as an evidence grid: which cells were seen free, which hold something, which nobody has looked at.
+
+One class serves both uses: the explored floor of a memory, which grows with what is seen, and the window around a
+robot that a policy walks in.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from lastseen.body import column_bearings, floor_height
+from lastseen.config.policy import Policy
+from lastseen.errors import JournalDamaged
+from lastseen.pose2d import ORIGIN, Pose2D
+
+OCCUPIED = 2
+"""Evidence at which a cell counts as occupied; each sighting adds two, each look through takes one."""
+_MOST, _LEAST = 6, -4
+_BUMP = 100
+"""Evidence of a cell that a robot bumped into: whatever depth says later, it stays occupied."""
+TILE = 64
+"""Cells along the side of a tile, the unit in which floor is stored: 12.8 m, some 300 bytes once compressed."""
+_LARGEST = 64 * TILE
+"""Cells along the side of a grid at most: 800 m. What lies beyond is not mapped; a pose that far off is wrong."""
+
+Cell = tuple[int, int]
+Points = NDArray[np.float32]
+
+
+class FloorGrid:
+    """Evidence per square cell of floor, in the frame of the poses it is given.
+
+    ``settings`` give the cell size and what is floor to a robot of this height. With ``window`` (metres) the grid is
+    a square of that half width around ``origin`` and stays so; without, it grows with what is seen. Cell centres lie
+    at ``origin`` and whole cells from it.
+    """
+
+    def __init__(self, settings: Policy, *, origin: Pose2D = ORIGIN, window: float | None = None) -> None:
+        self.settings = settings
+        self._grows = window is None
+        half = 0 if window is None else round(window / settings.cell)
+        self._x, self._y = origin.x, origin.y
+        self._first: Cell = (-half, -half)
+        side = 0 if window is None else 2 * half + 1
+        self._evidence = np.zeros((side, side), dtype=np.int8)
+        self._blocked: NDArray[np.bool_] | None = None
+        self.revision = 0
+        """Grows with every change."""
+        self._changed: set[Cell] = set()
+        reach = settings.robot_radius / settings.cell
+        span = np.arange(-math.ceil(reach), math.ceil(reach) + 1)
+        self._disk = np.hypot(span[:, None], span[None, :]) <= reach + 0.5
+
+    @property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Cells with something in them."""
+        return self._evidence >= OCCUPIED
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Cells that were looked through or stood in."""
+        return self._evidence < 0
+
+    @property
+    def blocked(self) -> NDArray[np.bool_]:
+        """Cells where the middle of the robot cannot be; computed once per change of the grid."""
+        if self._blocked is None:
+            self._blocked = (
+                ndimage.binary_dilation(self.occupied, structure=self._disk) if self._evidence.size else self.occupied
+            )
+        return self._blocked
+
+    def cell_of(self, x: float, y: float) -> Cell | None:
+        """The row and column of a point; None outside the grid."""
+        i, j = self._numbers(x, y)
+        i, j = i - self._first[0], j - self._first[1]
+        rows, columns = self._evidence.shape
+        return (i, j) if 0 <= i < rows and 0 <= j < columns else None
+
+    def point_of(self, cell: Cell) -> tuple[float, float]:
+        """The middle of a cell, given by row and column."""
+        size = self.settings.cell
+        return self._x + (cell[0] + self._first[0]) * size, self._y + (cell[1] + self._first[1]) * size
+
+    def straight(
+        self, start: tuple[float, float], end: tuple[float, float], *, through: NDArray[np.bool_], beyond: int = 0
+    ) -> bool:
+        """Whether a straight line leads through these cells alone, its first ``beyond`` half cells left out."""
+        steps = max(1, math.ceil(math.dist(start, end) / (self.settings.cell / 2.0)))
+        for step in range(1 + beyond, steps + 1):
+            share = step / steps
+            cell = self.cell_of(start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
+            if cell is None or not through[cell]:
+                return False
+        return True
+
+    def add(self, points: Points, pose: Pose2D) -> None:
+        """Take in one depth image as body points (height, width, 3), seen from a pose on the floor."""
+        points = points[::2]
+        reach = np.hypot(points[..., 0], points[..., 1])
+        known = (reach < self.settings.max_range) & (points[..., 2] < self.settings.obstacle_high)
+        in_the_way = known & (points[..., 2] > floor_height(reach, self.settings))
+        blocked = np.where(in_the_way, reach, np.inf).min(axis=0)
+        seen = np.where(known, reach, 0.0).max(axis=0)
+        if self._grows:
+            self._reach(pose, self.settings.max_range)
+        self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
+        self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
+
+    def mark_blocked(self, pose: Pose2D) -> None:
+        """Something unseen stopped the robot: remember it just ahead, whatever depth says later."""
+        ahead = self.settings.robot_radius + self.settings.cell
+        if self._grows:
+            self._reach(pose, 2.0 * ahead)
+        for side in (-0.5, 0.0, 0.5):
+            bump = pose.compose(Pose2D(ahead, side * self.settings.robot_radius, 0.0))
+            cell = self.cell_of(bump.x, bump.y)
+            if cell is not None:
+                self._evidence[cell] = _BUMP
+                self._note_changed(np.array([cell[0]]), np.array([cell[1]]))
+
+    def nearest_inside(self, point: tuple[float, float]) -> Cell:
+        """The cell of a point, or the one at the border that lies nearest to it."""
+        i, j = self._numbers(*point)
+        rows, columns = self._evidence.shape
+        return min(max(i - self._first[0], 0), rows - 1), min(max(j - self._first[1], 0), columns - 1)
+
+    def take_changed(self) -> dict[Cell, bytes]:
+        """The tiles that changed since the last call, by tile number, compressed for the memory file."""
+        tiles = {}
+        for tile in sorted(self._changed):
+            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
+            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[rows, columns]).tobytes())
+        self._changed.clear()
+        return tiles
+
+    def restore(self, tiles: Mapping[Cell, bytes], path: object = "") -> None:
+        """Fill a grid that grows with stored tiles; ``path`` is named where one cannot be read."""
+        if not tiles:
+            return
+        numbers = np.array(list(tiles))
+        self._extend_to(numbers.min(axis=0) * TILE, (numbers.max(axis=0) + 1) * TILE, path=path)
+        for tile, body in tiles.items():
+            unpacker = zlib.decompressobj()
+            try:
+                evidence = unpacker.decompress(body, TILE * TILE + 1)
+            except zlib.error as error:
+                raise JournalDamaged(path, f"floor tile {tile} cannot be unpacked: {error}") from error
+            if len(evidence) != TILE * TILE:
+                raise JournalDamaged(path, f"floor tile {tile} has another size than {TILE} x {TILE}")
+            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
+            self._evidence[rows, columns] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
+        self._blocked = None
+        self.revision += 1
+
+    def _numbers(self, x: float, y: float) -> Cell:
+        """The cell's numbers from the origin: the cell around it is (0, 0)."""
+        size = self.settings.cell
+        return math.floor((x - self._x) / size + 0.5), math.floor((y - self._y) / size + 0.5)
+
+    def _reach(self, pose: Pose2D, metres: float) -> None:
+        """Make room for everything within so many metres of a pose."""
+        low = self._numbers(pose.x - metres, pose.y - metres)
+        high = self._numbers(pose.x + metres, pose.y + metres)
+        self._extend_to(np.array(low), np.array(high) + 1)
+
+    def _extend_to(self, low: NDArray[np.int64], high: NDArray[np.int64], *, path: object | None = None) -> None:
+        first = np.array(self._first)
+        last = first + self._evidence.shape
+        if self._evidence.size:
+            if (low >= first).all() and (high <= last).all():
+                return
+            low, high = np.minimum(low, first), np.maximum(high, last)
+        low, high = np.floor_divide(low, TILE) * TILE, -np.floor_divide(-high, TILE) * TILE
+        if (high - low > _LARGEST).any():
+            if path is not None:
+                raise JournalDamaged(path, f"the floor is {(high - low).max()} cells wide, more than {_LARGEST}")
+            return
+        grown = np.zeros(high - low, dtype=np.int8)
+        if self._evidence.size:
+            (i, j), (rows, columns) = first - low, self._evidence.shape
+            grown[i : i + rows, j : j + columns] = self._evidence
+        self._evidence, self._first, self._blocked = grown, (int(low[0]), int(low[1])), None
+
+    def _mark_free(self, points: Points, until: NDArray[np.float32], pose: Pose2D) -> None:
+        """Clear the cells along each image column up to the distance seen through."""
+        bearing = column_bearings(points)
+        use = np.isfinite(points[..., 0]).any(axis=0) & np.isfinite(until) & (until > 0)
+        steps = np.arange(0.0, self.settings.max_range, self.settings.cell)
+        along = steps[None, :] < until[use, None]
+        xy = np.stack(
+            [steps[None, :] * np.cos(bearing[use, None]), steps[None, :] * np.sin(bearing[use, None])], axis=-1
+        )
+        self._change(xy[along].astype(np.float64), pose, -1)
+
+    def _change(self, body_xy: NDArray[np.float64], pose: Pose2D, amount: int, *, at_least: int = 1) -> None:
+        cos, sin, size = math.cos(pose.yaw), math.sin(pose.yaw), self.settings.cell
+        x = pose.x + cos * body_xy[:, 0] - sin * body_xy[:, 1]
+        y = pose.y + sin * body_xy[:, 0] + cos * body_xy[:, 1]
+        i = np.floor((x - self._x) / size + 0.5).astype(np.int64) - self._first[0]
+        j = np.floor((y - self._y) / size + 0.5).astype(np.int64) - self._first[1]
+        rows, columns = self._evidence.shape
+        inside = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
+        # each cell changes once per look, however many pixels fall on it
+        cells, counts = np.unique(i[inside] * columns + j[inside], return_counts=True)
+        cells = cells[counts >= at_least]
+        flat = self._evidence.reshape(-1)
+        old = flat[cells]
+        # a bump stays: what stopped the robot was not to be seen
+        flat[cells] = np.where(old == _BUMP, old, np.clip(old + amount, _LEAST, _MOST))
+        self._note_changed(cells // max(columns, 1), cells % max(columns, 1))
+
+    def _note_changed(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        self._blocked = None
+        self.revision += 1
+        if self._grows and len(rows):
+            # all tiles between the outermost cells: a look reaches over four at most
+            (top, bottom), (left, right) = (
+                ((int(each.min()) + first) // TILE, (int(each.max()) + first) // TILE)
+                for each, first in zip((rows, columns), self._first, strict=True)
+            )
+            self._changed.update((i, j) for i in range(top, bottom + 1) for j in range(left, right + 1))

@@ -1,0 +1,191 @@
+"""Everything a memory knows of space: places and anchors, explored floor, viewpoints, and where the robot is.
+
+``Space`` takes each frame after the objects did, and hands to the journal what changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.body import body_points
+from lastseen.config import Settings
+from lastseen.detection import Detection
+from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
+from lastseen.memory.longterm.journal import Journal
+from lastseen.memory.objects import Event
+from lastseen.memory.places import SpatialMemory
+from lastseen.memory.places.events import SpatialEvent
+from lastseen.memory.places.lookup import PlaceLookup
+from lastseen.memory.places.tracker import PlaceTracker, Step
+from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.space.viewpoints import Viewpoints
+from lastseen.observation import Observation
+from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.protocols import SceneAnalyzer
+
+_PLACES, _POSE = "places.state", "robot.pose"
+_STILL, _SAME_HEADING = 0.05, math.radians(4.0)
+"""Metres and radians within which a second look at the floor shows nothing new: a camera at 30 Hz is mostly there."""
+_WIDTH = 160
+"""Columns of depth that the floor is read from: half a degree each, a third of a cell at the end of the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastPose:
+    """T_world_camera of the newest frame, and its memory time."""
+
+    pose: Pose3D
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceChanges:
+    """What the journal has yet to learn of space, as it stores it."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    places: dict[int, str] = field(default_factory=dict)
+    anchors: dict[int, str] = field(default_factory=dict)
+    viewpoints: dict[str, bytes] = field(default_factory=dict)
+    floor: dict[tuple[int, int], bytes] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any((self.meta, self.places, self.anchors, self.viewpoints, self.floor))
+
+
+class Space:
+    """The space of one memory, read from its journal; ``analyzer`` names the scenes for places."""
+
+    def __init__(self, journal: Journal, settings: Settings, *, analyzer: SceneAnalyzer | None) -> None:
+        meta, path = journal.meta(), journal.path
+        self._written: dict[str, dict[int, bytes]] = {"places": {}, "anchors": {}}
+        self.spatial = self._read_places(meta, journal, settings)
+        self.tracker = PlaceTracker(self.spatial, analyzer)
+        self.viewpoints = Viewpoints()
+        self.viewpoints.restore(journal.viewpoints(), path)
+        # cells of a room's scale: finer ones cost more and say no more about where a robot can go
+        self.floor = FloorGrid(replace(settings.policy, cell=settings.explored.cell))
+        self.floor.restore(journal.floor(), path)
+        self.pose = self._written_pose = _read_pose(meta)
+        self._revision = self.spatial.revision
+        self._reach = settings.live.place_reach
+        self._lookup: tuple[int, PlaceLookup] | None = None
+        self._floor_seen_from: Pose2D | None = None
+
+    def observe(
+        self,
+        frame: Frame,
+        observations: Sequence[Observation],
+        *,
+        ids: Sequence[str | None],
+        events: Sequence[Event],
+        seen: Sequence[tuple[str, float]] | None = None,
+        step: Step | None = None,
+    ) -> list[SpatialEvent]:
+        """Take one frame whose stamp is memory time; ``ids`` are the objects that the observations are of.
+
+        ``seen`` are the labels that were detected, with or without depth; without them, those of the observations
+        stand in. Returns what happened to places and anchors.
+        """
+        pose = frame.floor_pose
+        self.pose = LastPose(frame.T_world_camera, frame.stamp)
+        self.viewpoints.take_events(events)
+        self.viewpoints.note(pose, observations, ids)
+        self._see_floor(frame, pose)
+        if step is not None and step.collided:
+            self.floor.mark_blocked(pose)
+        return self.tracker.observe(frame, labels_of(observations) if seen is None else seen, step)
+
+    def place_ids(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
+        """The id of the place of each point (x, y, z); None where no anchor is near."""
+        if self._lookup is None or self._lookup[0] != self.spatial.revision:
+            self._lookup = self.spatial.revision, PlaceLookup(self.spatial.graph, reach=self._reach)
+        return self._lookup[1].places_of(points)
+
+    def take_changed(self) -> SpaceChanges:
+        """What changed since the last call; whoever calls puts it into the journal."""
+        changes = SpaceChanges(viewpoints=self.viewpoints.take_changed(), floor=self.floor.take_changed())
+        if self.spatial.revision != self._revision:
+            self._revision = self.spatial.revision
+            state = self.spatial.to_dict()
+            graph = state.pop("graph")
+            changes.meta[_PLACES] = json.dumps(state)
+            changes.places.update(self._unwritten("places", "place_id", graph["places"]))
+            changes.anchors.update(self._unwritten("anchors", "anchor_id", graph["anchors"]))
+        if self.pose is not None and self.pose is not self._written_pose:
+            self._written_pose = self.pose
+            changes.meta[_POSE] = json.dumps(
+                {
+                    "xyz": self.pose.pose.translation.tolist(),
+                    "quaternion_xyzw": self.pose.pose.quaternion.tolist(),
+                    "time": self.pose.time,
+                }
+            )
+        return changes
+
+    def _see_floor(self, frame: Frame, pose: Pose2D) -> None:
+        last = self._floor_seen_from
+        if (
+            last is not None
+            and last.distance_to(pose) < _STILL
+            and abs(wrap_angle(pose.yaw - last.yaw)) < _SAME_HEADING
+        ):
+            return
+        stride = max(1, frame.depth.shape[1] // _WIDTH)
+        points = body_points(frame, stride=stride)
+        if np.isfinite(points[..., 0]).any():
+            self._floor_seen_from = pose
+            self.floor.add(points, pose)
+
+    def _unwritten(self, table: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+        """Those of the bodies that the journal does not hold as they are now, as JSON by id."""
+        written, found = self._written[table], {}
+        for body in bodies:
+            text = json.dumps(body)
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            if written.get(body[name]) != digest:
+                written[body[name]] = digest
+                found[int(body[name])] = text
+        return found
+
+    def _read_places(self, meta: Mapping[str, str], journal: Journal, settings: Settings) -> SpatialMemory:
+        if _PLACES not in meta:
+            return SpatialMemory(settings)
+        try:
+            graph = journal.places()
+            spatial = SpatialMemory.from_dict({**json.loads(meta[_PLACES]), "graph": graph}, settings=settings)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise JournalDamaged(journal.path, f"its places cannot be read: {error}") from error
+        for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
+            self._unwritten(table, name, graph[table])
+        return spatial
+
+
+def labels_of(seen: Sequence[Observation | Detection]) -> list[tuple[str, float]]:
+    """What was seen by name, each once with its best score, the surest first."""
+    best: dict[str, float] = {}
+    for one in seen:
+        if one.label is not None:
+            sure = one.score if isinstance(one, Detection) else 1.0
+            best[one.label] = max(best.get(one.label, 0.0), sure * one.labels[one.label])
+    return sorted(best.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _read_pose(meta: Mapping[str, str]) -> LastPose | None:
+    if _POSE not in meta:
+        return None
+    try:
+        body = json.loads(meta[_POSE])
+        return LastPose(Pose3D.from_quaternion(body["xyz"], body["quaternion_xyzw"]), float(body["time"]))
+    except (InvalidValue, ValueError, TypeError, KeyError):
+        # a hint for agents, not a fact that other facts stand on: a memory opens without it
+        return None

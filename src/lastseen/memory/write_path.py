@@ -1,0 +1,213 @@
+"""The write path of a memory: a frame or a correction goes through working memory and space to the journal.
+
+Everything that changes a memory passes here under one lock, so the order is written down once: working memory
+first, then what can be searched, then the journal, then the index that robots share.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from lastseen.config import Settings
+from lastseen.encoders.look import LookEncoder
+from lastseen.errors import JournalReadOnly
+from lastseen.frame import Frame, StampOrder
+from lastseen.memory.coloring import Coloring
+from lastseen.memory.fleet import Shared
+from lastseen.memory.longterm.clock import PAUSE, Clock
+from lastseen.memory.longterm.records import CropRecord, EventRecord
+from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
+from lastseen.memory.objects import Crop, Event, ObjectMemory, Rows
+from lastseen.memory.objects.snapshot import room
+from lastseen.memory.objects.store import id_text
+from lastseen.memory.places.events import SpatialEvent
+from lastseen.memory.places.tracker import Step
+from lastseen.memory.space.space import Space
+from lastseen.observation import Observation
+from lastseen.protocols import SceneAnalyzer
+
+
+class WritePath:
+    """The parts of one open memory: working memory, space, journal, clock and the shared index.
+
+    ``lock`` lets one frame in at a time and no question into the middle of one; commits and searches do not hold it.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None,
+        settings: Settings,
+        *,
+        read_only: bool,
+        image_encoder: str | None,
+        index: str,
+        analyzer: SceneAnalyzer | None,
+        wall_clock: Callable[[], float] | None,
+    ) -> None:
+        self.lock = threading.RLock()
+        self.read_only = read_only
+        self.settings = settings
+        self.objects = ObjectMemory(settings, crop_sink=self._take_crop)
+        self.store, rows = LongTermStore.open(
+            path, settings, read_only=read_only, look=image_encoder, room=partial(room, self.objects.store)
+        )
+        try:
+            # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
+            pause = settings.lifecycle.proto_ttl + PAUSE
+            self.clock = Clock(self.store.journal.sessions(), pause=pause)
+            self.space = Space(self.store.journal, settings, analyzer=analyzer)
+            self._coloring = Coloring(self.store.colors)
+            self._version = 0
+            if rows is not None:
+                self._restore(rows)
+            self.shared = Shared.open(index, self.store, self.clock, settings)
+        except BaseException:
+            self.store.close()
+            raise
+        self.place_events: list[SpatialEvent] = []
+        self._wall_clock = wall_clock
+        self._order = StampOrder()
+        self._last_upsert: float | None = None
+        self._closed = False
+
+    def observe(
+        self,
+        frame: Frame,
+        observations: Sequence[Observation],
+        *,
+        seen: Sequence[tuple[str, float]] | None,
+        step: Step | None,
+    ) -> tuple[Event, ...]:
+        """Take one frame and what was seen in it; every upsert period it is written at once."""
+        self._check_writable("observe")
+        with self.lock:
+            self.objects.check(observations)
+            frame = self._in_memory_time(frame)
+            events = self.objects.observe(frame, observations)
+            self.place_events = self.space.observe(
+                frame, observations, ids=self.objects.matched, events=events, seen=seen, step=step
+            )
+            self._stage_events(events)
+            due = self._upsert_is_due(frame.stamp)
+        if due:
+            self.flush()
+        return events
+
+    def end_session(self) -> None:
+        """Let the next frame begin a session."""
+        self._check_writable("begin a session")
+        self.flush()
+        with self.lock:
+            self._order = StampOrder()
+            self.clock.current = None
+            self.space.tracker.end_walk()
+
+    def correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        """Make a change to working memory that does not come from a frame, and write it."""
+        self._check_writable("correct it")
+        with self.lock:
+            events = change()
+            self.space.viewpoints.take_events(events)
+            self._stage_events(events)
+        self.flush()
+        return events
+
+    def forget(self, ids: Sequence[str]) -> None:
+        """Delete objects for good, everywhere."""
+        with self.lock:
+            self.objects.forget(ids)
+            self.space.viewpoints.forget(ids)
+            for object_id in ids:
+                self._coloring.forget(object_id)
+        self.pull()
+        self.store.forget(ids, outbox=self.shared.used)
+        self.flush()
+        self.shared.wake()
+
+    def pull(self) -> None:
+        """Bring what changed in working memory to where it can be searched; the journal gets it later."""
+        if self.read_only:
+            return
+        with self.lock:
+            if self.objects.store.version == self._version:
+                return
+            rows = self.objects.export_rows(self._version)
+            if rows.dim is not None and self.store.look is None:
+                self.store.look = look_name(None, rows.dim)
+            reads_colors = self.store.look == LookEncoder.name
+            records = records_of(rows, colors=self._coloring.shares, reads_colors=reads_colors)
+            gone = [id_text(number) for number in rows.gone]
+            self.store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
+            self._version = rows.version
+            for object_id in gone:
+                self._coloring.forget(object_id)
+            self.space.viewpoints.forget(gone)
+
+    def flush(self) -> int:
+        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
+        if self.read_only or self._closed:
+            return 0
+        self.pull()
+        with self.lock:
+            self.store.stage_space(self.space.take_changed())
+        if not self.store.waiting:
+            return 0
+        rows = self.store.commit(self.clock.now, session=self.clock.current, outbox=self.shared.used)
+        self.shared.wake()
+        return rows
+
+    def close(self) -> None:
+        """Write what is not yet written and release the file; may be called twice."""
+        if self._closed:
+            return
+        try:
+            self.flush()
+        finally:
+            self._closed = True
+            self.shared.close()
+            self.store.close()
+
+    def _in_memory_time(self, frame: Frame) -> Frame:
+        """The frame with its stamp in memory time; the first one begins a session, one older than the last raises."""
+        self._order.accept(frame.stamp)
+        if self.clock.current is None:
+            offset = None if self._wall_clock is None else self._wall_clock() - frame.stamp
+            self.clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=offset)
+        time = self.clock.advance(frame.stamp)
+        return frame if time == frame.stamp else replace(frame, stamp=time)
+
+    def _upsert_is_due(self, time: float) -> bool:
+        if self._last_upsert is None:
+            self._last_upsert = time
+        if time - self._last_upsert < self.settings.longterm.upsert_period:
+            return False
+        self._last_upsert = time
+        return True
+
+    def _stage_events(self, events: Sequence[Event]) -> None:
+        self.store.stage(
+            events=[EventRecord(one.stamp, one.object_id, str(one.kind), dict(one.evidence)) for one in events]
+        )
+
+    def _take_crop(self, crop: Crop) -> None:
+        """Keep a picture, and learn the object's colour from it where its embedding does not tell."""
+        if self.store.look != LookEncoder.name:
+            self._coloring.see(crop.object_id, crop.jpeg)
+        self.store.stage(crops=[CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)])
+
+    def _restore(self, rows: Rows) -> None:
+        """Fill working memory with what the file held of it."""
+        self.objects.restore(rows)
+        # a file has one layout for all its objects: one written with other columns is written anew, whole
+        same = set(rows.columns) == set(self.objects.store.fields)
+        self._version = rows.version if same else 0
+
+    def _check_writable(self, purpose: str) -> None:
+        if self.read_only:
+            path = self.store.journal.path
+            raise JournalReadOnly(path, f"was opened for reading; open it for writing to {purpose}")

@@ -1,0 +1,36 @@
+"""Rooms named by rules over what was seen in them: the scene analyzer that needs no model and answers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from lastseen.frame import Frame
+from lastseen.protocols import Scene
+from lastseen.vlm.offline import likely_room
+
+_MOST_SEEN = 12
+"""Labels that are weighed: a view is told by its first dozen things."""
+_MOST_NAMED = 10
+"""Things that a place is remembered by."""
+UNKNOWN = "unknown"
+
+
+class RoomRules:
+    """Implements ``lastseen.protocols.SceneAnalyzer`` with the common sense of ``lastseen.vlm.household``."""
+
+    @property
+    def name(self) -> str:
+        """Always ``offline``: the same rules as the offline model's."""
+        return "offline"
+
+    def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
+        """The likeliest room by the labels, or unknown; the frame itself is not looked at."""
+        del frame
+        labels = [(label, round(score, 2)) for label, score in seen[:_MOST_SEEN]]
+        room = likely_room(labels) or UNKNOWN
+        objects = tuple(sorted({label for label, _ in labels})[:_MOST_NAMED])
+        held = f" with {', '.join(objects[:3])}" if objects else ""
+        answer: Future[Scene | None] = Future()
+        answer.set_result(Scene(room, objects, f"A {room}{held}."))
+        return answer

@@ -6,7 +6,7 @@ HABITAT := .venv-habitat
 DEV_EXTRAS := dev,gemini,openai,ray,sim
 DEMO_EXTRAS := sim,text
 # what renders, reads recordings, starts processes or loads torch: left to `make test`
-HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/policy/pixelnav tests/cli tests/server tests/encoders
+HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/search/policy/pixelnav tests/cli tests/server tests/encoders
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help

@@ -31,16 +31,16 @@ from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.planning.memory_first import MemoryFirstPlanner
-from lastseen.planning.node_graph import NodeGraph
-from lastseen.planning.panorama_planner import PanoramaPlanner
-from lastseen.planning.prompt import View
-from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.geometric import GeometricPixelPolicy
+from lastseen.search.planning.memory_first import MemoryFirstPlanner
+from lastseen.search.planning.node_graph import NodeGraph
+from lastseen.search.planning.panorama_planner import PanoramaPlanner
+from lastseen.search.planning.prompt import View
+from lastseen.search.planning.scene import SceneAnalyzer
+from lastseen.search.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.environment_world import EnvironmentWorld
-from lastseen.runtime.loop import SearchLoop
-from lastseen.runtime.node_routes import NodeRoutes
+from lastseen.search.environment_world import EnvironmentWorld
+from lastseen.search.loop import SearchLoop
+from lastseen.search.node_routes import NodeRoutes
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment

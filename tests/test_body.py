@@ -9,7 +9,7 @@ from lastseen.body import body_points, free_ahead, open_until
 from lastseen.config.policy import Policy
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
-from tests.policy.box_world import BoxWorld
+from tests.search.policy.box_world import BoxWorld
 from tests.test_frame import make_frame
 
 SETTINGS = Policy()

@@ -32,7 +32,7 @@ ORDER = [
     "lastseen.memory.nodes",
     "lastseen.memory.places",
     "lastseen.memory.objects",
-    "lastseen.memory.remembered_nodes",
+    "lastseen.memory.nodes_of_memory",
     "lastseen.memory.longterm",
     "lastseen.memory.space",
     "lastseen.memory.object",
@@ -51,8 +51,7 @@ ORDER = [
     "lastseen.perception",
     "lastseen.sim",
     "lastseen.sources",
-    "lastseen.planning",
-    "lastseen.policy",
+    "lastseen.search",
     "lastseen.runtime",
     "lastseen.evaluation",
     "lastseen.server",
@@ -64,7 +63,7 @@ STANDARD_LIBRARY_ONLY += [
     "lastseen.action",
     "lastseen.models",
     "lastseen.memory.nodes",
-    "lastseen.runtime.memory_bridge",
+    "lastseen.search.memory_bridge",
 ]
 
 

@@ -9,7 +9,7 @@ from lastseen.action import Action
 from lastseen.cli.main import main
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
-from lastseen.runtime.log import RunLog
+from lastseen.search.log import RunLog
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import ALL_PARTS, ARMS, Context, arm_of, arms_of, blanked, editor
 from lastseen.memory.places import SpatialMemory
-from lastseen.planning.context import build_context, context_text
-from lastseen.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.context import build_context, context_text
+from lastseen.search.planning.discovered_context import DiscoveredContextQueue
 
 
 @pytest.fixture

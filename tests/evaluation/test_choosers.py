@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
-from lastseen.planning.plan import PLAN_SCHEMA
-from lastseen.planning.prompt import View, planner_prompt
+from lastseen.search.planning.plan import PLAN_SCHEMA
+from lastseen.search.planning.prompt import View, planner_prompt
 
 VIEWS = [View(0.0, (("chair", 0.9),), 3.0), View(90.0, (), 2.0), View(180.0, (), 0.2)]
 EDGES = "unexplored -70 deg: 5.0 m of way, 1.0 m wide\nunexplored +85 deg: 2.5 m of way, 0.8 m wide"

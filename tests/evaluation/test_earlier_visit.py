@@ -10,7 +10,7 @@ from lastseen.config import Settings
 from lastseen.evaluation.arms import ARMS
 from lastseen.evaluation.earlier_visit import Visit, known_map
 from lastseen.memory.nodes.store import SemanticMemoryStore
-from lastseen.planning.node_graph import NodeGraph
+from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
 
 START = Pose2D(0.0, 0.0, 0.0)

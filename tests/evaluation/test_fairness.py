@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lastseen.vlm
 from lastseen.evaluation import episode_run
-from lastseen.runtime import walk_search
+from lastseen.search import walk_search
 from lastseen.sim import priors
 from lastseen.vlm import household, offline
 

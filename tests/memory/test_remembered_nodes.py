@@ -9,7 +9,7 @@ from lastseen.memory.nodes import DeterministicEmbedder, retrieve_candidates
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.planning.node_graph import NodeGraph
+from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
 
 

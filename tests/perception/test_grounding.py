@@ -12,7 +12,7 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from tests.policy.pixelnav.views import NO_TORCH
+from tests.search.policy.pixelnav.views import NO_TORCH
 
 pytest.importorskip("torch", reason=NO_TORCH)
 
@@ -24,7 +24,7 @@ from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.grounding_dino import GroundingDino, prompt
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.sam import Outlined, Sam
-from lastseen.policy.goal_pixel import choose_goal_pixel
+from lastseen.search.policy.goal_pixel import choose_goal_pixel
 from lastseen.protocols import Detector, Segmenter
 from tests.perception.test_onnx_detector import frame
 from tests.perception.test_segment import look

@@ -7,7 +7,7 @@ import pytest
 from lastseen.config import Settings
 from lastseen.config.seeking import Planner
 from lastseen.errors import InvalidValue
-from lastseen.planning.planner import PLAN_SCHEMA, VlmPlanner
+from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import open_backend
 from lastseen.vlm.faulty import FAULTS, Fault, FaultyBackend
 from lastseen.vlm.mock import MockBackend

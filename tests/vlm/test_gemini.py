@@ -14,7 +14,7 @@ import pytest
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.planning.planner import PLAN_SCHEMA, VlmPlanner
+from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.gemini import GeminiBackend, endpoint_name
 from lastseen.vlm.usage import Usage, usage_of

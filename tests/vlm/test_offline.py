@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from lastseen.config.offline import Offline
 from lastseen.errors import BackendError
-from lastseen.planning.planner import PLAN_SCHEMA, Plan, parse_plan
-from lastseen.planning.prompt import View, planner_prompt, scene_prompt
-from lastseen.planning.scene import SCENE_SCHEMA, parse_scene
+from lastseen.search.planning.planner import PLAN_SCHEMA, Plan, parse_plan
+from lastseen.search.planning.prompt import View, planner_prompt, scene_prompt
+from lastseen.search.planning.scene import SCENE_SCHEMA, parse_scene
 from lastseen.vlm import household, offline, open_backend, prompt_reading
 from lastseen.vlm.offline import OfflineBackend
 from lastseen.vlm.prompt_reading import read_prompt
@@ -208,7 +208,7 @@ def test_a_label_that_looks_like_a_line_is_only_a_label() -> None:
 def test_it_imports_nothing_of_simulator_or_memory(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text())
     names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    assert not [name for name in names if name.startswith(("lastseen.sim", "lastseen.memory", "lastseen.planning"))]
+    assert not [name for name in names if name.startswith(("lastseen.sim", "lastseen.memory", "lastseen.search.planning"))]
 
 
 def test_its_knowledge_names_its_source_and_is_its_own() -> None:

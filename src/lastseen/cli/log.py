@@ -26,8 +26,8 @@ def show(
 
     Example: [bold]lastseen log show run.jsonl[/bold]
     """
-    from lastseen.runtime.log import read_log
-    from lastseen.runtime.timeline import timeline
+    from lastseen.search.log import read_log
+    from lastseen.search.timeline import timeline
 
     run = read_log(file)
     if as_json:
@@ -47,8 +47,8 @@ def draw(
     Example: [bold]lastseen log map run.jsonl run.png[/bold]
     """
     from lastseen.errors import InvalidValue
-    from lastseen.runtime.log import read_log
-    from lastseen.runtime.log_map import save_map
+    from lastseen.search.log import read_log
+    from lastseen.search.log_map import save_map
 
     if out.suffix.lower() != ".png":
         raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")

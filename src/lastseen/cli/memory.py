@@ -109,7 +109,7 @@ def objects(
     Example: [bold]lastseen objects --tentative[/bold]
     """
     with _open(memory) as opened:
-        states = opened.objects(label, include_tentative=tentative, include_absent=removed)
+        states = opened.states(label, include_tentative=tentative, include_absent=removed)
         browse = opened.browse
         seen = [_when(browse.wall(state.last_seen), browse.clock.stamp(state.last_seen)) for state in states]
     if as_json:
@@ -204,7 +204,7 @@ def export(
         known = ", ".join(sorted(WRITERS))
         raise InvalidValue("out", str(out), "is of no kind that can be written", remedy=f"name it {known}")
     with _open(memory) as opened:
-        states = opened.objects(include_tentative=tentative)
+        states = opened.states(include_tentative=tentative)
         WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
     typer.echo(f"wrote {len(states)} objects to {out}")
 

@@ -42,7 +42,7 @@ def search(
     [bold]lastseen search book --constraint "avoid: corridor"[/bold]
     """
     from lastseen.cli.options import current_settings
-    from lastseen.runtime.loop import rehearse, said
+    from lastseen.search.loop import rehearse, said
 
     result = rehearse(
         goal,
@@ -78,7 +78,7 @@ def self_check(
 
     Example: [bold]lastseen self-check[/bold]
     """
-    from lastseen.runtime import self_check as rules
+    from lastseen.search import self_check as rules
 
     if not as_json:
         raise typer.Exit(rules.print_self_check(typer.echo))

@@ -35,8 +35,8 @@ def search(
     from lastseen.evaluation.arms import arm_of
     from lastseen.evaluation.cases import case_of
     from lastseen.evaluation.episode_run import run_arm
-    from lastseen.runtime.log import RunLog
-    from lastseen.runtime.timing import TimingLog
+    from lastseen.search.log import RunLog
+    from lastseen.search.timing import TimingLog
 
     chosen = arm_of(arm)
     if chosen.name not in {"context", "no_context", "frontier", "random"}:

@@ -22,8 +22,8 @@ from lastseen.evaluation.episode_run import run_arm
 from lastseen.lift import lift_all
 from lastseen.memory.memory import Memory
 from lastseen.perception.look import with_looks
-from lastseen.runtime import log_map
-from lastseen.runtime.log import RunLog, read_log
+from lastseen.search import log_map
+from lastseen.search.log import RunLog, read_log
 from lastseen.sim.change import Change, ChangeKind, apply_all
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home

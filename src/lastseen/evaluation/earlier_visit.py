@@ -25,12 +25,12 @@ from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.objects import ObjectMemory, ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.planning.node_graph import NodeGraph
-from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.explored import coarse_map
-from lastseen.policy.local_map import LocalMap
+from lastseen.search.planning.node_graph import NodeGraph
+from lastseen.search.planning.scene import SceneAnalyzer
+from lastseen.search.policy.explored import coarse_map
+from lastseen.search.policy.local_map import LocalMap
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.runtime.known_map import KnownMap, Thing
+from lastseen.search.known_map import KnownMap, Thing
 from lastseen.runtime.laying_places import PlaceLayer
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector

@@ -14,10 +14,10 @@ from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
 from lastseen.evaluation.witness import Witness, revisited_area
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.known_map import KnownMap
-from lastseen.runtime.log import RunLog
-from lastseen.runtime.timing import TimingLog
-from lastseen.runtime.walk_search import WalkSearch
+from lastseen.search.known_map import KnownMap
+from lastseen.search.log import RunLog
+from lastseen.search.timing import TimingLog
+from lastseen.search.walk_search import WalkSearch
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.follower import next_action

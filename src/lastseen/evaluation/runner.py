@@ -22,8 +22,8 @@ from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.earlier_visit import Visit, known_map, visit_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Ran, Record, run_arm
-from lastseen.runtime.json_lines import JsonLines
-from lastseen.runtime.timing import TimingLog
+from lastseen.search.json_lines import JsonLines
+from lastseen.search.timing import TimingLog
 
 EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
 _MOST_DONORS = 100

@@ -29,6 +29,7 @@ from lastseen.memory.longterm.clock import Moment
 from lastseen.memory.longterm.records import SessionRecord
 from lastseen.memory.longterm.sizes import measure
 from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.object import Object
 from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
@@ -68,6 +69,7 @@ class Memory:
         self.read_only = read_only
         chosen = self.settings.find.encoder if encoder is None else encoder
         self.encoder = open_encoder(chosen) if isinstance(chosen, str) else chosen
+        self.analyzer = scene_analyzer or RoomRules()
         self._image_encoder = None if isinstance(image_encoder, str) else image_encoder
         self._writing = writing = WritePath(
             path,
@@ -75,7 +77,7 @@ class Memory:
             read_only=read_only,
             image_encoder=image_encoder if isinstance(image_encoder, str | None) else image_encoder.name,
             index=index or self.settings.longterm.index,
-            analyzer=scene_analyzer or RoomRules(),
+            analyzer=self.analyzer,
             wall_clock=wall_clock,
         )
         self._objects, self._store, self._clock = writing.objects, writing.store, writing.clock
@@ -265,10 +267,10 @@ class Memory:
         crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
         return remembered(state, crops=crops, read_history=lambda: self._history(object_id))
 
-    def objects(
+    def states(
         self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
     ) -> list[ObjectState]:
-        """Objects in the order of their ids; with a label, those most likely called so.
+        """Working memory's own records in the order of their ids; with a label, those most likely called so.
 
         Proto-objects (tentative) and objects seen to be gone (missing, removed) come only when asked for.
         """
@@ -276,6 +278,42 @@ class Memory:
             return self._objects.states(
                 label=label, include_tentative=include_tentative, include_absent=include_absent
             )
+
+    def objects(
+        self, label: str | None = None, *, include_tentative: bool = False, include_removed: bool = False
+    ) -> list[Object]:
+        """Every remembered object in the order of its id; with a label, those most likely called so.
+
+        Tentative objects, and those seen to be gone (missing, removed), come only when asked for.
+        """
+        states = self.states(label, include_tentative=include_tentative, include_absent=include_removed)
+        colors = self.browse.colors([state.id for state in states])
+        places = self._place_of_points([state.xyz_world for state in states])
+        found = []
+        for state, place in zip(states, places, strict=True):
+            session = self._clock.session_at(state.last_seen)
+            x, y, z = (float(value) for value in state.xyz_world)
+            width, depth, height = (float(value) for value in state.extent)
+            found.append(
+                Object(
+                    id=state.id,
+                    label=state.label,
+                    position=(x, y, z),
+                    extent=(width, depth, height),
+                    state="stale" if state.stale and state.state == "confirmed" else state.state,
+                    place=None if place is None else place[1],
+                    place_id=None if place is None else place[0],
+                    color=colors.get(state.id),
+                    first_seen=self._clock.wall(state.first_seen),
+                    last_seen=self._clock.wall(state.last_seen),
+                    age=self._clock.now - state.last_seen,
+                    last_seen_memory_time=state.last_seen,
+                    session=None if session is None else session.id,
+                    hits=state.hits,
+                    stability=state.stability,
+                )
+            )
+        return found
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""

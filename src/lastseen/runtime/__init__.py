@@ -1,1 +1,1 @@
-"""The search as it runs: belief, retrieval, decisions, actions and logs."""
+"""The documented entry points of the memory-guided search: ``loop`` and ``memory_bridge``; see ``lastseen.search``."""

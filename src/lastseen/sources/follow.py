@@ -92,7 +92,7 @@ def follow(
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()
     promotion = memory.settings.promotion
-    for state in memory.objects(include_tentative=True):
+    for state in memory.states(include_tentative=True):
         summary.confirmed += state.confirmed
         summary.tentative += not state.confirmed
         summary.one_sided += (

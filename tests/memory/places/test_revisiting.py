@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from lastseen.action import Action
 from lastseen.memory.places import SpatialMemory
-from lastseen.planning.context import build_context
-from lastseen.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.context import build_context
+from lastseen.search.planning.discovered_context import DiscoveredContextQueue
 from lastseen.pose2d import ORIGIN, Pose2D
 
 

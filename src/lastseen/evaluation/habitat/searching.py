@@ -13,11 +13,11 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation.episode_run import Record, drawn
 from lastseen.evaluation.habitat.environment import HabitatEnvironment
 from lastseen.evaluation.witness import path_length
-from lastseen.policy.protocol import PixelPolicy
+from lastseen.search.policy.protocol import PixelPolicy
 from lastseen.protocols import Detector
-from lastseen.runtime.log import RunLog
-from lastseen.runtime.timing import TimingLog
-from lastseen.runtime.walk_search import WalkSearch
+from lastseen.search.log import RunLog
+from lastseen.search.timing import TimingLog
+from lastseen.search.walk_search import WalkSearch
 from lastseen.vlm import open_backend
 
 METRICS = ("success", "spl", "soft_spl", "distance_to_goal")

@@ -7,6 +7,8 @@ a blue one does not answer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,24 +53,13 @@ class Wording:
 
     def color(self, table: ObjectTable, rows: NDArray[np.int64], parsed: Parsed) -> NDArray[np.float32]:
         """How well the rows' colours fit those named, 0 to 1; unseen colours get the benefit of the doubt."""
-        named = color_vector(parsed.colors) > 0
         # where no colour was seen the label may name one: that is the same for all of a label, and soon said
         of_labels = np.concatenate([self._label_colors[self._numbers(table)], np.zeros((1, len(COLORS)), np.float32)])
-        fit: NDArray[np.float32] = self._fit(of_labels, named)[table.columns.labels[rows, 0]]
+        fit: NDArray[np.float32] = color_fit(of_labels, parsed.colors, self._rules)[table.columns.labels[rows, 0]]
         shares = table.columns.colors[rows]
         seen = np.flatnonzero(shares.any(axis=1))
-        fit[seen] = self._fit(shares[seen], named)
+        fit[seen] = color_fit(shares[seen], parsed.colors, self._rules)
         return fit
-
-    def _fit(self, shares: NDArray[np.float32], named: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """How well shares of colours fit the named ones, row by row."""
-        unseen = shares.sum(axis=1) <= 0
-        as_named = shares @ NEARNESS
-        best = as_named.max(axis=1)
-        whole = np.divide(as_named[:, named].min(axis=1), best, out=np.zeros_like(best), where=best > 0)
-        part = np.minimum(shares[:, named].min(axis=1) / self._rules.color_share, 1.0) * self._rules.partial_color
-        fit = np.where(unseen, self._rules.unknown_color, np.maximum(whole, part))
-        return fit.astype(np.float32)
 
     def _numbers(self, table: ObjectTable) -> NDArray[np.int64]:
         """For each label number of the table, its row in the kept vectors."""
@@ -84,6 +75,18 @@ class Wording:
             self._vectors = np.concatenate([self._vectors, vectors])
             self._label_colors = np.concatenate([self._label_colors, colors])
         return np.array([self._known[name] for name in table.label_names], dtype=np.int64)
+
+
+def color_fit(shares: NDArray[np.float32], colors: Sequence[str], rules: Find) -> NDArray[np.float32]:
+    """How well shares of the basic colours, row by row, fit those that were named, 0 to 1."""
+    named = color_vector(colors) > 0
+    unseen = shares.sum(axis=1) <= 0
+    as_named = shares @ NEARNESS
+    best = as_named.max(axis=1)
+    whole = np.divide(as_named[:, named].min(axis=1), best, out=np.zeros_like(best), where=best > 0)
+    part = np.minimum(shares[:, named].min(axis=1) / rules.color_share, 1.0) * rules.partial_color
+    fit = np.where(unseen, rules.unknown_color, np.maximum(whole, part))
+    return fit.astype(np.float32)
 
 
 def main_color(shares: NDArray[np.float32]) -> str | None:

@@ -18,12 +18,7 @@ _DEFAULTS = Retrieval()
 
 
 class Embedder(Protocol):
-    """What retrieval needs of an embedder; equal texts must give equal vectors."""
-
-    @property
-    def dim(self) -> int:
-        """Length of every vector."""
-        ...
+    """What retrieval needs of an embedder; equal texts must give equal vectors, and all vectors one length."""
 
     def embed_text(self, text: str) -> list[float]:
         """The vector of a text."""
@@ -59,7 +54,6 @@ class EncoderEmbedder:
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
-        self.dim = encoder.dim
 
     def embed_text(self, text: str) -> list[float]:
         """The encoder's vector of one text, as plain floats."""

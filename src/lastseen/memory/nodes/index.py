@@ -33,6 +33,7 @@ class NodeIndex:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
+        self._length: int | None = None
         self.version = -1
         self.entries: list[IndexedNode] = []
         self.units: list[tuple[float, ...]] = []
@@ -62,12 +63,15 @@ class NodeIndex:
 
     def embed(self, what: str, text: str, given: list[float] | None = None) -> tuple[float, ...]:
         """The vector of a text, or the one given for it, refused when it is not of the embedder's length."""
+        if self._length is None:
+            # any text tells it: all vectors of an embedder have one length
+            self._length = len(self.embedder.embed_text(text))
         vector = tuple(self.embedder.embed_text(text) if given is None else given)
-        if len(vector) != self.embedder.dim:
+        if len(vector) != self._length:
             raise InvalidValue(
                 f"{what}: embedding",
                 vector,
-                f"has length {len(vector)}, the embedder's is {self.embedder.dim}",
+                f"has length {len(vector)}, the embedder's is {self._length}",
                 remedy="use one embedder for all nodes, or give None",
             )
         return vector

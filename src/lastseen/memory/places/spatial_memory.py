@@ -148,6 +148,11 @@ class SpatialMemory:
         return self.step_id % self.settings.places.update_period == 0 or self._dwell.pending is not None
 
     @property
+    def at_branch(self) -> bool:
+        """Whether the last step ended at a door or a fork."""
+        return self._rule.at_branch
+
+    @property
     def pending_scene_type(self) -> str | None:
         """The new scene type that waits for confirmation, if one does."""
         return None if self._dwell.pending is None else self._dwell.pending.scene_type

@@ -114,7 +114,7 @@ class FloorGrid:
         self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
 
     def mark_blocked(self, pose: Pose2D) -> None:
-        """Something unseen stopped the robot: remember it just ahead, whatever depth says later."""
+        """Something unseen stopped the robot: remember it just ahead; in a window, whatever depth says later."""
         ahead = self.settings.robot_radius + self.settings.cell
         if self._grows:
             self._reach(pose, 2.0 * ahead)
@@ -122,7 +122,8 @@ class FloorGrid:
             bump = pose.compose(Pose2D(ahead, side * self.settings.robot_radius, 0.0))
             cell = self.cell_of(bump.x, bump.y)
             if cell is not None:
-                self._evidence[cell] = _BUMP
+                # a person in the way today is gone tomorrow: what lasts must be able to change
+                self._evidence[cell] = _MOST if self._grows else _BUMP
                 self._note_changed(np.array([cell[0]]), np.array([cell[1]]))
 
     def nearest_inside(self, point: tuple[float, float]) -> Cell:

@@ -1,0 +1,144 @@
+"""The log of a search: a header, one line a step, one line an event; equal runs give equal bytes.
+
+The header holds every setting. A step holds what the spatial memory was told, so that a log is enough to build the
+places and anchors of the walk again, and what the loop believed, retrieved and decided. What a clock measured goes to
+timing.jsonl, never here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lastseen import schemas
+from lastseen.action import Action
+from lastseen.config import Settings, describe, settings_from_mapping
+from lastseen.errors import InvalidValue
+from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import Pose2D
+from lastseen.search.json_lines import JsonLines
+
+VERSION = 2
+
+
+class RunLog(JsonLines):
+    """Writes records as they come and keeps them; without a path it only keeps them."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        super().__init__(path)
+        self.records: list[dict[str, Any]] = []
+
+    def header(
+        self,
+        *,
+        goal: str,
+        seed: int,
+        settings: Settings,
+        backend: str | None = None,
+        scene_backend: str | None = None,
+    ) -> None:
+        """The first line: what is looked for, by whom, and under which settings."""
+        self._write(
+            {
+                "type": "header",
+                "version": VERSION,
+                "goal": goal,
+                "seed": seed,
+                "backend": backend,
+                "scene_backend": scene_backend,
+                "settings": {row.name: row.value for row in describe(settings)},
+            }
+        )
+
+    def step(self, record: Mapping[str, Any]) -> None:
+        """One step: what led to it and was seen, what was believed and decided; see docs/interface-contract.md."""
+        self._write({"type": "step", **record})
+        if record.get("scene_analyzed") and record.get("scene") is None:
+            self.events([{"event": "scene_unknown", "step_id": record["step_id"]}])
+
+    def events(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Events as the spatial memory and the planner report them."""
+        for event in events:
+            self._write({"type": "event", **event})
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self.records.append(record)
+        self.append(record)
+
+
+@dataclass(slots=True)
+class Run:
+    """A log that was read; ``torn`` tells that the last line was cut off, as a killed process leaves it."""
+
+    header: dict[str, Any]
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    torn: bool = False
+
+    def settings(self) -> Settings:
+        """The settings the run was made with."""
+        tree: dict[str, Any] = {}
+        for name, value in self.header["settings"].items():
+            *sections, leaf = name.split(".")
+            node = tree
+            for section in sections:
+                node = node.setdefault(section, {})
+            node[leaf] = value
+        return settings_from_mapping(tree)
+
+
+def read_log(path: str | Path) -> Run:
+    """Read and check a log; a wrong line is named by its number."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue("log file", str(path), f"cannot be read ({error})", remedy="check the path") from error
+    lines = text.split("\n")
+    torn = lines.pop() != ""
+    records = [_record(path, number, line) for number, line in enumerate(lines, start=1)]
+    if not records or records[0]["type"] != "header":
+        raise InvalidValue("log file", str(path), "does not start with a header", remedy="give a run's log")
+    run = Run(records[0], torn=torn)
+    for record in records[1:]:
+        (run.events if record["type"] == "event" else run.steps).append(record)
+    return run
+
+
+def replay(run: Run) -> SpatialMemory:
+    """Build the places and anchors of a run again from its log alone."""
+    memory = SpatialMemory(run.settings())
+    for step in run.steps:
+        world_pose = None if step["world_pose"] is None else Pose2D(*step["world_pose"])
+        if step["action"] is not None:
+            memory.step(
+                Action(step["action"]),
+                collided=step["collided"],
+                branch=step["branch"],
+                panorama=step["panorama"],
+                world_pose=world_pose,
+            )
+        memory.saw(step["seen"])
+        if step["scene_analyzed"]:
+            scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
+            memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)
+    return memory
+
+
+def _record(path: str | Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InvalidValue(
+            "log file", f"{path}:{number}", f"is not JSON ({error})", remedy="give a run's log"
+        ) from error
+    try:
+        schemas.validate("run_log", record)
+    except InvalidValue as error:
+        raise InvalidValue(
+            "log file", f"{path}:{number}", f"breaks the schema of run logs ({error})", remedy="give a run's log"
+        ) from error
+    checked: dict[str, Any] = record
+    return checked

@@ -1,0 +1,184 @@
+"""A run's log as a picture: the path in the colours of its places, anchors, planner calls, and where it swung."""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
+
+from lastseen.search.log import Run
+
+Point = tuple[float, float]
+Colour = tuple[int, int, int]
+
+_SIZE = 900
+_LEGEND = 300
+_MARGIN = 60
+_SCALE = 2
+"""Everything is drawn twice as large and then reduced: lines come out smooth."""
+_GOLDEN = 0.618033988749895
+_GREY: Colour = (90, 90, 90)
+_MARKS: dict[str, tuple[str, Colour]] = {
+    "stuck": ("STUCK", (200, 30, 30)),
+    "ababa": ("ABABA", (150, 0, 150)),
+    "fallback": ("FALLBACK", (230, 130, 0)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """How metres become pixels: x to the right, y up, both to one scale."""
+
+    left: float
+    top: float
+    scale: float
+
+    def pixel(self, x: float, y: float) -> Point:
+        offset = _MARGIN * _SCALE
+        return (x - self.left) * self.scale + offset, (self.top - y) * self.scale + offset
+
+
+def place_colour(place_id: int) -> Colour:
+    """A colour of its own for every place, neighbours in number far apart in hue."""
+    red, green, blue = colorsys.hsv_to_rgb((0.08 + place_id * _GOLDEN) % 1.0, 0.75, 0.85)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def draw_map(run: Run) -> Image.Image:
+    """Draw a run; the start is a black ring, the end a black square."""
+    poses = [(step["pose"][0], step["pose"][1]) for step in run.steps] or [(0.0, 0.0)]
+    frame = _fit(poses)
+    image = Image.new("RGB", ((_SIZE + _LEGEND) * _SCALE, _SIZE * _SCALE), "white")
+    draw = ImageDraw.Draw(image)
+    _grid(draw, frame)
+    for before, after in zip(run.steps, run.steps[1:], strict=False):
+        ends = [frame.pixel(*before["pose"][:2]), frame.pixel(*after["pose"][:2])]
+        draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * _SCALE)
+    for event in _named(run, "anchor_created"):
+        _dot(draw, frame.pixel(*event["pose"][:2]), 5, fill=_colour_of(event["place_id"]), outline=(30, 30, 30))
+    by_step = {step["step_id"]: step for step in run.steps}
+    for step in run.steps:
+        if step["planner_called"]:
+            _call(draw, frame, step)
+    for name in _MARKS:
+        for event in _named(run, name):
+            if event["step_id"] in by_step:
+                _mark(draw, frame.pixel(*by_step[event["step_id"]]["pose"][:2]), name)
+    _dot(draw, frame.pixel(*poses[0]), 9, outline=(0, 0, 0), width=3)
+    x, y = frame.pixel(*poses[-1])
+    half = 7 * _SCALE
+    draw.rectangle([x - half, y - half, x + half, y + half], outline=(0, 0, 0), width=3 * _SCALE)
+    _legend(draw, run)
+    return image.resize((_SIZE + _LEGEND, _SIZE), Image.Resampling.LANCZOS)
+
+
+def save_map(run: Run, path: str | Path) -> None:
+    """Draw a run into a PNG file."""
+    draw_map(run).save(path, format="PNG")
+
+
+def _fit(points: Iterable[Point]) -> _Frame:
+    xs, ys = zip(*points, strict=True)
+    width, height = max(xs) - min(xs), max(ys) - min(ys)
+    span = max(width, height, 2.0)
+    scale = (_SIZE - 2 * _MARGIN) * _SCALE / span
+    return _Frame(min(xs) - (span - width) / 2, max(ys) + (span - height) / 2, scale)
+
+
+def _grid(draw: ImageDraw.ImageDraw, frame: _Frame) -> None:
+    """Faint lines at every metre, or every five where they would crowd."""
+    metre = 1 if frame.scale / _SCALE > 25 else 5
+    across = _SIZE * _SCALE / frame.scale
+    for start, vertical in ((frame.left - across, True), (frame.top - 2 * across, False)):
+        at = math.floor(start / metre) * metre
+        while at <= start + 4 * across:
+            pixel = frame.pixel(at, at)[0 if vertical else 1]
+            if 0 <= pixel <= _SIZE * _SCALE:
+                ends = [(pixel, 0), (pixel, _SIZE * _SCALE)] if vertical else [(0, pixel), (_SIZE * _SCALE, pixel)]
+                draw.line(ends, fill=(232, 232, 232), width=_SCALE)
+            at += metre
+    _text(draw, (14, _SIZE - 26), f"grid: {metre} m", _GREY, 15)
+
+
+def _call(draw: ImageDraw.ImageDraw, frame: _Frame, step: dict[str, Any]) -> None:
+    """A triangle where the planner was asked, and an arrow the way it pointed."""
+    x, y = frame.pixel(*step["pose"][:2])
+    size = 11 * _SCALE
+    corners = [(x, y - size), (x - 0.87 * size, y + size / 2), (x + 0.87 * size, y + size / 2)]
+    draw.polygon(corners, fill=(20, 60, 200), outline=(255, 255, 255))
+    if step["planner_output"] is not None:
+        heading = step["pose"][2] + math.radians(step["planner_output"]["angle"])
+        reach = 34 * _SCALE
+        tip = (x + reach * math.cos(heading), y - reach * math.sin(heading))
+        draw.line([(x, y), tip], fill=(20, 60, 200), width=2 * _SCALE)
+        for side in (heading + 2.6, heading - 2.6):
+            barb = (tip[0] + 9 * _SCALE * math.cos(side), tip[1] - 9 * _SCALE * math.sin(side))
+            draw.line([tip, barb], fill=(20, 60, 200), width=2 * _SCALE)
+
+
+def _mark(draw: ImageDraw.ImageDraw, at: Point, name: str) -> None:
+    label, colour = _MARKS[name]
+    x, y = at
+    arm = 8 * _SCALE
+    draw.line([(x - arm, y - arm), (x + arm, y + arm)], fill=colour, width=3 * _SCALE)
+    draw.line([(x - arm, y + arm), (x + arm, y - arm)], fill=colour, width=3 * _SCALE)
+    offset = {"stuck": -24, "ababa": 12, "fallback": 26}[name]
+    _text(draw, (x / _SCALE + 10, y / _SCALE + offset), label, colour, 13)
+
+
+def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
+    left, top = _SIZE + 10, 24
+    _text(draw, (left, top), f"goal: {run.header['goal']}"[:34], (0, 0, 0), 18)
+    counts = {name: len(list(_named(run, name))) for name in ("stuck", "ababa", "fallback", "anchor_created")}
+    calls = sum(step["planner_called"] for step in run.steps)
+    lines = [
+        f"{len(run.steps)} steps, {calls} planner calls",
+        f"{counts['anchor_created']} anchors (dots)",
+        f"STUCK {counts['stuck']}, ABABA {counts['ababa']}, fallbacks {counts['fallback']}",
+        "ring: start, square: end",
+        "triangle: planner call, arrow: its way",
+    ]
+    for index, line in enumerate(lines):
+        _text(draw, (left, top + 32 + 22 * index), line, _GREY, 15)
+    top += 32 + 22 * len(lines) + 16
+    places = list(_named(run, "place_created"))
+    shown = places[: (_SIZE - top - 40) // 26]
+    for index, event in enumerate(shown):
+        y = top + 26 * index
+        box = [left * _SCALE, y * _SCALE, (left + 18) * _SCALE, (y + 18) * _SCALE]
+        draw.rectangle(box, fill=place_colour(event["place_id"]), outline=(30, 30, 30))
+        _text(draw, (left + 26, y), f"{event['place_id']}: {event['place_type']}"[:30], (0, 0, 0), 15)
+    if len(shown) < len(places):
+        _text(draw, (left, top + 26 * len(shown)), f"and {len(places) - len(shown)} more places", _GREY, 15)
+
+
+def _dot(
+    draw: ImageDraw.ImageDraw,
+    at: Point,
+    radius: int,
+    *,
+    fill: Colour | None = None,
+    outline: Colour,
+    width: int = 1,
+) -> None:
+    x, y = at
+    reach = radius * _SCALE
+    draw.ellipse([x - reach, y - reach, x + reach, y + reach], fill=fill, outline=outline, width=width * _SCALE)
+
+
+def _text(draw: ImageDraw.ImageDraw, at: Point, text: str, colour: Colour, size: int) -> None:
+    font = ImageFont.load_default(size=size * _SCALE)
+    draw.text((at[0] * _SCALE, at[1] * _SCALE), text, fill=colour, font=font)
+
+
+def _colour_of(place_id: int | None) -> Colour:
+    return _GREY if place_id is None else place_colour(place_id)
+
+
+def _named(run: Run, name: str) -> Iterable[dict[str, Any]]:
+    return (event for event in run.events if event["event"] == name)

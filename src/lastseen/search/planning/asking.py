@@ -1,0 +1,169 @@
+"""Asking a model and taking no nonsense: strict reading, one retry that says what was wrong, a time limit.
+
+Planner and scene analyzer share it. It never raises for what a model says or fails to say: the caller gets a
+parsed answer or None, and a record of every attempt.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from lastseen.config import Settings
+from lastseen.errors import LastseenError, PlanError
+from lastseen.search.planning.quoting import clean
+from lastseen.vlm.protocol import Backend, EncodedImage
+from lastseen.vlm.usage import Usage, usage_of
+
+Answer = TypeVar("Answer")
+
+TIME_LIMIT = "time_limit"
+BACKEND = "backend"
+_MAX_ERROR = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt gave nothing: a word to count by, and a line to read."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one call cost; wall-clock figures, for timing.jsonl only."""
+
+    seconds: float
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Answer]):
+    """The answer, or None after the last attempt failed."""
+
+    answer: Answer | None
+    failures: tuple[Failure, ...]
+    attempts: tuple[Attempt, ...]
+
+
+def ask(
+    backend: Backend,
+    prompt: str,
+    *,
+    parse: Callable[[str], Answer],
+    images: Sequence[EncodedImage] = (),
+    schema: Mapping[str, Any] | None = None,
+    retries: int,
+    time_limit: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Asked[Answer]:
+    """Ask at most ``1 + retries`` times and no longer than ``time_limit`` seconds in all."""
+    failures: list[Failure] = []
+    attempts: list[Attempt] = []
+    deadline = clock() + time_limit
+    asked = prompt
+    for _ in range(1 + retries):
+        began = clock()
+        if began >= deadline:
+            failures.append(Failure(TIME_LIMIT, f"no answer within {time_limit:g} s"))
+            break
+        outcome = _complete(backend, asked, images, schema, timeout=deadline - began)
+        attempts.append(Attempt(clock() - began, usage_of(backend)))
+        if outcome is None:
+            failures.append(Failure(TIME_LIMIT, f"no answer within {time_limit:g} s"))
+            break
+        if isinstance(outcome, LastseenError):
+            failures.append(Failure(BACKEND, clean(str(outcome), limit=_MAX_ERROR)))
+            continue
+        try:
+            return Asked(parse(outcome), tuple(failures), tuple(attempts))
+        except PlanError as error:
+            message = clean(str(error), limit=_MAX_ERROR)
+            failures.append(Failure(error.reason, message))
+            asked = f"{prompt}\n\n{refusal(message)}"
+    return Asked(None, tuple(failures), tuple(attempts))
+
+
+class Asker(Generic[Answer]):
+    """One kind of question to one backend, by the discipline of section 11.3, with count of what went wrong.
+
+    ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings | None = None,
+        *,
+        parse: Callable[[str], Answer],
+        schema: Mapping[str, Any],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.backend, self.settings = backend, settings or Settings()
+        self.calls = 0
+        self.failures: Counter[str] = Counter()
+        self.given_up: Counter[str] = Counter()
+        self._parse, self._schema, self._clock = parse, schema, clock
+
+    def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Asked[Answer]:
+        """Ask once more, at most the configured retries, within the time limit."""
+        self.calls += 1
+        asked = ask(
+            self.backend,
+            prompt,
+            parse=self._parse,
+            images=images,
+            schema=self._schema,
+            retries=self.settings.planner.retries,
+            time_limit=self.settings.planner.time_limit,
+            clock=self._clock,
+        )
+        self.failures.update(failure.reason for failure in asked.failures)
+        if asked.answer is None:
+            self.given_up[asked.failures[-1].reason] += 1
+        return asked
+
+
+def refusal(message: str) -> str:
+    """What the model is told before its second try."""
+    return f"YOUR LAST ANSWER WAS REFUSED: {message}. Answer again, with the JSON object of the format only."
+
+
+def _complete(
+    backend: Backend,
+    prompt: str,
+    images: Sequence[EncodedImage],
+    schema: Mapping[str, Any] | None,
+    *,
+    timeout: float,
+) -> str | LastseenError | None:
+    """The answer, the backend's error, or None when time ran out.
+
+    The call runs in a thread of its own, because nothing else ends the wait for a server that holds the line; a
+    late answer is thrown away.
+    """
+    done: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put(backend.complete(prompt, images, schema))
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread and judged there
+            done.put(error)
+
+    threading.Thread(target=run, daemon=True, name="vlm-call").start()
+    try:
+        outcome = done.get(timeout=timeout)
+    except queue.Empty:
+        return None
+    if isinstance(outcome, str | LastseenError):
+        return outcome
+    if isinstance(outcome, BaseException):
+        raise outcome
+    # a backend of someone else's may break its own promise; what is not text is refused like any other answer
+    return PlanError("answer", outcome, "is not text", remedy="mend the backend", reason="not_json")

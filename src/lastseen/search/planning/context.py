@@ -1,0 +1,217 @@
+"""The navigation context: what the planner is told of memory, as data and as text (section 9).
+
+The text is written from the data and from nothing else, so what a log keeps is what the model read. Both are
+deterministic and within a budget: the least useful goes first, and the text says what went.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from lastseen.belief import BeliefState
+from lastseen.config import Settings
+from lastseen.config.seeking import Context as ContextSettings
+from lastseen.memory.places import Place, SpatialMemory
+from lastseen.memory.places.graph import PlaceGraph
+from lastseen.search.planning.context_text import Context, render, within_budget
+from lastseen.search.planning.directions import Where, where, whole_degrees
+from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.quoting import clean
+from lastseen.search.planning.ways import told_way
+from lastseen.pose2d import Pose2D
+
+_SECTOR = 30
+
+
+class NodeLike(Protocol):
+    """What the context needs of a memory node; ``pose`` is in the frame of the robot's current pose."""
+
+    @property
+    def pose(self) -> Pose2D:
+        """Where the node is."""
+        ...
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Place type and labels seen from it."""
+        ...
+
+
+def build_context(
+    spatial: SpatialMemory,
+    queue: DiscoveredContextQueue,
+    *,
+    belief: BeliefState | None = None,
+    nodes: Mapping[int, NodeLike] | None = None,
+    tried: Sequence[Mapping[str, Any]] = (),
+    unexplored: Sequence[Mapping[str, Any]] = (),
+    sightings: Sequence[Mapping[str, Any]] = (),
+    remembered: Sequence[Mapping[str, Any]] = (),
+    here: Pose2D | None = None,
+    ways: Mapping[int, Where] | None = None,
+    looked_at: Collection[int] = (),
+    settings: Settings | None = None,
+) -> Context:
+    """Everything section 9.1 lists, within the budget, ready for ``render`` and for JSON.
+
+    ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
+    frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
+    way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
+    seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
+    the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
+    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians.
+    """
+    settings = settings or spatial.settings
+    limit = settings.context.max_text
+    place, anchor = spatial.current_place, spatial.current_anchor
+    hint = spatial.avoid_hint()
+    context: Context = {
+        "localization": {
+            "step": spatial.step_id,
+            "pose": _pose(spatial.pose),
+            "current_place_id": spatial.current_place_id,
+            "place_type": None if place is None else clean(place.place_type, limit=limit),
+            "current_anchor_id": spatial.current_anchor_id,
+        },
+        "avoid_hint": hint,
+        "belief": _belief(
+            belief, nodes or {}, here or spatial.pose, ways=ways or {}, looked_at=looked_at, settings=settings
+        ),
+        "discovered_context": queue.to_list(),
+        "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
+        "sightings": [
+            {
+                "angle": round(each["angle"]),
+                "distance": round(each["distance"], 1),
+                "views": int(each["views"]),
+                "way": told_way(each.get("segments", ()), longest=settings.context.max_way),
+            }
+            for each in sightings
+        ],
+        "remembered": [
+            {
+                "angle": round(each["angle"]),
+                "distance": round(each["distance"], 1),
+                "way": told_way(each.get("segments", ()), longest=settings.context.max_way),
+            }
+            for each in remembered
+        ],
+        "unexplored": [_edge(each, settings.context) for each in unexplored],
+        "places": _places(spatial, settings),
+        "visited": _visited(spatial, settings.context.visited_radius),
+        "nearby": [
+            {"anchor_id": near.anchor_id, "place_id": near.place_id, "distance": round(near.distance, 2)}
+            for near in spatial.nearby()
+        ],
+        "neighbors": []
+        if anchor is None
+        else [
+            {"anchor_id": other, **where(spatial.pose, spatial.graph.anchor(other).pose)}
+            for other in sorted(anchor.neighbors, reverse=True)
+        ],
+        "path": [
+            {"anchor_id": each, **where(spatial.pose, spatial.graph.anchor(each).pose)}
+            for each in spatial.path[-settings.context.recent_anchors :]
+        ],
+    }
+    return within_budget(context, max_characters=settings.context.max_characters)
+
+
+def context_text(context: Context) -> str:
+    """The context as the planner reads it."""
+    return render(context)
+
+
+def _pose(pose: Pose2D) -> dict[str, float]:
+    # adding 0.0 turns a negative zero into a plain one
+    return {"x": round(pose.x, 2) + 0.0, "y": round(pose.y, 2) + 0.0, "yaw": whole_degrees(pose.yaw)}
+
+
+def _edge(edge: Mapping[str, Any], settings: ContextSettings) -> dict[str, Any]:
+    limit = settings.max_text
+    return {
+        "angle": round(edge["angle"]),
+        "distance": round(edge["distance"], 1),
+        "width": round(edge["width"], 1),
+        "way": told_way(edge.get("segments", ()), longest=settings.max_way),
+        "labels": [[clean(str(label), limit=limit), round(float(score), 2)] for label, score in edge["labels"]],
+    }
+
+
+def _belief(
+    belief: BeliefState | None,
+    nodes: Mapping[int, NodeLike],
+    here: Pose2D,
+    *,
+    ways: Mapping[int, Where],
+    looked_at: Collection[int],
+    settings: Settings,
+) -> dict[str, Any]:
+    if belief is None:
+        return {"target_status": None, "candidates": [], "constraints": []}
+    limit = settings.context.max_text
+    candidates: list[dict[str, Any]] = []
+    for candidate in belief["candidate_nodes"]:
+        if candidate["node_id"] in looked_at:
+            continue
+        told: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
+        node = nodes.get(candidate["node_id"])
+        if node is not None:
+            told |= ways.get(candidate["node_id"]) or where(here, node.pose)
+            told["tags"] = [clean(tag, limit=limit) for tag in list(node.tags)[: settings.context.max_labels]]
+        candidates.append(told)
+    return {
+        "target_status": belief["target_status"],
+        "candidates": candidates,
+        "constraints": [clean(each, limit=limit) for each in belief["active_constraints"]],
+    }
+
+
+def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
+    """The current place first, then the others from the latest visit back."""
+    recent = list(reversed(spatial.recent_places))[: settings.context.recent_places]
+    limit = settings.context.max_text
+    told: list[dict[str, Any]] = []
+    for place_id in recent:
+        place = spatial.graph.place(place_id)
+        if not place.anchors and place_id != spatial.current_place_id:
+            # files of before may hold such places: there is no way to one
+            continue
+        entry: dict[str, Any] = {
+            "place_id": place_id,
+            "place_type": clean(place.place_type, limit=limit),
+            "here": place_id == spatial.current_place_id,
+            "objects": [
+                clean(name, limit=limit) for name in sorted(place.objects_list)[: settings.context.max_labels]
+            ],
+            "description": clean(place.semantic_description, limit=settings.places.max_description),
+            "anchors": len(place.anchors),
+        }
+        if not entry["here"]:
+            entry |= where(spatial.pose, _nearest_anchor(spatial.graph, place, spatial.pose))
+        told.append(entry)
+    return told
+
+
+def _nearest_anchor(graph: PlaceGraph, place: Place, pose: Pose2D) -> Pose2D:
+    poses = [graph.anchor(anchor).pose for anchor in place.anchors]
+    return min(poses, key=pose.distance_to)
+
+
+def _visited(spatial: SpatialMemory, radius: float) -> list[dict[str, Any]]:
+    """How much of the way lies in each direction: 30 degree sectors with anchors in them, the nearest first."""
+    sectors: dict[int, list[float]] = {}
+    for anchor_id in spatial.path:
+        pose = spatial.graph.anchor(anchor_id).pose
+        distance = spatial.pose.distance_to(pose)
+        if 0.0 < distance <= radius:
+            turned = math.degrees(spatial.pose.bearing_to(pose))
+            sector = whole_degrees(math.radians(round(turned / _SECTOR) * _SECTOR))
+            sectors.setdefault(sector, []).append(distance)
+    rows = [
+        {"angle": sector, "anchors": len(distances), "distance": round(min(distances), 2)}
+        for sector, distances in sectors.items()
+    ]
+    return sorted(rows, key=lambda row: (row["distance"], row["angle"]))

@@ -1,0 +1,118 @@
+"""The one form in which every planner says what to do, so that one loop can follow any of them.
+
+A decision names exactly one of: a heading to take, a memory node to walk to, or stop. ``goal_flag`` is the
+planner's claim that it sees the goal; only perception makes it true.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from lastseen.belief import BeliefState, Hypothesis
+from lastseen.errors import InvalidValue
+from lastseen.vlm.protocol import EncodedImage
+
+DecisionSource = Literal["panorama", "hypothesis", "memory", "fallback"]
+"""Which planner it came from; ``fallback`` when the model gave nothing usable and a rule decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do until the next decision: one of heading, node or stop.
+
+    ``heading`` is in radians relative to where the robot faces, positive to the left; with ``turn_only`` the robot
+    turns and looks, and does not walk. ``way`` are the segments of a known way that begins there, metres and
+    radians from where the robot faces; without one the robot walks as far as it sees.
+    """
+
+    goal_flag: bool
+    why: str
+    source: DecisionSource
+    heading: float | None = None
+    node_id: int | None = None
+    stop: bool = False
+    turn_only: bool = False
+    way: tuple[tuple[float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.heading is not None) + (self.node_id is not None) + self.stop != 1:
+            raise InvalidValue(
+                "decision",
+                self,
+                "must name exactly one of heading, node_id and stop",
+                remedy="leave out the others",
+            )
+        if self.heading is not None and not (math.isfinite(self.heading) and abs(self.heading) <= math.pi):
+            raise InvalidValue(
+                "decision.heading", self.heading, "must lie in -pi to pi", remedy="use pose2d.wrap_angle"
+            )
+
+    @classmethod
+    def turn_to(
+        cls,
+        heading: float,
+        *,
+        why: str,
+        source: DecisionSource,
+        goal_flag: bool = False,
+        turn_only: bool = False,
+        way: tuple[tuple[float, float], ...] = (),
+    ) -> Decision:
+        """Head this way, radians, positive to the left."""
+        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only, way=way)
+
+    @classmethod
+    def go_to(cls, node_id: int, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
+        """Walk to a memory node."""
+        return cls(goal_flag=goal_flag, node_id=node_id, why=why, source=source)
+
+    @classmethod
+    def halt(cls, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
+        """Stop the search."""
+        return cls(goal_flag=goal_flag, stop=True, why=why, source=source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a planner may look at: the belief (read it, never change it), pictures and the navigation context.
+
+    ``images`` are the panorama, first the picture straight ahead, the others turning left. ``context`` is what the
+    navigation context serializes to; it is empty where nothing moves. The loop adds ``nodes``, the memory nodes
+    behind the belief's candidates, and ``tried``, the ids that get no second visit.
+    """
+
+    step: int
+    belief: BeliefState
+    images: tuple[EncodedImage, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerCall:
+    """How a decision came about, for the step log: the checked output, and what went wrong on the way.
+
+    ``output`` is what passed the checks, None when the fallback decided; ``errors`` holds one line per failed try.
+    ``reason`` is a word for the last failure, to count by.
+    ``asked`` tells that a model was asked; what is in view is approached without asking.
+    ``hypothesis`` is what a hypothesis planner settled on, the model's or the fallback's; others leave it out.
+    """
+
+    backend: str
+    asked: bool = True
+    retries: int = 0
+    errors: tuple[str, ...] = ()
+    output: Mapping[str, Any] | None = None
+    fallback: bool = False
+    reason: str | None = None
+    hypothesis: Hypothesis | None = None
+
+
+class Planner(Protocol):
+    """Decides what to do next; never raises for what a model says or fails to say."""
+
+    def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
+        """One decision, with at most the configured retries, and the record of how it came about."""
+        ...

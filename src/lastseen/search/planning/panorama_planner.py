@@ -1,0 +1,152 @@
+"""The planner of a robot that moves: panorama and navigation context in, a heading out (sections 5.1 and 11).
+
+It is the default wherever there is an environment. Every call leaves one record in the discovered-context queue,
+the fallback's too, and opens a try whose outcome the next call will be told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from lastseen.config import Settings
+from lastseen.memory.places import SpatialMemory
+from lastseen.search.planning.context import NodeLike, build_context, context_text
+from lastseen.search.planning.context_text import Context
+from lastseen.search.planning.decision import Decision, PlannerCall, Situation
+from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.panorama import stitch, view_angles
+from lastseen.search.planning.planner import Plan, Planned, VlmPlanner
+from lastseen.search.planning.prompt import View, planner_prompt
+from lastseen.search.planning.tried import TriedDirections
+from lastseen.search.planning.ways import Way, way_at
+from lastseen.pose2d import Pose2D
+from lastseen.vlm.protocol import Backend
+
+NO_CONTEXT = "none"
+
+
+class PanoramaPlanner:
+    """Decides on a heading; implements ``lastseen.search.planning.decision.Planner``.
+
+    ``use_context=False`` shows the model the panorama and nothing of memory, which is the baseline to compare with.
+    ``edit`` may blank or replace parts of the context before it is written out, for comparisons of what helps.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        spatial: SpatialMemory,
+        *,
+        settings: Settings | None = None,
+        use_context: bool = True,
+        edit: Callable[[Context], Context] | None = None,
+        queue: DiscoveredContextQueue | None = None,
+        tried: TriedDirections | None = None,
+    ) -> None:
+        self.settings = settings or spatial.settings
+        self.vlm = VlmPlanner(backend, self.settings)
+        self.spatial = spatial
+        self.queue = queue or DiscoveredContextQueue(self.settings.discovered_context.max_records)
+        self.tried = tried or TriedDirections(self.settings.context)
+        self.use_context, self.edit = use_context, edit
+        self.last: Planned | None = None
+        self.last_context: dict[str, Any] | None = None
+
+    def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
+        """Ask once, by the discipline of section 11.3, and turn the plan into a heading.
+
+        A goal that perception has in view is approached without a call: section 6 names when the model is asked.
+        """
+        if situation.belief["target_status"] == "visible":
+            seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)
+            return seen, PlannerCall(backend=self.vlm.backend.name, asked=False)
+        hint = self.spatial.avoid_hint()
+        self.tried.end(self.spatial.pose)
+        text = NO_CONTEXT
+        self.last_context = None
+        if self.use_context:
+            self.last_context = build_context(
+                self.spatial,
+                self.queue,
+                belief=situation.belief,
+                nodes=_nodes_by_id(situation.context.get("nodes", ())),
+                tried=self.tried.from_here(self.spatial.pose),
+                unexplored=situation.context.get("unexplored", ()),
+                sightings=situation.context.get("sightings", ()),
+                remembered=situation.context.get("remembered", ()),
+                here=_pose(situation.context.get("here")),
+                ways=situation.context.get("ways"),
+                # a node that was tried gets no second visit, whoever went there
+                looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
+                settings=self.settings,
+            )
+            if self.edit is not None:
+                self.last_context = self.edit(self.last_context)
+            text = context_text(self.last_context)
+        prompt = planner_prompt(
+            situation.belief["goal_text"], text, _views(situation), settings=self.settings.context
+        )
+        pictures = [stitch(situation.images, settings=self.settings.panorama)] if situation.images else []
+        self.last = planned = self.vlm.plan(prompt, pictures)
+        plan = planned.plan
+        discovered = plan.discovered_context
+        self.queue.push(
+            goal_flag=plan.goal_flag,
+            goal_scene_type=discovered.goal_scene_type,
+            why=discovered.why,
+            avoid_hint=hint,
+        )
+        self.tried.begin(self.spatial.pose, angle=plan.angle, goal_scene_type=discovered.goal_scene_type)
+        decision = Decision.turn_to(
+            math.radians(plan.angle),
+            why=discovered.why,
+            source="fallback" if planned.fallback else "panorama",
+            goal_flag=plan.goal_flag,
+            way=self._way(plan),
+        )
+        call = PlannerCall(
+            backend=self.vlm.backend.name,
+            retries=max(0, len(planned.attempts) - 1),
+            errors=tuple(failure.message for failure in planned.failures),
+            output=plan.to_dict(),
+            fallback=planned.fallback,
+            reason=planned.failures[-1].reason if planned.fallback else None,
+        )
+        return decision, call
+
+    def _way(self, plan: Plan) -> Way:
+        """The way the plan takes, from the very context that the model read; a goal in view is walked to by sight."""
+        if plan.goal_flag or self.last_context is None:
+            return ()
+        return way_at(self.last_context, plan.angle, self.settings)
+
+
+def view_to_dict(view: View) -> dict[str, Any]:
+    """A view in the plain values that a situation carries under ``views``."""
+    return {"angle": view.angle, "labels": [list(label) for label in view.labels], "free": view.free}
+
+
+def _views(situation: Situation) -> list[View]:
+    told: Sequence[Mapping[str, Any]] = situation.context.get("views", ())
+    if told:
+        return [
+            View(
+                float(view["angle"]),
+                tuple((str(label), float(score)) for label, score in view["labels"]),
+                view["free"],
+            )
+            for view in told
+        ]
+    return [View(float(angle)) for angle in view_angles(len(situation.images))] if situation.images else []
+
+
+def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike]:
+    """Nodes as a store holds them, or a plain list of them."""
+    listed: Iterable[Any] = nodes.values() if isinstance(nodes, Mapping) else nodes
+    return {node.node_id: node for node in listed}
+
+
+def _pose(value: object) -> Pose2D | None:
+    return value if isinstance(value, Pose2D) else None

@@ -1,0 +1,126 @@
+"""The scene analyzer: from pictures to a scene type, with the planner's discipline (sections 1.1, 5.2 and 9.2).
+
+A scene that cannot be told is None, never a guess: the places it would have made could not be unmade.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from lastseen.config import Settings
+from lastseen.errors import PlanError
+from lastseen.frame import Frame
+from lastseen.memory.places import normalize_scene_type
+from lastseen.protocols import Scene
+from lastseen.search.planning import strict_json
+from lastseen.search.planning.asking import Asker, Attempt, Failure
+from lastseen.search.planning.prompt import View, scene_prompt
+from lastseen.search.planning.quoting import clean
+from lastseen.vlm.protocol import Backend, EncodedImage
+
+_MAX_OBJECTS = 20
+_MAX_OBJECT = 60
+_MAX_SCENE_TYPE = 80
+_MAX_DESCRIPTION = 240
+
+SCENE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "scene_type": {"type": "string"},
+        "objects": {"type": "array", "items": {"type": "string"}},
+        "description": {"type": "string"},
+    },
+    "required": ["scene_type", "objects", "description"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzed:
+    """A scene, or None when no answer was fit, and how it came about."""
+
+    scene: Scene | None
+    failures: tuple[Failure, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class ModelSceneAnalyzer(Asker[Scene]):
+    """Asks a model what kind of space this is; implements ``lastseen.protocols.SceneAnalyzer``.
+
+    A model that takes its time is asked in a thread of its own, so that nobody waits for it. ``wait`` asks at once
+    instead, for answers that are there at once (rules, recorded answers) and must come at the same frame every time.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings | None = None,
+        *,
+        wait: bool = True,
+        with_images: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(backend, settings, parse=self._read, schema=SCENE_SCHEMA, clock=clock)
+        self.ignored_keys: Counter[str] = Counter()
+        self.with_images = with_images
+        self._thread = None if wait else ThreadPoolExecutor(1, thread_name_prefix="lastseen-scene")
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.backend.name
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """How often no scene could be told, by reason."""
+        return self.given_up
+
+    def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
+        """Begin to name the space in a frame."""
+        images = (EncodedImage.from_rgb(frame.rgb),) if self.with_images else ()
+        views = [View(0.0, tuple(seen))]
+        if self._thread is not None:
+            return self._thread.submit(lambda: self.analyze(views, images).scene)
+        answer: Future[Scene | None] = Future()
+        answer.set_result(self.analyze(views, images).scene)
+        return answer
+
+    def analyze(self, views: Sequence[View], images: Sequence[EncodedImage] = ()) -> Analyzed:
+        """One analysis of what is in front of the robot now; waits for the answer."""
+        asked = self.ask(scene_prompt(views, settings=self.settings.context), images)
+        return Analyzed(asked.answer, asked.failures, asked.attempts)
+
+    def _read(self, text: str) -> Scene:
+        scene, ignored = parse_scene(text)
+        self.ignored_keys.update(ignored)
+        return scene
+
+
+def parse_scene(text: str) -> tuple[Scene, list[str]]:
+    """Read an analyzer's answer, and the keys in it that nobody asked for; raise ``PlanError`` that names what is wrong with it.
+
+    >>> parse_scene('{"scene_type": "Kitchen.", "objects": ["stove"], "description": "A kitchen."}')[0].objects
+    ('stove',)
+    """
+    values = strict_json.parse_object(text)
+    scene_type = clean(
+        strict_json.text("scene_type", strict_json.require(values, "scene_type")), limit=_MAX_SCENE_TYPE
+    )
+    if not normalize_scene_type(scene_type):
+        raise PlanError("scene_type", scene_type, "has no letters", remedy="name the space", reason="blank")
+    objects = strict_json.require(values, "objects")
+    if not isinstance(objects, list):
+        raise PlanError("objects", objects, "must be a list", remedy="[] for none", reason="wrong_type")
+    names = [
+        clean(strict_json.text(f"objects[{index}]", name), limit=_MAX_OBJECT) for index, name in enumerate(objects)
+    ]
+    description = strict_json.require(values, "description")
+    if not isinstance(description, str):
+        raise PlanError("description", description, "must be text", remedy='"" for none', reason="wrong_type")
+    ignored = strict_json.unknown_keys(values, SCENE_SCHEMA["properties"])
+    unique = list(dict.fromkeys(name for name in names if name))[:_MAX_OBJECTS]
+    return Scene(scene_type, tuple(unique), clean(description, limit=_MAX_DESCRIPTION)), ignored

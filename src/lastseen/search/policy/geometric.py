@@ -1,0 +1,143 @@
+"""The default pixel policy: walks to a goal pixel with depth and geometry alone, in discrete actions.
+
+It stands where PixelNav's network stands and has its contract: it is given a goal pixel, it answers with one action
+a step, and it says STOP when it is there, cannot get there, or has used up its actions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from lastseen.action import Action, apply
+from lastseen.body import body_points
+from lastseen.config.moving import DeadReckoning
+from lastseen.config.policy import Policy, Stop
+from lastseen.frame import Frame
+from lastseen.search.policy.goal_pixel import GoalPixel
+from lastseen.search.policy.local_map import LocalMap
+from lastseen.search.policy.protocol import StopReason
+from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
+
+_LOOK_AHEAD = 1.2
+"""Metres along the path to steer for: long enough to smooth the eight directions of the grid."""
+_WIGGLE = 1.5
+"""How many half turns off the way the robot may go on straight ahead while nothing is there."""
+_PAST_A_BUMP = 3.0
+"""The same just after a bump, when straight at the goal is known not to work."""
+
+
+class GeometricPixelPolicy:
+    """Feed it every frame with ``see``, give it a goal with ``follow``, and ask ``act`` once a step.
+
+    It keeps its own action-only pose, in which a forward that ended in a collision does not count: the bump is felt
+    by the robot, whatever the literal dead reckoning of the memory says.
+    """
+
+    def __init__(
+        self, settings: Policy | None = None, *, stop: Stop | None = None, motion: DeadReckoning | None = None
+    ) -> None:
+        self.settings = settings or Policy()
+        self.stop = stop or Stop()
+        self.motion = motion or DeadReckoning()
+        self.stop_reason: StopReason | None = None
+        self._half_turn = math.radians(self.motion.turn_angle) / 2.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: a new look around begins a new local map."""
+        self.pose = ORIGIN
+        self._map = LocalMap(self.pose, self.settings)
+        self._goal: tuple[float, float] | None = None
+        self._goal_kind = "floor"
+        self._actions = 0
+        self._collisions = 0
+        self._bumped_at: Pose2D | None = None
+
+    def moved(self, action: Action, *, collided: bool) -> None:
+        """Take note of an action that was done, by this policy or by anyone."""
+        if collided and action is Action.FORWARD:
+            self._map.mark_blocked(self.pose)
+            self._collisions += 1
+            self._bumped_at = self.pose
+        else:
+            self.pose = apply(self.pose, action, motion=self.motion)
+
+    def see(self, frame: Frame) -> None:
+        """Take in the depth of a frame seen from the present pose."""
+        self._map.add(body_points(frame), self.pose)
+
+    def follow(self, pixel: GoalPixel) -> None:
+        """Walk to the point that a pixel of the present view shows."""
+        self.refine(pixel)
+        self._actions, self._collisions = 0, 0
+        self.stop_reason = None
+
+    def refine(self, pixel: GoalPixel) -> None:
+        """Correct the goal by a pixel that shows it better; the count of actions goes on."""
+        x, y, _ = pixel.point
+        there = self.pose.compose(Pose2D(x, y, 0.0))
+        self._goal, self._goal_kind = (there.x, there.y), pixel.kind
+
+    def act(self) -> Action:
+        """The next action towards the goal; STOP with ``stop_reason`` set when it ends here."""
+        if self._goal is None:
+            return self._end("blocked")
+        goal = Pose2D(*self._goal, 0.0)
+        near = self.stop.reach if self._goal_kind == "target" else self.settings.waypoint_reached
+        if self.pose.distance_to(goal) <= near:
+            # a target is stopped at face to face, so that the camera can verify it
+            turn = self._turn_to(goal) if self._goal_kind == "target" else None
+            return turn or self._end("reached")
+        if self._actions >= self.settings.max_actions:
+            return self._end("exhausted")
+        if self._collisions >= self.settings.max_collisions:
+            return self._end("blocked")
+        self._actions += 1
+        path = self._map.path(self.pose, self._goal)
+        if path is None or len(path) < 2 or self._too_long(path, goal):
+            turn = self._turn_to(goal) if self._goal_kind == "target" else None
+            return turn or self._end("blocked")
+        return self._towards(self._steer(path))
+
+    def _too_long(self, path: list[tuple[float, float]], goal: Pose2D) -> bool:
+        length = sum(math.dist(a, b) for a, b in itertools.pairwise(path))
+        return length > self.settings.max_detour * max(self.pose.distance_to(goal), 1.0)
+
+    def _towards(self, there: Pose2D) -> Action:
+        """Turn or go; half a turn off is near enough while the way ahead is free, or it would wiggle for ever."""
+        bearing = self.pose.bearing_to(there)
+        ahead = self.pose.compose(Pose2D(2.0 * self.motion.forward_step, 0.0, 0.0))
+        slack = _WIGGLE if self._straight((ahead.x, ahead.y)) else 1.0
+        bump = self._bumped_at
+        if bump is not None and (bump.x, bump.y) == (self.pose.x, self.pose.y):
+            # the same step would end at the same thing: turn away from it and take one step past
+            slack = _PAST_A_BUMP
+            if bump == self.pose:
+                return Action.TURN_LEFT if bearing >= 0 else Action.TURN_RIGHT
+        if abs(bearing) <= slack * self._half_turn + 1e-6:
+            return Action.FORWARD
+        return Action.TURN_LEFT if bearing > 0 else Action.TURN_RIGHT
+
+    def _steer(self, path: list[tuple[float, float]]) -> Pose2D:
+        """The farthest point of the path within the look-ahead that can be seen in a straight line."""
+        target = path[1]
+        for point in path[1:]:
+            if math.dist(point, (self.pose.x, self.pose.y)) > _LOOK_AHEAD or not self._straight(point):
+                break
+            target = point
+        return Pose2D(*target, 0.0)
+
+    def _straight(self, point: tuple[float, float]) -> bool:
+        # the robot stands where it stands, whatever the map says of its own cell
+        return self._map.straight((self.pose.x, self.pose.y), point, through=~self._map.blocked, beyond=1)
+
+    def _turn_to(self, there: Pose2D) -> Action | None:
+        bearing = wrap_angle(self.pose.bearing_to(there))
+        if abs(bearing) <= self._half_turn + 1e-6:
+            return None
+        return Action.TURN_LEFT if bearing > 0 else Action.TURN_RIGHT
+
+    def _end(self, reason: StopReason) -> Action:
+        self.stop_reason = reason
+        return Action.STOP

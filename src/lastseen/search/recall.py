@@ -1,0 +1,203 @@
+"""What memory offers to a robot that looks for something: remembered objects with paths to see them again, and nodes.
+
+Objects that fit the goal are gone to from the nearest viewpoint, over the floor that memory knows; each is given up
+when a look from where it used to be seen did not show it. Anchors become the nodes that the belief holds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lastseen.config import Settings
+from lastseen.memory.answer import Answer
+from lastseen.memory.memory import Memory
+from lastseen.memory.nodes_of_memory import NodesOfMemory
+from lastseen.memory.object import Object
+from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.search.explored import Spot
+from lastseen.search.floor_paths import FloorPaths
+from lastseen.search.planning.directions import Where
+from lastseen.search.planning.node_graph import NodeGraph
+from lastseen.search.planning.ways import straightened, told_way
+
+_MOST_ASKED = 50
+"""Objects that memory is asked for: more of a kind than a home holds."""
+_ENTRY = 1.5
+"""Metres within which the robot can step onto a remembered path: the default localization radius."""
+_ENTERED = -1
+_OFF = 0.3
+"""Metres that a straight segment may lie off the nodes it stands for: less than half a doorway."""
+_LOOKED = 1.5
+"""Metres around a look around within which what is at a node would have been seen again."""
+_CLOSE = 2.0
+"""Metres from which an object would surely have been seen again, where it was seen from there before."""
+_SAME_SPOT = 1.0
+"""Metres between two spots from which the same is seen."""
+_SHORT_OF = 0.5
+"""Metres before an object's middle at which a path to it ends: the robot turns to it and does not run into it."""
+_MOST = 3
+"""Objects offered at a time, the nearest; when they were looked at, the next ones are."""
+_SAME_HEADING = math.radians(5.0)
+_PROGRESS, _MOST_STRIKES = 0.5, 2
+"""An object that two tries brought less than two steps nearer is out of reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An object that memory takes for the goal, and the path to where it can be seen again."""
+
+    object: Object
+    spot: Spot
+
+
+class Recall:
+    """The memory as one search for one goal reads it; poses are in the memory's own frame, the frames' world frame."""
+
+    def __init__(self, goal: str, memory: Memory, settings: Settings) -> None:
+        self.goal, self.memory, self.settings = goal, memory, settings
+        self.answer: Answer = self._ask()
+        # what is first seen on this walk is followed by sight, not by memory
+        self._known = frozenset(hit.id for hit in self.answer.hits)
+        self._first_own_node = len(memory.spatial.graph.anchors)
+        self.nodes = NodesOfMemory(memory)
+        self.graph = self._graph()
+        self._looked: list[Pose2D] = []
+        self._offered: list[Remembered] = []
+        self._tries: dict[str, tuple[float, int]] = {}
+
+    def refresh(self) -> None:
+        """Take in what the memory learned since."""
+        self.nodes.refresh()
+        self.graph = self._graph()
+
+    def own_nodes(self) -> range:
+        """The nodes that this walk made itself: nothing new is to be seen from where it just was."""
+        return range(self._first_own_node, len(self.memory.spatial.graph.anchors))
+
+    def node_at(self, pose: Pose2D) -> int | None:
+        """The nearest node (ties: the lower id), None where none is near enough to walk to in a straight line."""
+        near = [
+            (distance, node_id)
+            for node_id, node in self.nodes.store.nodes.items()
+            if (distance := node.pose.distance_to(pose)) <= self.settings.search.node_reach
+        ]
+        return min(near)[1] if near else None
+
+    def looked_around(self, here: Pose2D) -> None:
+        """A full turn was made here: what is around would have been seen."""
+        self._looked.append(here)
+
+    def looked_at(self) -> set[int]:
+        """Nodes not worth a visit: looked around from, made on this walk, or named for objects that are not there."""
+        found = set(self.own_nodes())
+        named = [hit for hit in self._ask().hits if hit.id in self._known]
+        gone = {hit.id for hit in named if self._is_done(hit)}
+        labels = {hit.label for hit in named}
+        for node_id, node in self.nodes.store.nodes.items():
+            about = [hit for hit in named if _floor(hit).distance_to(node.pose) <= self.settings.search.node_reach]
+            says = not labels.isdisjoint(node.tags)
+            if self._was_looked_from(node.pose) or (about and says and gone.issuperset(hit.id for hit in about)):
+                found.add(node_id)
+        return found
+
+    def chose(self, heading: float) -> None:
+        """A direction was taken, radians from where the robot faces; counts against the object it leads to."""
+        for offer in self._offered:
+            if abs(math.remainder(offer.spot.heading - heading, math.tau)) <= _SAME_HEADING:
+                before, strikes = self._tries.get(offer.object.id, (math.inf, -1))
+                nearer = offer.spot.way < before - _PROGRESS
+                self._tries[offer.object.id] = min(before, offer.spot.way), 0 if nearer else strikes + 1
+                return
+
+    def remembered(self, here: Pose2D) -> list[Remembered]:
+        """Objects that fit the goal and that nobody has looked for yet, the shortest path over known floor first."""
+        self._offered = []
+        left = [hit for hit in self._ask().hits if hit.id in self._known and not self._is_done(hit)]
+        cell = self.memory.floor.cell_of(here.x, here.y)
+        if not left or cell is None:
+            return []
+        paths = FloorPaths(self.memory.floor, here, cell)
+        for hit in left:
+            spot = self._path_to(hit, here, paths)
+            if spot is not None:
+                self._offered.append(Remembered(hit, spot))
+        self._offered.sort(key=lambda each: (each.spot.way, each.object.id))
+        del self._offered[_MOST:]
+        return list(self._offered)
+
+    def paths_from(self, here: Pose2D) -> dict[int, Where]:
+        """For every node the metres of path from here, the angle at which it begins, and its segments.
+
+        A path is entered at any node close by; where there is none, at the nearest node in a straight line.
+        """
+        nodes = self.graph.nodes
+        if not nodes:
+            return {}
+        entries = sorted((node.pose.distance_to(here), node_id) for node_id, node in nodes.items())
+        near = [entry for entry in entries if entry[0] <= _ENTRY] or entries[:1]
+        queue = [(distance, node_id, _ENTERED) for distance, node_id in near]
+        length: dict[int, float] = {}
+        came: dict[int, int] = {}
+        while queue:
+            so_far, node_id, before = heapq.heappop(queue)
+            if node_id in length:
+                continue
+            length[node_id], came[node_id] = so_far, before
+            for other in self.graph.neighbors(node_id):
+                if other not in length:
+                    step = nodes[node_id].pose.distance_to(nodes[other].pose)
+                    heapq.heappush(queue, (so_far + step, other, node_id))
+        return {node_id: self._where(here, node_id, metres, came) for node_id, metres in sorted(length.items())}
+
+    def _ask(self) -> Answer:
+        return self.memory.find(self.goal, k=_MOST_ASKED)
+
+    def _graph(self) -> NodeGraph:
+        return NodeGraph.from_anchors(
+            self.nodes.store, self.memory.spatial.graph, same_spot=self.settings.search.same_spot
+        )
+
+    def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
+        """The path to the best of its viewpoints, and on towards it; None where none can be reached."""
+        floor, (x, y, _) = self.memory.floor, hit.position
+        spots = []
+        for viewpoint in self.memory.viewpoints(hit.id):
+            cell = floor.cell_of(*viewpoint)
+            apart = math.dist(viewpoint, (x, y))
+            if cell is not None and math.isfinite(paths.lengths[cell]):
+                spots.append((float(paths.lengths[cell]) + apart, apart, viewpoint, cell))
+        if not spots:
+            return None
+        total, apart, (from_x, from_y), cell = min(spots)
+        segments = paths.segments(cell)
+        if apart > 2.0 * _SHORT_OF:
+            bearing = math.atan2(y - from_y, x - from_x)
+            segments.append((apart - _SHORT_OF, wrap_angle(bearing - here.yaw)))
+        return Spot(x, y, total, tuple(segments), 1.0)
+
+    def _is_done(self, hit: Object) -> bool:
+        """Whether there is no use in going: a look from where it was seen did not show it, or it is out of reach."""
+        x, y, _ = hit.position
+        spots = sorted((math.dist(spot, (x, y)), *spot) for spot in self.memory.viewpoints(hit.id))
+        close = [(a, b) for apart, a, b in spots if apart <= _CLOSE] or [(a, b) for _, a, b in spots[:1]]
+        looked = any(self._was_looked_from(Pose2D(a, b, 0.0), within=_SAME_SPOT) for a, b in close)
+        return looked or self._tries.get(hit.id, (0.0, 0))[1] >= _MOST_STRIKES
+
+    def _was_looked_from(self, pose: Pose2D, *, within: float = _LOOKED) -> bool:
+        return any(pose.distance_to(each) <= within for each in self._looked)
+
+    def _where(self, here: Pose2D, node_id: int, metres: float, came: Mapping[int, int]) -> Where:
+        passed = [node_id]
+        while came[passed[-1]] != _ENTERED:
+            passed.append(came[passed[-1]])
+        poses = [here, *(self.graph.nodes[each].pose for each in reversed(passed))]
+        segments = straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
+        way = told_way(segments, longest=self.settings.context.max_way)
+        return {"distance": round(metres, 2), "angle": way[0][1], "way": way}
+
+
+def _floor(hit: Object) -> Pose2D:
+    return Pose2D(hit.position[0], hit.position[1], 0.0)

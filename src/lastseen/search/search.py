@@ -1,0 +1,188 @@
+"""``Search``: a robot looks for something, from memory first, and remembers what it sees on the way."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.memory.memory import Memory
+from lastseen.memory.nodes.embedding import EncoderEmbedder
+from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.protocols import Detector, Environment
+from lastseen.search.goal import Goal
+from lastseen.search.log import RunLog
+from lastseen.search.loop import SearchLoop, SearchResult
+from lastseen.search.planning.memory_first import MemoryFirstPlanner
+from lastseen.search.planning.panorama_planner import PanoramaPlanner
+from lastseen.search.policy.geometric import GeometricPixelPolicy
+from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.recall import Recall
+from lastseen.search.robot_world import RobotWorld
+from lastseen.search.timing import MeteredBackend, TimingLog
+from lastseen.vlm import open_backend
+from lastseen.vlm.protocol import Backend
+
+_STANDSTILL = 40
+"""Actions after which a robot that is still where it was does not move at all: three looks around and more."""
+_STILL, _SAME_HEADING = 0.1, math.radians(10.0)
+"""Metres and radians that a pose may wander while the robot stands: the noise of a localizer."""
+
+
+class Search:
+    """One search for one goal. ``run`` does the whole; ``step`` is for those who keep their own loop.
+
+    While it walks, every view is observed into ``memory``: a search that is killed loses nothing it had seen. With a
+    memory of this home it goes where the goal was seen; without one it explores.
+
+    >>> result = Search("red mug", robot, memory).run()  # doctest: +SKIP
+
+    Args:
+        goal: What to look for, in words.
+        robot: Gives frames with poses and drives: a ``lastseen.Robot``, a simulator, or any ``Environment``.
+        memory: What is known of the home; without one a memory is made that ends with this object.
+        detector: Finds things in a frame; by default ``robot.detector``.
+        planner: The model that says where to explore, or its name; by default the setting ``planner.backend``.
+        policy: Walks to a goal pixel; by default by depth and geometry alone.
+        settings: By default those of the memory.
+        seed: For backends that draw.
+        log: Where steps and events are written.
+        timing: Where latency, tokens and cost are written.
+        use_context: Whether the planner reads the navigation context at all; False is a baseline.
+        memory_first: Whether remembered objects are gone to before the planner is asked; False is a baseline.
+        edit: May change the navigation context before the planner reads it, for comparisons.
+        with_images: Whether the planner is shown pictures; by default every model but the offline one is.
+    """
+
+    def __init__(
+        self,
+        goal: str,
+        robot: Environment,
+        memory: Memory | None = None,
+        *,
+        detector: Detector | None = None,
+        planner: Backend | str | None = None,
+        policy: PixelPolicy | None = None,
+        settings: Settings | None = None,
+        seed: int = 0,
+        log: RunLog | None = None,
+        timing: TimingLog | None = None,
+        use_context: bool = True,
+        memory_first: bool = True,
+        edit: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        with_images: bool | None = None,
+    ) -> None:
+        self._own_memory = memory is None
+        self.memory = memory = memory or Memory.open(settings=settings, wall_clock=None)
+        self.settings = settings = settings or memory.settings
+        if memory.read_only:
+            raise InvalidValue(
+                "memory", str(memory.path), "was opened for reading", remedy="open it for writing: a search remembers"
+            )
+        seeing = detector or getattr(robot, "detector", None)
+        if seeing is None:
+            raise InvalidValue("detector", None, "is missing", remedy="give Search(..., detector=...)")
+        self.recall = Recall(goal, memory, settings)
+        also = [hit.label for hit in self.recall.answer.hits if hit.label is not None]
+        self.goal = Goal(goal, memory.encoder, also=also, rules=settings.find)
+        self.log, timing = log or RunLog(), timing or TimingLog(settings=settings.planner)
+        name = settings.planner.backend if planner is None else planner
+        model = open_backend(name, settings.planner, seed=seed) if isinstance(name, str) else name
+        metered = MeteredBackend(model, timing, kind="planner", step_id=lambda: self.spatial.step_id)
+        panorama = PanoramaPlanner(metered, memory.spatial, settings=settings, use_context=use_context, edit=edit)
+        self.log.header(
+            goal=self.goal.text, seed=seed, settings=settings, backend=model.name, scene_backend=memory.analyzer.name
+        )
+        self.world = RobotWorld(
+            robot,
+            seeing,
+            policy or GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning),
+            goal=self.goal,
+            memory=memory,
+            recall=self.recall,
+            planner=panorama,
+            settings=settings,
+            log=self.log,
+            with_images=model.name != "offline" if with_images is None else with_images,
+        )
+        self.loop = SearchLoop(
+            self.goal.text,
+            store=self.recall.nodes.store,
+            embedder=EncoderEmbedder(memory.encoder),
+            planner=MemoryFirstPlanner(panorama) if memory_first else panorama,
+            world=self.world,
+            ways=self.recall.graph,
+            settings=settings,
+            log=self.log,
+            answer=self.recall.answer,
+            dc_queue=panorama.queue.to_list,
+        )
+        self._last_poses: deque[Pose2D] = deque(maxlen=_STANDSTILL)
+        self.result: SearchResult | None = None
+
+    @property
+    def spatial(self) -> Any:
+        """The places and anchors of the memory that is searched."""
+        return self.memory.spatial
+
+    def step(self) -> dict[str, Any]:
+        """One action of the robot; returns its log record. ``result`` is set when the search is over."""
+        record = self.loop.step()
+        if any(event["event"] in {"anchor_created", "scene_analyzed"} for event in self.memory.place_events):
+            self.recall.nodes.refresh()
+        self._last_poses.append(self.world.pose)
+        if self.loop.result is not None:
+            self._end(self.loop.result)
+        elif self.loop.steps >= self.settings.search.max_steps:
+            self._end(self.loop.run(self.loop.steps))
+        elif self._stands_still():
+            reason = f"the robot did not move in {_STANDSTILL} actions: check that drive() drives and poses follow"
+            self._end(SearchResult("not_found", reason, self.loop.steps, self.loop.belief, answer=self.recall.answer))
+        return record
+
+    def run(self, *, over: Callable[[], bool] = lambda: False) -> SearchResult:
+        """Search until the goal is reached, nothing is left to try, the steps are spent, or the world is ``over``.
+
+        What was seen is on disk when this returns or raises.
+        """
+        try:
+            while self.result is None and not over():
+                self.step()
+        finally:
+            self.memory.flush()
+        if self.result is None:
+            self._end(self.loop.run(self.loop.steps))
+        assert self.result is not None
+        return self.result
+
+    def close(self) -> None:
+        """Close the log, and the memory where it was made here; may be called twice."""
+        self.log.close()
+        if self._own_memory:
+            self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _end(self, result: SearchResult) -> None:
+        self.result = replace(result, metres=round(self.world.metres, 3), planner_calls=self.loop.calls)
+
+    def _stands_still(self) -> bool:
+        poses = self._last_poses
+        if len(poses) < _STANDSTILL:
+            return False
+        first = poses[0]
+        return all(
+            first.distance_to(pose) < _STILL and abs(wrap_angle(pose.yaw - first.yaw)) < _SAME_HEADING
+            for pose in poses
+        )

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+
+
+def pushed(*types: str, maxlen: int = 5) -> DiscoveredContextQueue:
+    queue = DiscoveredContextQueue(maxlen)
+    for scene in types:
+        queue.push(goal_flag=False, goal_scene_type=scene, why="because")
+    return queue
+
+
+def test_section_10_3_a_record_has_the_least_fields() -> None:
+    record = DiscoveredContextQueue().push(goal_flag=True, goal_scene_type="kitchen", why="a mug")
+    assert record.to_dict() == {"idx": 1, "goal_flag": True, "goal_scene_type": "kitchen", "why": "a mug"}
+
+
+def test_section_10_3_the_avoid_hint_is_optional() -> None:
+    record = DiscoveredContextQueue().push(
+        goal_flag=False, goal_scene_type="kitchen", why="a mug", avoid_hint="pattern:STUCK"
+    )
+    assert record.to_dict()["avoid_hint"] == "pattern:STUCK"
+
+
+def test_section_10_4_the_oldest_goes_first() -> None:
+    assert [record.goal_scene_type for record in pushed(*"abcdefg").records] == list("cdefg")
+
+
+def test_section_10_4_idx_is_given_anew_from_1() -> None:
+    assert [record.idx for record in pushed(*"abcdefg").records] == [1, 2, 3, 4, 5]
+    assert [record.idx for record in pushed(*"ab").records] == [1, 2]
+
+
+def test_section_15_the_queue_holds_five() -> None:
+    assert Settings().discovered_context.max_records == 5
+    assert len(pushed(*"abcdefg")) == 5
+
+
+@given(st.lists(st.text(max_size=3), max_size=20), st.integers(1, 8))
+def test_the_queue_is_the_tail_of_what_was_pushed(types: list[str], maxlen: int) -> None:
+    queue = pushed(*types, maxlen=maxlen)
+    assert [record.goal_scene_type for record in queue.records] == types[-maxlen:]
+    assert [record.idx for record in queue.records] == list(range(1, len(queue) + 1))
+    assert DiscoveredContextQueue.from_list(queue.to_list(), maxlen=maxlen).records == queue.records
+
+
+def test_a_queue_without_room_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="maxlen = 0"):
+        DiscoveredContextQueue(0)

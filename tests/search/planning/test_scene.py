@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from lastseen.errors import BackendError, PlanError
+from lastseen.search.planning.prompt import View
+from lastseen.search.planning.scene import SceneAnalyzer, parse_scene
+from lastseen.vlm.mock import ScriptedBackend
+
+GOOD: dict[str, Any] = {
+    "scene_type": "Kitchen.",
+    "objects": ["stove", "sink", "stove"],
+    "description": "A kitchen.",
+}
+
+
+def changed(**changes: Any) -> str:
+    return json.dumps({**GOOD, **changes})
+
+
+def test_a_scene_is_read_as_the_model_wrote_it() -> None:
+    scene = parse_scene(json.dumps(GOOD))
+    assert (scene.scene_type, scene.objects, scene.description) == ("Kitchen.", ("stove", "sink"), "A kitchen.")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("kitchen", "not_json"),
+        ("[]", "not_object"),
+        ("{}", "missing_field"),
+        (changed(scene_type=3), "wrong_type"),
+        (changed(scene_type="..."), "blank"),
+        (changed(objects="stove"), "wrong_type"),
+        (changed(objects=[1]), "wrong_type"),
+        (changed(description=None), "wrong_type"),
+    ],
+)
+def test_an_unfit_answer_is_refused_with_its_reason(text: str, reason: str) -> None:
+    with pytest.raises(PlanError) as error:
+        parse_scene(text)
+    assert error.value.reason == reason
+
+
+def test_one_retry_and_then_the_scene_stays_unknown() -> None:
+    analyzer = SceneAnalyzer(ScriptedBackend(["?", json.dumps(GOOD), "?", "?"]))
+    assert analyzer.analyze([View(0.0)]).scene is not None
+    assert analyzer.analyze([View(0.0)]).scene is None
+    assert (dict(analyzer.failures), dict(analyzer.unknown)) == ({"not_json": 3}, {"not_json": 1})
+
+
+def test_a_server_that_is_down_leaves_the_scene_unknown() -> None:
+    down = BackendError("server", "is down", remedy="wait")
+    assert SceneAnalyzer(ScriptedBackend([down, down])).analyze([View(0.0)]).scene is None
+
+
+def test_fuzzed_answers_give_a_scene_or_none_and_never_an_exception(soak: int) -> None:
+    rng = random.Random(3)
+    text = json.dumps(GOOD)
+    count = 500 * soak
+    answers = []
+    for _ in range(2 * count):
+        at = rng.randrange(len(text))
+        answers.append(rng.choice([text[:at], text[:at] + chr(rng.randrange(0x110000)) + text[at + 1 :], text]))
+    analyzer = SceneAnalyzer(ScriptedBackend(answers))
+    scenes = [analyzer.analyze([]).scene for _ in range(count)]
+    assert all(scene is None or scene.scene_type.strip() for scene in scenes)
+    assert None in scenes

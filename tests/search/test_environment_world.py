@@ -1,0 +1,363 @@
+"""The world of a moving robot, in a room of boxes seen by exact ray casting."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lastseen.runtime
+from lastseen.action import Action
+from lastseen.body import body_points
+from lastseen.config import Settings
+from lastseen.config.policy import Explored, Policy
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.memory.nodes.embedding import DeterministicEmbedder
+from lastseen.memory.nodes.store import SemanticMemoryStore
+from lastseen.memory.places import SpatialMemory
+from lastseen.search.planning.decision import Decision
+from lastseen.search.planning.node_graph import NodeGraph
+from lastseen.search.planning.panorama_planner import PanoramaPlanner
+from lastseen.search.planning.scene import SceneAnalyzer
+from lastseen.search.policy.explored import coarse_map
+from lastseen.search.policy.geometric import GeometricPixelPolicy
+from lastseen.pose2d import Pose2D
+from lastseen.protocols import StepResult
+from lastseen.search.environment_world import EnvironmentWorld
+from lastseen.search.known_map import KnownMap, Thing
+from lastseen.search.log import RunLog, read_log, replay
+from lastseen.search.loop import SearchLoop, SearchResult
+from lastseen.vlm.protocol import EncodedImage
+from tests.search.policy.box_world import Box, BoxWorld
+
+MUG: Box = ((1.6, -0.4, 0.0), (2.0, 0.4, 1.0))
+BEHIND: Box = ((-2.0, -0.4, 0.0), (-1.6, 0.4, 1.0))
+
+
+class BoxEnvironment:
+    """A room of boxes as an ``Environment``; stamps and ids count up."""
+
+    def __init__(self, boxes: Sequence[Box] = ()) -> None:
+        self.room = BoxWorld(boxes=list(boxes))
+        self.actions: list[Action] = []
+
+    def reset(self) -> Frame:
+        self.room.pose = Pose2D(0.0, 0.0, 0.0)
+        return self._frame()
+
+    def step(self, action: Action) -> StepResult:
+        self.actions.append(action)
+        collided = self.room.step(action)
+        return StepResult(self._frame(), collided)
+
+    def _frame(self) -> Frame:
+        count = len(self.actions)
+        return dataclasses.replace(self.room.look(), id=count, stamp=0.5 * count)
+
+
+class BoxDetector:
+    """Sees the target box perfectly, or never, or as often as told."""
+
+    def __init__(self, environment: BoxEnvironment, *, blind: bool = False, most: int | None = None) -> None:
+        self.environment, self.blind, self.left = environment, blind, most
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
+        del frame
+        if self.blind or self.left == 0:
+            return []
+        found = self.environment.room.detect(targets[0])
+        if found and self.left is not None:
+            self.left -= 1
+        return found
+
+
+class Scripted:
+    """Plans the angles it was given, over and over, and keeps the prompts."""
+
+    name = "scripted"
+
+    def __init__(self, *angles: float, goal_flag: bool = False) -> None:
+        self.angles, self.goal_flag = angles, goal_flag
+        self.prompts: list[str] = []
+
+    def complete(
+        self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
+    ) -> str:
+        del images
+        if "scene_type" in (schema or {})["properties"]:
+            return json.dumps({"scene_type": "kitchen", "objects": ["sink"], "description": "A kitchen."})
+        self.prompts.append(prompt)
+        angle = self.angles[(len(self.prompts) - 1) % len(self.angles)]
+        context = {"goal_scene_type": "kitchen", "why": "told to"}
+        return json.dumps({"goal_flag": self.goal_flag, "angle": angle, "discovered_context": context})
+
+
+@dataclasses.dataclass
+class Setup:
+    environment: BoxEnvironment
+    backend: Scripted
+    world: EnvironmentWorld
+    loop: SearchLoop
+    log: RunLog
+
+    def run(self, steps: int) -> SearchResult:
+        result = self.loop.run(steps)
+        self.world.finish()
+        return result
+
+
+def setup(
+    *angles: float,
+    boxes: Sequence[Box] = (),
+    goal_flag: bool = False,
+    blind: bool = False,
+    most: int | None = None,
+    log_file: Path | None = None,
+    settings: Settings | None = None,
+    known: KnownMap | None = None,
+) -> Setup:
+    settings = settings or Settings()
+    environment = BoxEnvironment(boxes)
+    backend = Scripted(*(angles or (0.0,)), goal_flag=goal_flag)
+    planner = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
+    log = RunLog(log_file)
+    log.header(goal="mug", seed=0, settings=settings, backend="scripted", scene_backend="scripted")
+    world = EnvironmentWorld(
+        environment,
+        BoxDetector(environment, blind=blind, most=most),
+        GeometricPixelPolicy(),
+        target="mug",
+        planner=planner,
+        analyzer=SceneAnalyzer(backend, settings),
+        log=log,
+        known=known,
+    )
+    store = SemanticMemoryStore()
+    loop = SearchLoop(
+        "mug",
+        store=store,
+        embedder=DeterministicEmbedder(),
+        planner=planner,
+        world=world,
+        ways=NodeGraph(store.nodes, ()),
+        settings=settings,
+    )
+    return Setup(environment, backend, world, loop, log)
+
+
+def test_a_panorama_is_eleven_real_turns_and_the_planner_is_asked_after_them() -> None:
+    ready = setup(blind=True)
+    ready.run(11)
+    assert ready.environment.actions == [Action.TURN_LEFT] * 11
+    assert not ready.backend.prompts
+    ready.run(12)
+    assert len(ready.backend.prompts) == 1
+
+
+def test_where_memory_knows_the_way_the_planner_is_asked_before_any_turn() -> None:
+    room = BoxEnvironment()
+    floor = coarse_map(Explored(), Policy())
+    frame = room.reset()
+    floor.add(body_points(frame), frame.floor_pose)
+    store = SemanticMemoryStore()
+    store.add_node(Pose2D(1.5, 0.0, 0.0), None, ["kitchen", "mug"], "")
+    here = Pose2D(0.0, 0.0, 0.0)
+    mug = Thing("mug", 3.0, 0.0, ((1.5, 0.0),))
+    known = KnownMap(store, NodeGraph.from_store(store), here, things=[mug], floor=floor)
+    ready = setup(blind=True, known=known)
+    ready.run(2)
+    assert "target remembered 0 deg" in ready.backend.prompts[0]
+    assert ready.environment.actions == [Action.FORWARD] * 2
+
+
+def test_the_turns_to_the_chosen_view_are_steps_too() -> None:
+    ready = setup(-60.0, blind=True)
+    ready.run(14)
+    assert ready.environment.actions[11:13] == [Action.TURN_RIGHT] * 2
+    assert ready.environment.actions[13] is Action.FORWARD
+
+
+def test_angles_are_told_from_where_the_robot_faces_now() -> None:
+    """After eleven turns left the first view, straight ahead at the start, lies 30 degrees to the left."""
+    ready = setup(boxes=[MUG])
+    # the target is seen from the start: keep the loop from approaching it, and look around only
+    for _ in range(11):
+        ready.world.confirm()
+    views = ready.world.look("mug").context["views"]
+    seen = sorted(view["angle"] for view in views if view["labels"])
+    assert ready.environment.room.pose.yaw == pytest.approx(math.radians(-30.0))
+    assert sum(seen) / len(seen) == pytest.approx(30.0)
+
+
+def test_a_target_in_view_is_walked_up_to_and_stopped_at() -> None:
+    ready = setup(boxes=[MUG])
+    result = ready.run(100)
+    assert result.status == "found"
+    assert not ready.backend.prompts
+    assert 1.6 - ready.environment.room.pose.x <= 1.0
+
+
+def test_a_target_behind_is_found_by_looking_around() -> None:
+    result = setup(boxes=[BEHIND]).run(100)
+    assert result.status == "found"
+
+
+def test_a_stop_after_a_walk_is_no_step_of_its_own() -> None:
+    ready = setup(0.0, 180.0, blind=True)
+    stops = sum(ready.loop.step()["action"] == "stop" for _ in range(60))
+    assert len(ready.backend.prompts) >= 2
+    assert stops == 0
+    assert ready.loop.steps == len(ready.environment.actions)
+
+
+def test_a_stop_without_a_move_since_the_last_call_costs_one_step() -> None:
+    wall: Box = ((0.3, -4.0, 0.0), (0.5, 4.0, 2.0))
+    # after eleven turns left, straight ahead at the start lies 30 degrees to the left
+    ready = setup(30.0, blind=True, boxes=[wall])
+    stops = sum(ready.loop.step()["action"] == "stop" for _ in range(14))
+    assert stops == 1
+    assert ready.loop.steps == len(ready.environment.actions) + stops
+
+
+def test_a_rejected_stop_leads_to_a_new_look_around_and_one_planner_call() -> None:
+    """The target is claimed and never seen again: no stop is believed, and the search goes on."""
+    ready = setup(30.0, boxes=[MUG], goal_flag=True, most=2)
+    result = ready.run(120)
+    assert result.status == "not_found"
+    actions = ready.environment.actions
+    assert len(ready.backend.prompts) >= 2
+    # between two calls there is a whole look around
+    longest = max(len(run) for run in "".join("L" if a is Action.TURN_LEFT else " " for a in actions).split())
+    assert longest >= 11
+
+
+def test_a_target_seen_once_at_arm_s_length_gets_another_look_and_no_endless_wait() -> None:
+    ready = setup(0.0, boxes=[((0.5, -0.3, 0.0), (0.9, 0.3, 1.0))])
+    result = ready.run(40)
+    assert result.status == "found"
+    assert result.steps < 10
+
+
+def test_what_was_seen_is_told_to_the_planner_as_edges_and_views() -> None:
+    ready = setup(blind=True)
+    ready.run(12)
+    assert "VIEWS\nview +180 deg" in ready.backend.prompts[0] or "view +150 deg" in ready.backend.prompts[0]
+    assert "NAVIGATION CONTEXT" in ready.backend.prompts[0]
+
+
+def test_the_log_replays_to_the_same_graph(tmp_path: Path) -> None:
+    ready = setup(0.0, 90.0, -60.0, blind=True, log_file=tmp_path / "run.jsonl")
+    ready.run(150)
+    ready.log.close()
+    again = replay(read_log(tmp_path / "run.jsonl"))
+    assert again.graph.to_dict() == ready.world.spatial.graph.to_dict()
+
+
+def test_equal_searches_write_equal_logs() -> None:
+    first, second = setup(0.0, 90.0, blind=True), setup(0.0, 90.0, blind=True)
+    first.run(80)
+    second.run(80)
+    assert first.log.records == second.log.records
+
+
+def test_a_decision_for_a_heading_needs_no_path() -> None:
+    ready = setup(blind=True)
+    moved = ready.world.follow(Decision.turn_to(math.pi / 2, why="told", source="panorama"), None)
+    assert moved.action == "turn_left"
+
+
+def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
+    ready = setup(blind=True)
+    way = ((1.0, 0.0), (1.5, math.pi / 2))
+    decision = Decision.turn_to(0.0, why="told", source="panorama", way=way)
+    moves: list[str] = []
+    while not ready.world.look("mug").idle or not moves:
+        moves.append(ready.world.follow(decision, None).action)
+    # three turns at the corner, and the first of the look around at the end
+    assert moves.count("turn_left") == 4
+    pose = ready.environment.room.pose
+    assert (pose.x, pose.y) == pytest.approx((1.0, 1.5), abs=0.45)
+
+
+def test_without_a_way_the_robot_walks_as_far_as_it_sees() -> None:
+    ready = setup(blind=True)
+    for _ in range(10):
+        ready.world.follow(Decision.turn_to(0.0, why="told", source="panorama"), None)
+        if ready.world.look("mug").idle:
+            break
+    assert ready.environment.room.pose.x > 2.0
+
+
+def test_a_planner_without_context_is_given_no_way() -> None:
+    for use_context in (True, False):
+        ready = setup(blind=True)
+        planner = ready.world.planner
+        planner.use_context = use_context
+        ready.run(11)
+        edges = ready.world.look("mug").context["unexplored"]
+        ready.backend.angles = (round(edges[0]["angle"]),)
+        ready.loop.step()
+        followed = ready.world._following
+        assert followed is not None
+        assert bool(followed.way) is use_context
+
+
+def test_the_runtime_knows_no_simulator() -> None:
+    folder = Path(lastseen.runtime.__file__).parent
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith("lastseen.sim") for name in names), file.name
+
+
+def with_pattern_recall(*, recall: bool) -> Settings:
+    """Settings under which two steps in one place count as stuck."""
+    return dataclasses.replace(
+        Settings(),
+        planner=dataclasses.replace(Settings().planner, recall_on_pattern=recall),
+        patterns=dataclasses.replace(Settings().patterns, stuck_window=14),
+    )
+
+
+@pytest.mark.parametrize("recall", [False, True])
+def test_section_6_a_pattern_calls_the_planner_only_where_the_settings_say_so(recall: bool) -> None:
+    """STUCK sets in two steps after the look around: with the extension on, the walk ends in another one."""
+    ready = setup(0.0, blind=True, settings=with_pattern_recall(recall=recall))
+    ready.run(16)
+    turned = ready.environment.actions[-1] is Action.TURN_LEFT
+    assert turned is recall
+
+
+def test_section_6_the_first_call_is_at_the_start_and_the_next_when_the_policy_stops() -> None:
+    ready = setup(0.0, blind=True)
+    ready.run(60)
+    stops = [step for step in ready.log.records if step["type"] == "step" and step["planner_called"]]
+    assert ready.world.rule.calls == len(stops) or ready.world.rule.calls == len(stops) + 1
+
+
+def test_the_anchor_remembers_the_labels_seen_from_it() -> None:
+    ready = setup(boxes=[MUG])
+    ready.run(2)
+    assert "mug" in ready.world.spatial.graph.anchor(0).labels
+
+
+def test_section_7_2_a_branch_makes_an_anchor_where_it_is_switched_on() -> None:
+    doorway: list[Box] = [((1.5, 0.45, 0.0), (1.6, 4.0, 2.4)), ((1.5, -4.0, 0.0), (1.6, -0.45, 2.4))]
+    switched = dataclasses.replace(Settings(), places=dataclasses.replace(Settings().places, detect_branches=True))
+
+    def branches(settings: Settings) -> int:
+        # a whole turn, so that the doorway ahead of the start is faced again
+        ready = setup(30.0, boxes=doorway, blind=True, settings=settings)
+        ready.run(14)
+        return sum(step["branch"] for step in ready.log.records if step["type"] == "step")
+
+    assert branches(Settings()) == 0
+    assert branches(switched) > 0

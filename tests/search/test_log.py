@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from lastseen import schemas
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.config.moving import Places
+from lastseen.errors import InvalidValue
+from lastseen.memory.places import SpatialMemory
+from lastseen.search.planning.plan import FALLBACK_PLAN
+from lastseen.search.log import Run, RunLog, read_log, replay
+from tests.memory.places.walks import Step, steps
+
+
+def logged(
+    walk: list[Step], path: Path | None = None, settings: Settings | None = None
+) -> tuple[SpatialMemory, RunLog]:
+    """A walk written down as the loop writes it."""
+    settings = settings or Settings()
+    memory, log = SpatialMemory(settings), RunLog(path)
+    log.header(goal="red mug", seed=3, settings=settings, backend="offline")
+    for action, collided, branch, scene in [(None, False, False, "kitchen"), *walk]:
+        events = [] if action is None else memory.step(action, collided=collided, branch=branch)
+        due = memory.needs_scene_analysis
+        told = None if scene is None else {"scene_type": scene, "objects": ["thing"], "description": "Seen."}
+        if due:
+            events += memory.scene_analyzed(scene, ["thing"], "Seen.") if told else memory.scene_analyzed(None)
+        log.step(
+            memory,
+            action,
+            collided=collided,
+            branch=branch,
+            scene_analyzed=due,
+            scene=told if due else None,
+        )
+        log.events(events)
+    log.close()
+    return memory, log
+
+
+def run_of(log: RunLog) -> Run:
+    records = json.loads(json.dumps(log.records))
+    return Run(
+        records[0],
+        [record for record in records if record["type"] == "step"],
+        [record for record in records if record["type"] == "event"],
+    )
+
+
+def test_section_13_a_step_holds_what_the_document_lists() -> None:
+    _, log = logged([(Action.FORWARD, False, False, None)])
+    step: dict[str, Any] = run_of(log).steps[-1]
+    assert (step["step_id"], step["action"], step["pose"]) == (1, "forward", [0.25, 0.0, 0.0])
+    assert (step["current_place_id"], step["current_anchor_id"]) == (0, 0)
+    assert (step["planner_called"], step["planner_output"], step["dc_queue"]) == (False, None, [])
+
+
+def test_section_13_a_planner_call_and_the_queue_are_in_the_step() -> None:
+    log, memory = RunLog(), SpatialMemory()
+    queue = [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
+    log.step(memory, None, planner_called=True, planner_output=FALLBACK_PLAN.to_dict(), dc_queue=queue)
+    assert log.records[0]["planner_output"]["discovered_context"]["why"] == "fallback"
+    assert log.records[0]["dc_queue"] == queue
+    schemas.validate("run_log", log.records[0])
+
+
+def test_section_13_places_anchors_and_patterns_are_events() -> None:
+    _, log = logged([(Action.TURN_LEFT, False, False, "kitchen")] * 10 + [(Action.FORWARD, False, False, None)])
+    names = [event["event"] for event in run_of(log).events]
+    assert names == ["place_created", "anchor_created", "stuck", "anchor_created"]
+
+
+def test_a_scene_that_could_not_be_told_is_an_event() -> None:
+    log, memory = RunLog(), SpatialMemory()
+    memory.scene_analyzed(None)
+    log.step(memory, None, scene_analyzed=True, scene=None)
+    assert [record.get("event") for record in log.records] == [None, "scene_unknown"]
+
+
+@given(steps)
+def test_every_line_fits_the_schema(walk: list[Step]) -> None:
+    for record in logged(walk)[1].records:
+        schemas.validate("run_log", json.loads(json.dumps(record)))
+
+
+@given(steps)
+def test_replaying_a_log_reproduces_the_graph(walk: list[Step]) -> None:
+    memory, log = logged(walk)
+    assert replay(run_of(log)).to_dict() == memory.to_dict()
+
+
+def test_the_settings_of_a_run_come_back_from_its_header(tmp_path: Path) -> None:
+    settings = Settings(places=Places(dwell=1, reenter=False))
+    memory, _ = logged([(Action.TURN_LEFT, False, False, "bedroom")] * 20, tmp_path / "run.jsonl", settings)
+    run = read_log(tmp_path / "run.jsonl")
+    assert run.settings() == settings
+    assert replay(run).to_dict() == memory.to_dict()
+    assert len(memory.graph.places) == 2
+
+
+def test_equal_walks_give_equal_bytes(tmp_path: Path) -> None:
+    walk: list[Step] = [(Action.FORWARD, False, False, "kitchen"), (Action.TURN_LEFT, True, True, None)] * 30
+    logged(walk, tmp_path / "a.jsonl")
+    logged(walk, tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_a_torn_last_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    logged([(Action.FORWARD, False, False, None)] * 5, path)
+    path.write_bytes(path.read_bytes()[:-20])
+    run = read_log(path)
+    assert run.torn
+    assert len(run.steps) in (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("", "does not start with a header"),
+        ("{\n", r"run\.jsonl:1.*is not JSON"),
+        ('{"type": "dance"}\n', r"breaks the schema of run logs"),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.jsonl").write_text(lines)
+    with pytest.raises(InvalidValue, match=problem):
+        read_log("run.jsonl")
+
+
+def test_a_missing_log_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="cannot be read"):
+        read_log(tmp_path / "none.jsonl")

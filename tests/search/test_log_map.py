@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.memory.places import SpatialMemory
+from lastseen.search.planning.plan import FALLBACK_PLAN
+from lastseen.search.log import RunLog, read_log
+from lastseen.search.log_map import draw_map, place_colour
+
+F, L = Action.FORWARD, Action.TURN_LEFT
+
+
+def walk(path: Path, *actions: Action) -> None:
+    memory = SpatialMemory()
+    with RunLog(path) as log:
+        log.header(goal="red mug", seed=0, settings=Settings())
+        events = memory.scene_analyzed("kitchen")
+        log.step(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict())
+        log.events(events)
+        for index, action in enumerate(actions):
+            events = memory.step(action)
+            if memory.needs_scene_analysis:
+                events += memory.scene_analyzed("bedroom")
+            log.step(memory, action, planner_called=index == 30)
+            log.events(events)
+
+
+def has_colour(image: Image.Image, colour: tuple[int, int, int]) -> bool:
+    """Whether the map shows a colour, give or take what smoothing does to thin lines."""
+    pixels = np.asarray(image.crop((0, 0, 900, 900))).astype(int)
+    return bool((np.abs(pixels - colour).max(axis=2) <= 12).any())
+
+
+def test_path_and_anchors_are_in_the_colours_of_their_places(tmp_path: Path) -> None:
+    walk(tmp_path / "run.jsonl", *[F] * 40)
+    image = draw_map(read_log(tmp_path / "run.jsonl"))
+    assert image.size == (1200, 900)
+    assert has_colour(image, place_colour(0))
+    assert has_colour(image, place_colour(1))
+    assert not has_colour(image, place_colour(2))
+
+
+def test_planner_calls_and_patterns_are_marked(tmp_path: Path) -> None:
+    walk(tmp_path / "run.jsonl", *[L] * 12, *[F] * 3)
+    image = draw_map(read_log(tmp_path / "run.jsonl"))
+    assert has_colour(image, (20, 60, 200))
+    assert has_colour(image, (200, 30, 30))
+
+
+def test_the_first_places_have_colours_of_their_own() -> None:
+    assert len({place_colour(place_id) for place_id in range(40)}) == 40
+
+
+def test_a_run_that_never_moved_still_has_a_map(tmp_path: Path) -> None:
+    walk(tmp_path / "run.jsonl")
+    assert draw_map(read_log(tmp_path / "run.jsonl")).size == (1200, 900)

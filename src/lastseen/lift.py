@@ -22,7 +22,6 @@ from lastseen.frame import Frame
 from lastseen.observation import MAX_SURFACE_POINTS, Observation
 
 
-
 class Encoder(Protocol):
     """What is needed of an image encoder here; ``lastseen.protocols.Encoder`` has it."""
 

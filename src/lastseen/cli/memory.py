@@ -16,8 +16,8 @@ import typer
 from lastseen.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from lastseen.memory.memory import Memory
     from lastseen.memory.longterm.clock import Moment
+    from lastseen.memory.memory import Memory
 
 MemoryFile = Annotated[
     Path, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file.", show_default=True)
@@ -280,8 +280,8 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
 
 def _open(path: Path, *, read_only: bool = True) -> Memory:
     from lastseen.cli.options import current_settings
-    from lastseen.memory.memory import Memory
     from lastseen.memory.longterm.journal.opening import inspect
+    from lastseen.memory.memory import Memory
 
     # a command about a memory never makes one
     inspect(path)

@@ -166,7 +166,9 @@ def _service(
         from lastseen.encoders.look import LookEncoder
         from lastseen.server.demo import demo_settings
 
-        memory = stack.enter_context(Memory.open(file, settings=demo_settings(settings), image_encoder=LookEncoder.name))
+        memory = stack.enter_context(
+            Memory.open(file, settings=demo_settings(settings), image_encoder=LookEncoder.name)
+        )
         if memory.sessions():
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")

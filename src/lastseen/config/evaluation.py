@@ -22,6 +22,11 @@ class Evaluation(Section):
         choices=("perfect", "good", "typical", "bad"),
         why="of detector, depth, pose and wheels: what a home robot has",
     )
+    poses: str = setting(
+        "actions",
+        choices=("actions", "localizer"),
+        why="what the frames of a search carry: poses that its actions add up to, or a localizer's at that level",
+    )
     viewpoint_tolerance: float = setting(
         0.1, unit="m", low=0.0, why="ObjectNav: stopped at most this far from a viewpoint of the goal"
     )

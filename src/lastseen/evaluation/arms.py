@@ -37,7 +37,7 @@ class Arm:
 
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
     ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
-    starts in its map at a pose that is wrong by metres.
+    starts in its map at a pose that is wrong by metres; ``moved`` means that the goal itself was moved since the visit.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Arm:
     shuffled: bool = False
     memory: Literal["none", "home", "other_home"] = "none"
     lost: bool = False
+    moved: bool = False
     chooser: Literal["backend", "random", "frontier", "oracle"] = "backend"
 
     @property
@@ -85,6 +86,13 @@ ARMS: dict[str, Arm] = {
             parts=ALL_PARTS,
             memory="home",
             lost=True,
+        ),
+        Arm(
+            name="lifelong_moved",
+            about="as lifelong, but the goal itself was moved after the visit; for goals that a hand carries",
+            parts=ALL_PARTS,
+            memory="home",
+            moved=True,
         ),
         Arm(name="oracle", about="walks the shortest path, knowing the map and the goal", chooser="oracle"),
     )

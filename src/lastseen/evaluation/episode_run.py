@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,14 @@ from lastseen.evaluation.arms import Arm, Context, editor
 from lastseen.evaluation.cases import Case, camera_of
 from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
+from lastseen.evaluation.visits import Odometry, memory_settings
 from lastseen.evaluation.witness import Witness, revisited_area
-from lastseen.pose2d import Pose2D
-from lastseen.search.known_map import KnownMap
+from lastseen.memory.memory import Memory
+from lastseen.memory.object import Object
+from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
+from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
-from lastseen.search.walk_search import WalkSearch
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.follower import next_action
@@ -26,6 +29,8 @@ from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
 
 Record = dict[str, Any]
+_ELSEWHERE = 0.5
+"""Metres from which a remembered object counts as known to be elsewhere."""
 CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
 
 
@@ -44,13 +49,15 @@ def run_arm(
     settings: Settings,
     backend: str = "offline",
     donor: Sequence[Context] = (),
-    known: KnownMap | None = None,
+    memory: Memory | None = None,
+    start: Pose2D = ORIGIN,
     log: RunLog | None = None,
     timing: TimingLog | None = None,
 ) -> Ran:
-    """Search once; ``donor`` are the contexts for a shuffled arm, ``known`` the map of an earlier visit.
+    """Search once; ``donor`` are the contexts for a shuffled arm, ``memory`` is that of an earlier visit.
 
-    What the clock measured goes to ``timing``, never into the record or the log.
+    ``start`` is the pose that the robot is told it starts at. What the clock measured goes to ``timing``, never into
+    the record or the log.
     """
     witness = Witness(environment_of(case, settings), case.episode.goal_ids)
     if arm.chooser == "oracle":
@@ -62,23 +69,27 @@ def run_arm(
         contexts.append(context)
         return edit(context)
 
-    search = WalkSearch(
+    localized = settings.evaluation.poses == "localizer"
+    search = Search(
         case.episode.goal,
-        witness,
-        SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
-        _model(arm, settings, backend, case.seed),
-        settings=settings,
+        witness if localized else Odometry(witness, start, settings=settings),
+        memory,
+        detector=SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
+        planner=_model(arm, settings, backend, case.seed),
+        settings=memory_settings(settings),
         seed=case.seed,
         use_context=arm.reads_context,
+        memory_first=arm.memory != "none",
         edit=edited,
-        known=known,
         log=log,
         timing=timing,
         with_images=backend != "offline" and arm.chooser == "backend",
     )
+    known = search.recall.answer.hits
     result = search.run()
-    progress = search.spatial.progress.onsets
-    places = [step["current_place_id"] for step in search.log.records if step["type"] == "step"]
+    progress = search.memory.spatial.progress.onsets
+    steps = [step for step in search.log.records if step["type"] == "step"]
+    places = [step["current_place_id"] for step in steps if step["action"] is not None or step["step_id"] == 0]
     record = _record(
         case,
         arm,
@@ -94,7 +105,35 @@ def run_arm(
         unique_place_ratio=round(unique_ratio(places, settings.patterns.stuck_window), 6),
         reason=result.reason,
     )
+    if arm.moved:
+        record |= {"steps_from_memory": _steps_from_memory(steps), "moves_noticed": _noticed(search.memory, known)}
+    search.close()
     return Ran(record, contexts)
+
+
+def _steps_from_memory(steps: Sequence[Record]) -> int:
+    """Steps on paths to remembered objects, the looks around at their ends included, until something else decided."""
+    count, following = 0, False
+    for step in steps:
+        decision = step["decision"]
+        if decision is not None:
+            following = decision["source"] == "memory"
+        count += following
+    return count
+
+
+def _noticed(memory: Memory, known: Sequence[Object]) -> float | None:
+    """The share of the objects remembered for the goal that memory now knows to be gone from where they were."""
+    if not known:
+        return None
+    now = {each.id: each for each in memory.objects(include_removed=True)}
+    gone = [
+        each.id not in now
+        or now[each.id].state in ("missing", "removed")
+        or math.dist(now[each.id].position, each.position) >= _ELSEWHERE
+        for each in known
+    ]
+    return round(sum(gone) / len(gone), 6)
 
 
 def environment_of(case: Case, settings: Settings) -> SimEnvironment:

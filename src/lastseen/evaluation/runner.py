@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ from lastseen.config import Settings, describe
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
-from lastseen.evaluation.earlier_visit import Visit, known_map, visit_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Ran, Record, run_arm
+from lastseen.evaluation.visits import Visit, memory_settings, told_start, visit_of
+from lastseen.memory.memory import Memory
 from lastseen.search.json_lines import JsonLines
 from lastseen.search.timing import TimingLog
 
@@ -115,22 +117,28 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
         return ran.record, timing
     began = _clock()
     donor: Sequence[Context] = _contexts(plan, donor_of(seed)) if arm.shuffled else ()
-    known = seen = None
-    if arm.memory != "none":
-        visit = _visit(plan, arm, seed)
-        start = case_of(seed, plan.settings, plan.scene).episode.start
-        known = known_map(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
-    ran, timing = _run(seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, known=known, began=began)
-    if arm.memory == "home":
-        # seen, not remembered: what the memory of the visit lost must not drop out of the figures
-        seen = ran.record["goal"] in visit.detected
+    if arm.memory == "none":
+        ran, timing = _run(seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, began=began)
+        return {**ran.record, "goal_seen_before": None}, timing
+    visit = _visit(plan, arm, seed)
+    start = case_of(seed, plan.settings, plan.scene).episode.start
+    told = told_start(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
+    with (
+        tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
+        Memory.open(visit.copy_to(Path(folder)), settings=memory_settings(plan.settings), wall_clock=None) as memory,
+    ):
+        ran, timing = _run(
+            seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, memory=memory, start=told, began=began
+        )
+    # seen, not remembered: what the memory of the visit lost must not drop out of the figures
+    seen = ran.record["goal"] in visit.detected if arm.memory == "home" else None
     return {**ran.record, "goal_seen_before": seen}, timing
 
 
 def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
     """The earlier visit: to this home, or to another one, which is a generated one where the scene is one home."""
     if arm.memory == "home":
-        return visit_of(seed, plan.settings, plan.scene)
+        return visit_of(seed, plan.settings, plan.scene, moved_goal=arm.moved)
     return visit_of(donor_of(seed), plan.settings, GENERATED)
 
 

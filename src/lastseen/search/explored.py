@@ -15,8 +15,8 @@ from scipy import ndimage
 
 from lastseen.config.policy import Explored, Policy
 from lastseen.memory.space.floor import FloorGrid
-from lastseen.search.floor_paths import FloorPaths, Segment
 from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.search.floor_paths import FloorPaths, Segment
 
 _SAME_WAY = 0.3
 """Radians between a chosen direction and the beginning of the way that it takes: little over half a turn."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from lastseen.search.planning.ways import straightened
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import Pose2D
+from lastseen.search.planning.ways import straightened
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a way counts through cells too close to something, and through something."""
@@ -24,9 +24,13 @@ Segment = tuple[float, float]
 
 
 class FloorPaths:
-    """The paths from one pose; drift smears walls over doors, so an obstacle makes a path longer and never closes it."""
+    """The paths from one pose.
 
-    def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell) -> None:
+    On a map made while dead reckoning, drift smears walls over doors: with ``smeared`` an obstacle makes a path longer
+    and never closes it. Otherwise no path leads through an obstacle.
+    """
+
+    def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell, *, smeared: bool = True) -> None:
         self._ground, self._pose = ground, pose
         self.cell = ground.settings.cell
         occupied = ground.occupied
@@ -35,7 +39,7 @@ class FloorPaths:
         self.passable: NDArray[np.bool_] = free & ~ground.blocked
         i, j = here
         self.passable[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = True
-        cost = np.where(self.passable, 1.0, np.where(free, _TIGHT, _SMEARED))
+        cost = np.where(self.passable, 1.0, np.where(free, _TIGHT, _SMEARED if smeared else np.inf))
         cost[self.unknown & ~self.passable] = np.inf
         self._open = np.isfinite(cost)
         self._numbers = np.full(cost.shape, -1, dtype=np.int32)

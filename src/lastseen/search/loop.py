@@ -21,15 +21,15 @@ from lastseen.memory.nodes.embedding import Embedder
 from lastseen.memory.nodes.retrieval import retrieve_candidates
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.utils import tokenize
+from lastseen.search.attempts import Attempts
+from lastseen.search.log import RunLog
+from lastseen.search.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
+from lastseen.search.perceiving import perceive, unconfirmed
 from lastseen.search.planning.constraints import parse_constraint
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import Path
 from lastseen.search.planning.reachability import Map, Verdict, check_way
-from lastseen.search.attempts import Attempts
-from lastseen.search.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval
-from lastseen.search.perceiving import perceive, unconfirmed
-from lastseen.search.log import RunLog
 from lastseen.search.step_record import planner_meta, retrieval_meta, step_record
 from lastseen.search.world import Moved, Sight, World
 

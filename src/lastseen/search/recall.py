@@ -119,9 +119,13 @@ class Recall:
         cell = self.memory.floor.cell_of(here.x, here.y)
         if not left or cell is None:
             return []
-        paths = FloorPaths(self.memory.floor, here, cell)
+        clear, smeared = FloorPaths(self.memory.floor, here, cell, smeared=False), None
         for hit in left:
-            spot = self._path_to(hit, here, paths)
+            spot = self._path_to(hit, here, clear)
+            if spot is None:
+                # a door that was seen shut, or a map that drifted: better a doubtful path than none
+                smeared = smeared or FloorPaths(self.memory.floor, here, cell)
+                spot = self._path_to(hit, here, smeared)
             if spot is not None:
                 self._offered.append(Remembered(hit, spot))
         self._offered.sort(key=lambda each: (each.spot.way, each.object.id))

@@ -14,9 +14,9 @@ from typing import Any
 from lastseen.memory.answer import Answer
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
+from lastseen.pose2d import wrap_angle
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.node_graph import NodeGraph, Path
-from lastseen.pose2d import wrap_angle
 from lastseen.search.world import Moved, Sight
 
 FIRST_SEEN_AT = 3.0

@@ -94,7 +94,9 @@ class Robot:
     def _next(self) -> Frame:
         frame = next(self._stream, None)
         if frame is None:
-            raise InvalidValue("frames", type(self.frames).__name__, "have come to an end", remedy="use a live source")
+            raise InvalidValue(
+                "frames", type(self.frames).__name__, "have come to an end", remedy="use a live source"
+            )
         self._frame = frame
         return frame
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +81,7 @@ class RobotWorld:
         self._path: list[Pose2D] = []
         self._walking = self._walked = False
         self._rejected = False
+        self._approach_failed = False
         self._confirming = 0
         self._context: tuple[int, dict[str, Any]] | None = None
         self.metres = 0.0
@@ -155,6 +155,7 @@ class RobotWorld:
                     "ways": self.recall.paths_from(self.pose),
                     "looked_at": self.recall.looked_at(),
                     "remembered": [_remembered(each) for each in self.recall.remembered(self.pose)],
+                    "approach_failed": self._approach_failed,
                 },
             )
         return dict(self._context[1])
@@ -204,7 +205,7 @@ class RobotWorld:
             return self._do(turn)
         if self.policy.stop_reason == "reached" and self._next_segment():
             return self._go_on()
-        self._rejected = self._following.goal_flag and not self._at_goal()
+        self._rejected = self._approach_failed = self._following.goal_flag and not self._at_goal()
         return self._stopped()
 
     def _stopped(self) -> Moved:

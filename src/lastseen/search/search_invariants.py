@@ -12,11 +12,11 @@ from lastseen.config.seeking import Search
 from lastseen.errors import InvalidValue, PlanError
 from lastseen.memory.nodes.embedding import DeterministicEmbedder
 from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
-from lastseen.search.planning import hypothesis as hypotheses
-from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
 from lastseen.search import loop, perceiving
 from lastseen.search.invariant import expect, expect_equal, invariant
+from lastseen.search.planning import hypothesis as hypotheses
+from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.rehearsal import RehearsalWorld
 from lastseen.search.world import Sight
 from lastseen.vlm.mock import ScriptedBackend

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from lastseen.search.planning.directions import say_angle
 from lastseen.search.log import Run
+from lastseen.search.planning.directions import say_angle
 
 _SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lastseen.config.seeking import Planner
-from lastseen.search.planning.asking import Attempt
 from lastseen.search.json_lines import JsonLines
+from lastseen.search.planning.asking import Attempt
 from lastseen.vlm.protocol import Backend, EncodedImage
 from lastseen.vlm.usage import Usage, usage_of
 

@@ -13,9 +13,9 @@ from lastseen.errors import InvalidValue
 from lastseen.evaluation.episode_run import Record, drawn
 from lastseen.evaluation.habitat.environment import HabitatEnvironment
 from lastseen.evaluation.witness import path_length
-from lastseen.search.policy.protocol import PixelPolicy
 from lastseen.protocols import Detector
 from lastseen.search.log import RunLog
+from lastseen.search.policy.protocol import PixelPolicy
 from lastseen.search.timing import TimingLog
 from lastseen.search.walk_search import WalkSearch
 from lastseen.vlm import open_backend

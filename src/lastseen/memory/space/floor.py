@@ -136,7 +136,9 @@ class FloorGrid:
         """The tiles that changed since the last call, by tile number, compressed for the memory file."""
         tiles = {}
         for tile in sorted(self._changed):
-            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
+            rows, columns = (
+                slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True)
+            )
             tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[rows, columns]).tobytes())
         self._changed.clear()
         return tiles
@@ -155,7 +157,9 @@ class FloorGrid:
                 raise JournalDamaged(path, f"floor tile {tile} cannot be unpacked: {error}") from error
             if len(evidence) != TILE * TILE:
                 raise JournalDamaged(path, f"floor tile {tile} has another size than {TILE} x {TILE}")
-            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
+            rows, columns = (
+                slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True)
+            )
             self._evidence[rows, columns] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
         self._blocked = None
         self.revision += 1

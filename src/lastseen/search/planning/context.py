@@ -15,12 +15,12 @@ from lastseen.config import Settings
 from lastseen.config.seeking import Context as ContextSettings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
+from lastseen.pose2d import Pose2D
 from lastseen.search.planning.context_text import Context, render, within_budget
 from lastseen.search.planning.directions import Where, where, whole_degrees
 from lastseen.search.planning.discovered_context import DiscoveredContextQueue
 from lastseen.search.planning.quoting import clean
 from lastseen.search.planning.ways import told_way
-from lastseen.pose2d import Pose2D
 
 _SECTOR = 30
 

@@ -1,6 +1,7 @@
 """Memory before exploration: go to what is remembered while there is some, then ask the planner where to explore.
 
-No model is asked for it. Once the goal was seen on this walk, what was seen counts, and memory holds back.
+No model is asked for it. Once the goal was seen on this walk, what was seen counts, and memory holds back, unless the
+way straight there turned out to be blocked.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class MemoryFirstPlanner:
 
     @staticmethod
     def _in_sight(situation: Situation) -> bool:
+        if situation.context.get("approach_failed"):
+            # what is seen cannot be reached straight on: memory may know a path round
+            return False
         if situation.belief["target_status"] in {"visible", "done"} or situation.context.get("sightings"):
             return True
         goal = situation.belief["goal_text"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import Pose2D
 from lastseen.search.planning.context import NodeLike, build_context, context_text
 from lastseen.search.planning.context_text import Context
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
@@ -21,7 +22,6 @@ from lastseen.search.planning.planner import Plan, Planned, VlmPlanner
 from lastseen.search.planning.prompt import View, planner_prompt
 from lastseen.search.planning.tried import TriedDirections
 from lastseen.search.planning.ways import Way, way_at
-from lastseen.pose2d import Pose2D
 from lastseen.vlm.protocol import Backend
 
 NO_CONTEXT = "none"

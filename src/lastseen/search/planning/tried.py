@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lastseen.config.seeking import Context
-from lastseen.search.planning.directions import whole_degrees
 from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.search.planning.directions import whole_degrees
 
 
 @dataclass(frozen=True, slots=True)

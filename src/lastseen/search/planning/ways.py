@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lastseen.config import Settings
-from lastseen.search.planning.context_text import Context
 from lastseen.pose2d import wrap_angle
+from lastseen.search.planning.context_text import Context
 
 Way = tuple[tuple[float, float], ...]
 """Straight segments one after the other: metres, and radians from where the robot faced when it was told."""

@@ -14,10 +14,10 @@ from lastseen.body import body_points
 from lastseen.config.moving import DeadReckoning
 from lastseen.config.policy import Policy, Stop
 from lastseen.frame import Frame
+from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.local_map import LocalMap
 from lastseen.search.policy.protocol import StopReason
-from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
 _LOOK_AHEAD = 1.2
 """Metres along the path to steer for: long enough to smooth the eight directions of the grid."""

@@ -16,6 +16,7 @@ import typer
 from lastseen.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from lastseen.config import Settings
     from lastseen.memory.longterm.clock import Moment
     from lastseen.memory.memory import Memory
 
@@ -58,7 +59,7 @@ def find(
     from lastseen.memory.eyes import Eyes
 
     place = None if near is None else _point(near)
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         note = Eyes(encoder, opened.settings.encoding).give(opened)
         if note is not None:
             typer.echo(f"note: {note}", err=True)
@@ -108,7 +109,7 @@ def objects(
 
     Example: [bold]lastseen objects --tentative[/bold]
     """
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         states = opened.states(label, include_tentative=tentative, include_absent=removed)
         browse = opened.browse
         seen = [_when(browse.wall(state.last_seen), browse.clock.stamp(state.last_seen)) for state in states]
@@ -142,7 +143,7 @@ def history(
 
     Example: [bold]lastseen history obj-7[/bold]
     """
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         entries = opened.object(object_id).history()
     if as_json:
         _print_json([{name: getattr(entry, name) for name in entry.__slots__} for entry in entries])
@@ -169,7 +170,7 @@ def changes(
 
     Example: [bold]lastseen changes --since 120[/bold]
     """
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.what_changed(_moment("--since", since))
     if as_json:
         _print_json([{name: getattr(change, name) for name in change.__slots__} for change in found])
@@ -203,7 +204,7 @@ def export(
     if out.suffix.lower() not in WRITERS:
         known = ", ".join(sorted(WRITERS))
         raise InvalidValue("out", str(out), "is of no kind that can be written", remedy=f"name it {known}")
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         states = opened.states(include_tentative=tentative)
         WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
     typer.echo(f"wrote {len(states)} objects to {out}")
@@ -250,7 +251,7 @@ def forget(
             "forget", object_id, "takes an id or --before, one of them", remedy="lastseen forget obj-7"
         )
     moment = _moment("--before", before)
-    with _open(memory, read_only=False) as opened:
+    with open_memory(memory, read_only=False) as opened:
         if object_id is not None:
             opened.object(object_id)
         if not yes:
@@ -267,7 +268,7 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
 
     Example: [bold]lastseen stats[/bold]
     """
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         facts = opened.stats()
     if as_json:
         _print_json(facts)
@@ -278,14 +279,18 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['look'] or 'none yet'}")
 
 
-def _open(path: Path, *, read_only: bool = True) -> Memory:
+def open_memory(path: Path, *, settings: Settings | None = None, read_only: bool = True) -> Memory:
+    """Open a memory file that must be there: a command about a memory never makes one."""
+    from lastseen.errors import JournalMissing
+
+    if not path.is_file():
+        # told before anything heavy is loaded
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
     from lastseen.cli.options import current_settings
-    from lastseen.memory.longterm.journal.opening import inspect
     from lastseen.memory.memory import Memory
 
-    # a command about a memory never makes one
-    inspect(path)
-    return Memory.open(path, settings=current_settings(), read_only=read_only)
+    return Memory.open(path, settings=settings or current_settings(), read_only=read_only)
 
 
 def _object_facts(state: Any) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lastseen.cli.looking import Looking, with_looking
+from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
 from lastseen.cli.options import OptionsFile, SourceChanges
 
 if TYPE_CHECKING:
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 def run(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address with a scheme.")],
     *,
-    memory: Annotated[
-        Path | None, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file to write.")
-    ] = None,
+    memory: MemoryFile = DEFAULT_FILE,
+    forget: Annotated[
+        bool, typer.Option("--no-memory", help="Write no memory file; only count what is seen.")
+    ] = False,
     options: OptionsFile = None,
     change: SourceChanges = None,
     looking: Looking,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Replay or follow a source and remember what is seen; without --memory nothing is kept.
+    """Replay or follow a source and remember what is seen; an existing memory file is gone on with.
 
     Example: [bold]lastseen run my_recording --memory home.lastseen[/bold]
     """
@@ -50,10 +51,11 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
+    is_new = not memory.exists()
     eyes, perception_of = looking.open_models(settings)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = perception_of(opened)
-        with Memory.open(memory, settings=settings, image_encoder=eyes) as kept, bar:
+        with Memory.open(None if forget else memory, settings=settings, image_encoder=eyes) as kept, bar:
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
             def show(summary: Summary) -> None:
@@ -68,13 +70,15 @@ def run(
             opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
             summary = follow(opened, kept, perception, progress=show, max_frames=frames)
     if not summary.frames:
+        if is_new and not forget:
+            memory.unlink(missing_ok=True)
         raise nothing_came(source, summary)
     if as_json:
         typer.echo(json.dumps(_facts(summary), indent=2))
         return
     for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
         typer.echo(line)
-    if memory is not None:
+    if not forget:
         typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
 
 

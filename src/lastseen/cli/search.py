@@ -1,74 +1,70 @@
-"""``lastseen search`` and ``lastseen self-check``: a search from memory, and the rules it must keep."""
+"""``lastseen search`` and ``lastseen self-check``: look for something, and the rules a search must keep."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
+
+if TYPE_CHECKING:
+    from lastseen.config import Settings
+    from lastseen.search.loop import SearchResult
+    from lastseen.search.search import Search
+
 
 def search(
-    goal: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    goal: Annotated[str, typer.Argument(help="What to look for, in words.", show_default=False)],
     *,
-    memory: Annotated[
-        Path | None,
-        typer.Option(
-            "--memory",
-            "-m",
-            envvar="LASTSEEN_MEMORY",
-            help="A memory file or a nodes file; without one a demo flat is searched.",
-        ),
+    memory: MemoryFile = DEFAULT_FILE,
+    robot: Annotated[
+        str | None,
+        typer.Option("--robot", help="Who walks: sim://7, or package.module:function. Without it: the plan only."),
     ] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Chooses the start and the mock's answers.")] = 0,
-    backend: Annotated[
-        str, typer.Option("--backend", help="A model that proposes, such as openai:MODEL; 'rules' asks none.")
-    ] = "rules",
-    constraint: Annotated[
-        list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
+    planner: Annotated[
+        str | None, typer.Option("--planner", help="The model that explores: offline, gemini, openai:MODEL.")
     ] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="Write the step log here, one JSON per line.")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Write steps and events here: see `lastseen log`.")
+    ] = None,
+    forget: Annotated[
+        bool, typer.Option("--no-memory", help="Search without the memory file, and write none.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome only, as JSON.")] = False,
 ) -> None:
-    """Rehearse a search over remembered places: where would the robot go, and why.
+    """Look for something: from memory first, then by exploring; what is seen on the way is remembered.
 
-    The world of a rehearsal is exactly what memory says. Exit code 0 also when the goal is not found. Over a memory
-    file that `lastseen run` made, the last line is the memory's own answer: found, ambiguous or not found.
+    With --robot it walks, and exits with 1 when it was not found. Without, it prints what it would do: which places,
+    how far, and why.
 
-    Examples: [bold]lastseen search "red mug" --memory home.lastseen[/bold],
-    [bold]lastseen search book --constraint "avoid: corridor"[/bold]
+    Examples: [bold]lastseen search "red mug"[/bold],
+    [bold]lastseen search bed --robot sim://7 --log run.jsonl[/bold]
     """
     from lastseen.cli.options import current_settings
-    from lastseen.search.loop import rehearse, said
 
-    result = rehearse(
-        goal,
-        steps=steps,
-        seed=seed,
-        memory=memory,
-        backend=backend,
-        constraints=constraint or [],
-        log=log,
-        settings=current_settings(),
-        tell=(lambda _: None) if as_json else typer.echo,
+    settings = current_settings()
+    if robot is None:
+        _print_plan(goal, memory, settings, as_json=as_json)
+        return
+    result = _walk(
+        goal, None if forget else memory, settings, robot=robot, steps=steps, planner=planner, log=log, quiet=as_json
     )
-    if memory is None:
-        typer.echo("no --memory given: this was a rehearsal in a demo flat", err=True)
     if as_json:
-        outcome = {
-            "status": result.status,
-            "reason": result.reason,
-            "question": result.question,
-            "steps": result.steps,
-            "belief": result.belief,
-            "memory": None if result.answer is None else asdict(result.answer),
-        }
-        typer.echo(json.dumps(outcome, indent=2, sort_keys=True))
+        typer.echo(json.dumps(_outcome(result), indent=2, sort_keys=True, default=str))
     else:
-        typer.echo("\n".join(said(result)))
+        typer.echo(
+            f"{result.status.replace('_', ' ')} after {result.steps} steps, {result.metres:.1f} m and "
+            f"{result.planner_calls} planner calls: {result.question or result.reason}"
+        )
+        if log is not None:
+            typer.echo(f"look at it: lastseen log show {log}; lastseen log map {log} run.png")
+    if result.status != "found":
+        raise typer.Exit(1)
 
 
 def self_check(
@@ -85,3 +81,97 @@ def self_check(
     checked = rules.self_check()
     typer.echo(json.dumps([asdict(each) for each in checked], indent=2))
     raise typer.Exit(1 if any(each.problem for each in checked) else 0)
+
+
+def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> None:
+    from lastseen.cli.memory import open_memory
+    from lastseen.search.goal import check_goal
+    from lastseen.search.plan import plan_search
+
+    check_goal(goal)
+    with open_memory(file, settings=settings) as opened:
+        plan = plan_search(goal, opened)
+    if as_json:
+        stops = [{"metres": stop.metres, **asdict(stop.object)} for stop in plan.stops]
+        outcome = {"goal": goal, "status": plan.answer.status, "reason": plan.answer.reason, "stops": stops}
+        typer.echo(json.dumps(outcome, indent=2, sort_keys=True, default=str))
+        return
+    typer.echo("\n".join(plan.lines()))
+    typer.echo("to walk it: add --robot sim://SEED, or package.module:function (docs/robot.md)", err=True)
+
+
+def _walk(
+    goal: str,
+    file: Path | None,
+    settings: Settings,
+    *,
+    robot: str,
+    steps: int | None,
+    planner: str | None,
+    log: Path | None,
+    quiet: bool,
+) -> SearchResult:
+    from dataclasses import replace
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from lastseen.memory.memory import Memory
+    from lastseen.search.goal import check_goal
+    from lastseen.search.log import RunLog
+    from lastseen.search.robot import open_robot
+    from lastseen.search.search import Search
+    from lastseen.search.timing import TimingLog
+
+    check_goal(goal)
+    if steps is not None:
+        settings = replace(settings, search=replace(settings.search, max_steps=steps))
+    walker = open_robot(robot, settings)
+    timing = None if log is None else log.with_suffix(".timing.jsonl")
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with (
+        RunLog(log) as run_log,
+        TimingLog(timing, settings=settings.planner) as times,
+        Memory.open(file, settings=settings) as memory,
+    ):
+        running = Search(goal, walker, memory, planner=planner, log=run_log, timing=times)
+        if not quiet:
+            typer.echo(_said_first(running))
+        with bar:
+            task = bar.add_task("steps", total=settings.search.max_steps)
+            last = None
+            while running.result is None:
+                record = running.step()
+                bar.update(task, completed=running.loop.steps)
+                decision = record["decision"]
+                if not quiet and decision is not None and decision["why"] != last:
+                    last = decision["why"]
+                    bar.console.print(f"step {record['step_id']}: {last}", highlight=False, markup=False)
+        return running.run()
+
+
+def _said_first(running: Search) -> str:
+    answer = running.recall.answer
+    known = (
+        f"memory: {answer.reason}" if answer.status != "not_found" else f"memory does not know it: {answer.reason}"
+    )
+    return f"looking for {running.goal.text!r}; {known}"
+
+
+def _outcome(result: SearchResult) -> dict[str, Any]:
+    return {
+        "status": result.status,
+        "reason": result.reason,
+        "question": result.question,
+        "steps": result.steps,
+        "metres": result.metres,
+        "planner_calls": result.planner_calls,
+        "belief": result.belief,
+        "memory": None if result.answer is None else asdict(result.answer),
+    }

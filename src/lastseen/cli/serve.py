@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen.cli.looking import Looking, with_looking
+from lastseen.cli.memory import DEFAULT_FILE
 from lastseen.cli.options import OptionsFile, SourceChanges
 
 if TYPE_CHECKING:
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 
 @with_looking
 def serve(
-    file: Annotated[Path | None, typer.Argument(help="The memory file; made when missing.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            envvar="LASTSEEN_MEMORY", help="The memory file; made when missing.", show_default=str(DEFAULT_FILE)
+        ),
+    ] = None,
     *,
+    forget: Annotated[bool, typer.Option("--no-memory", help="A memory that ends with this process.")] = False,
     source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
     options: OptionsFile = None,
     change: SourceChanges = None,
@@ -52,6 +59,10 @@ def serve(
     from lastseen.cli.options import current_settings
     from lastseen.errors import InvalidValue
 
+    if file is None and not forget and not demo:
+        file = DEFAULT_FILE
+    elif forget:
+        file = None
     if demo and source is not None:
         raise InvalidValue("--demo", source, "does not go with --source", remedy="give one of them")
     if read_only and (demo or source is not None or file is None):
@@ -114,7 +125,7 @@ def serve(
 
 
 def mcp(
-    file: Annotated[Path, typer.Argument(help="The memory file.")],
+    file: Annotated[Path, typer.Argument(envvar="LASTSEEN_MEMORY", help="The memory file.")] = DEFAULT_FILE,
 ) -> None:
     """Answer an agent over stdio; the file may be written by another process meanwhile.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli import sim_record, sim_search
+from lastseen.cli import sim_record
 from lastseen.cli.homes import GraphFile, NpzFile, Rooms, chosen_home
 
 app = typer.Typer(
@@ -17,7 +17,6 @@ app = typer.Typer(
     "Example: [bold]lastseen sim map --seed 7 house.png[/bold]",
 )
 app.command("record")(sim_record.record)
-app.command("search")(sim_search.search)
 
 
 @app.command("map")

@@ -37,7 +37,7 @@ class Arm:
 
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
     ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
-    starts in its map at a pose that is wrong by metres; ``moved`` means that the goal itself was moved since the visit.
+    starts in its map at a pose that is wrong by metres; ``moved``: the goal itself was moved since the visit.
     """
 
     name: str

@@ -179,7 +179,9 @@ class Memory:
         return events
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call a function with every event of objects from now on, in the thread that observes; returns the end of it.
+        """Call a function with every event of objects from now on, in the thread that observes.
+
+        Returns a function that ends the subscription.
 
         >>> memory.subscribe(lambda event: print(event.kind, event.object_id))  # doctest: +SKIP
         """

@@ -1,1 +1,1 @@
-"""The documented entry points of the memory-guided search: ``loop`` and ``memory_bridge``; see ``lastseen.search``."""
+"""Documented entry points of the memory-guided search: ``loop`` and ``memory_bridge``; see ``lastseen.search``."""

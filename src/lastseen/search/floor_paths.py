@@ -26,8 +26,8 @@ Segment = tuple[float, float]
 class FloorPaths:
     """The paths from one pose.
 
-    On a map made while dead reckoning, drift smears walls over doors: with ``smeared`` an obstacle makes a path longer
-    and never closes it. Otherwise no path leads through an obstacle.
+    On a map made while dead reckoning, drift smears walls over doors: with ``smeared`` an obstacle makes a path
+    longer and never closes it. Otherwise no path leads through an obstacle.
     """
 
     def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell, *, smeared: bool = True) -> None:

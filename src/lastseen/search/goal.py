@@ -26,6 +26,12 @@ _SAME_WORD = 0.95
 """Similarity from which a label is another word for the goal: a couch is a sofa, a cup is no mug."""
 
 
+def check_goal(text: str) -> None:
+    """Refuse a goal without words."""
+    if not tokenize(text):
+        raise InvalidValue("goal", text, "has no words", remedy='say what to look for, for example "red mug"')
+
+
 class Goal:
     """One goal; ``text`` is what the planner is told and what detections that fit are called.
 
@@ -34,8 +40,7 @@ class Goal:
     """
 
     def __init__(self, text: str, encoder: Encoder, *, also: Sequence[str] = (), rules: Find | None = None) -> None:
-        if not tokenize(text):
-            raise InvalidValue("goal", text, "has no words", remedy='say what to look for, for example "red mug"')
+        check_goal(text)
         parsed = parse(text)
         self.text = " ".join(text.split())
         self._rules = rules or Find()

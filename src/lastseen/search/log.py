@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ VERSION = 2
 class RunLog(JsonLines):
     """Writes records as they come and keeps them; without a path it only keeps them."""
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | PathLike[str] | None = None) -> None:
         super().__init__(path)
         self.records: list[dict[str, Any]] = []
 

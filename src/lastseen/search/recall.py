@@ -54,7 +54,7 @@ class Remembered:
 
 
 class Recall:
-    """The memory as one search for one goal reads it; poses are in the memory's own frame, the frames' world frame."""
+    """The memory as one search for one goal reads it; poses are in the world frame of the robot's frames."""
 
     def __init__(self, goal: str, memory: Memory, settings: Settings) -> None:
         self.goal, self.memory, self.settings = goal, memory, settings
@@ -112,7 +112,7 @@ class Recall:
                 self._tries[offer.object.id] = min(before, offer.spot.way), 0 if nearer else strikes + 1
                 return
 
-    def remembered(self, here: Pose2D) -> list[Remembered]:
+    def remembered(self, here: Pose2D, *, most: int | None = _MOST) -> list[Remembered]:
         """Objects that fit the goal and that nobody has looked for yet, the shortest path over known floor first."""
         self._offered = []
         left = [hit for hit in self._ask().hits if hit.id in self._known and not self._is_done(hit)]
@@ -129,7 +129,7 @@ class Recall:
             if spot is not None:
                 self._offered.append(Remembered(hit, spot))
         self._offered.sort(key=lambda each: (each.spot.way, each.object.id))
-        del self._offered[_MOST:]
+        self._offered = self._offered[:most]
         return list(self._offered)
 
     def paths_from(self, here: Pose2D) -> dict[int, Where]:

@@ -104,9 +104,9 @@ class Robot:
 def open_robot(address: str, settings: Settings | None = None) -> SearchRobot:
     """The robot that an address names.
 
-    ``sim://7`` is a simulated robot in home 7; ``?level=good&rooms=5&changes=2&start=1`` asks for other senses, rooms,
-    things moved since, and another start. ``package.module:function`` calls a function of yours, which returns a
-    ``Robot`` (or any environment with a ``detector``).
+    ``sim://7`` is a simulated robot in home 7; ``?level=good&rooms=5&changes=2&start=1`` asks for other senses and
+    rooms, things moved since, and another start. ``package.module:function`` calls a function of yours, which returns
+    a ``Robot`` (or any environment with a ``detector``).
     """
     if address.startswith(_SIM):
         return _simulated(address, settings or Settings())
@@ -155,5 +155,5 @@ def _simulated(address: str, settings: Settings) -> SearchRobot:
         home, seed=start, senses=Senses(depth=level, pose=level, actuation=level), settings=settings
     )
     environment.start = random_start(environment.grid, seed=start)
-    environment.detector = SimulatedDetector(environment, level=level, seed=start)
+    environment.detector = SimulatedDetector(environment, level=level, seed=start)  # type: ignore[attr-defined]
     return cast("SearchRobot", environment)

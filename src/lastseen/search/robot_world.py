@@ -85,6 +85,7 @@ class RobotWorld:
         self._confirming = 0
         self._context: tuple[int, dict[str, Any]] | None = None
         self.metres = 0.0
+        self._record: dict[str, Any] = {}
         frame = robot.reset()
         self.explored = ExploredMap(settings.explored, policy=settings.policy, start=frame.floor_pose)
         self._see(frame, Step())

@@ -20,7 +20,8 @@ class Sight:
 
     ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was
     looked at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting.
-    ``own_nodes`` are those that this walk made itself. ``rejected`` tells that a stop at what was seen failed its check, so that the sighting counts no longer.
+    ``own_nodes`` are the nodes that this walk made itself. ``rejected`` tells that a stop at what was seen failed its
+    check, so that the sighting counts no longer.
     ``context`` is the navigation context for planners that read it, ``log`` what the step log should hold besides
     (pose, place, anchor).
     """

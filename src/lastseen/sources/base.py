@@ -84,6 +84,10 @@ class RecordSource(ABC):
             self.intake.frames = number
             yield frame
 
+    def __iter__(self) -> Iterator[Frame]:
+        """The same as ``frames``: ``for frame in lastseen.open_source("walk.mcap")``."""
+        return self.frames()
+
     def news(self) -> News:
         """What came with the newest frame, and with bad ones just before it; asking takes it."""
         news, self._news = self._news, News()

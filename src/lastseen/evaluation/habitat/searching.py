@@ -16,9 +16,8 @@ from lastseen.evaluation.witness import path_length
 from lastseen.protocols import Detector
 from lastseen.search.log import RunLog
 from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
-from lastseen.search.walk_search import WalkSearch
-from lastseen.vlm import open_backend
 
 METRICS = ("success", "spl", "soft_spl", "distance_to_goal")
 WORDS = {"tv_monitor": "tv", "potted_plant": "plant", "chest_of_drawers": "dresser"}
@@ -46,11 +45,11 @@ def search_episode(
     settings = fitted(settings or Settings(), world)
     world.next_episode()
     target = {**WORDS, **(words or {})}.get(world.goal, world.goal.replace("_", " "))
-    search = WalkSearch(
+    search = Search(
         target,
         world,
-        detector,
-        open_backend(backend, settings.planner, seed=seed),
+        detector=detector,
+        planner=backend,
         settings=settings,
         seed=seed,
         policy=policy,

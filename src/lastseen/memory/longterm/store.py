@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +25,13 @@ from lastseen.memory.longterm.records import (
     EventRecord,
     ObjectRecord,
     SessionRecord,
+    SpaceChanges,
 )
 from lastseen.memory.longterm.restoring import Restoring, Room
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import Rows, State
 
 _SPACE = ("places", "anchors", "viewpoints", "floor")
-
-
-class SpaceRows(Protocol):
-    """What changed of space, as the journal stores it."""
-
-    meta: dict[str, str]
-    places: dict[int, str]
-    anchors: dict[int, str]
-    viewpoints: dict[str, bytes]
-    floor: dict[tuple[int, int], bytes]
 
 
 IndexFactory = Callable[[int], VectorIndex]
@@ -157,7 +148,7 @@ class LongTermStore:
             self._views.update(views or {})
             self._meta.update(meta or {})
 
-    def stage_space(self, changes: SpaceRows) -> None:
+    def stage_space(self, changes: SpaceChanges) -> None:
         """Take in what changed of places, anchors, viewpoints and floor; it waits for the next commit."""
         with self.guard:
             self._meta.update(changes.meta)
@@ -200,9 +191,9 @@ class LongTermStore:
                 # what was staged again meanwhile waits for the next commit
                 self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
                 self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
-                for name, rows in self._space.items():
+                for name, staged in self._space.items():
                     written = getattr(batch, name)
-                    self._space[name] = {key: body for key, body in rows.items() if written.get(key) is not body}
+                    self._space[name] = {key: body for key, body in staged.items() if written.get(key) is not body}
             return rows
 
     def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:

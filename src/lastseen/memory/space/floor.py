@@ -164,6 +164,11 @@ class FloorGrid:
         self._blocked = None
         self.revision += 1
 
+    def _inside(self, tile: Cell) -> tuple[slice, slice]:
+        """The rows and columns of a tile."""
+        i, j = tile[0] * TILE - self._first[0], tile[1] * TILE - self._first[1]
+        return slice(i, i + TILE), slice(j, j + TILE)
+
     def _numbers(self, x: float, y: float) -> Cell:
         """The cell's numbers from the origin: the cell around it is (0, 0)."""
         size = self.settings.cell

@@ -101,7 +101,7 @@ class ModelSceneAnalyzer(Asker[Scene]):
 
 
 def parse_scene(text: str) -> tuple[Scene, list[str]]:
-    """Read an analyzer's answer, and the keys in it that nobody asked for; raise ``PlanError`` that names what is wrong with it.
+    """Read an analyzer's answer, and the keys in it that nobody asked for; ``PlanError`` names what is wrong.
 
     >>> parse_scene('{"scene_type": "Kitchen.", "objects": ["stove"], "description": "A kitchen."}')[0].objects
     ('stove',)

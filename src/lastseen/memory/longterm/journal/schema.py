@@ -76,7 +76,7 @@ UPDATE objects SET state = 'tentative' WHERE state = 'proto';
 
 
 def to_version_2(connection: sqlite3.Connection) -> None:
-    """Give places, anchors, viewpoints and floor tables of their own; the whole spatial memory was one text before."""
+    """Give places, anchors, viewpoints and floor tables of their own; all of it was one text before."""
     from lastseen.memory.longterm.journal.rows import OBJECT_COLUMNS, row_checksum
 
     execute_all(connection, VERSION_2)

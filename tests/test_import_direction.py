@@ -47,6 +47,7 @@ ORDER = [
     "lastseen.memory.asking",
     "lastseen.memory.memory",
     "lastseen.memory.eyes",
+    "lastseen.memory.map_image",
     "lastseen.memory",
     "lastseen.perception",
     "lastseen.sim",

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from lastseen.config.policy import Policy
 from lastseen.frame import Frame
@@ -67,6 +66,8 @@ def open_until(points: NDArray[np.float32], settings: Policy) -> NDArray[np.floa
     bearing = column_bearings(points)
     across = max(float(bearing.max() - bearing.min()), 0.1)
     columns = max(1, round(2 * math.atan(settings.robot_radius / _WAYPOINT) / across * points.shape[1]))
+    from scipy import ndimage
+
     narrowed: NDArray[np.float32] = ndimage.minimum_filter1d(nearest, columns, mode="nearest")
     return narrowed - np.float32(settings.robot_radius)
 

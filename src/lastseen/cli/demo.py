@@ -17,7 +17,7 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Walk a simulated home, remember it, ask, notice what was moved, and find a bed elsewhere.
+    """Walk a simulated home, remember it, and search it from memory after something was moved.
 
     Example: [bold]lastseen demo --out tour[/bold]
     """

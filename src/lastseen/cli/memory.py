@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
     for command in (find, objects, history, changes, export, reindex, forget, stats):
         app.command(command.__name__)(command)
+    app.command("map")(draw_map)
 
 
 def find(
@@ -56,10 +57,10 @@ def find(
 
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
     """
-    from lastseen.memory.eyes import Eyes
-
     place = None if near is None else _point(near)
     with open_memory(memory) as opened:
+        from lastseen.memory.eyes import Eyes
+
         note = Eyes(encoder, opened.settings.encoding).give(opened)
         if note is not None:
             typer.echo(f"note: {note}", err=True)
@@ -208,6 +209,25 @@ def export(
         states = opened.states(include_tentative=tentative)
         WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
     typer.echo(f"wrote {len(states)} objects to {out}")
+
+
+def draw_map(
+    out: Annotated[Path, typer.Argument(help="The picture to write: .png, .jpg or .webp.", show_default=False)],
+    memory: MemoryFile = DEFAULT_FILE,
+) -> None:
+    """Draw the memory from above: explored floor, objects, and arrows for what moved.
+
+    Example: [bold]lastseen map home.png[/bold]
+    """
+    from lastseen.errors import InvalidValue
+
+    if out.suffix.lower() not in (".png", ".jpg", ".webp"):
+        raise InvalidValue("out", str(out), "is no picture's name", remedy="name it .png, .jpg or .webp")
+    with open_memory(memory) as opened:
+        from lastseen.memory.map_image import draw_memory
+
+        draw_memory(opened, title=memory.name).save(out)
+    typer.echo(f"wrote {out}")
 
 
 def reindex(

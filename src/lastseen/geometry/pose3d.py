@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D
@@ -72,7 +72,7 @@ class Pose3D:
                 "is not a rigid motion",
                 remedy="check for scale, mirroring or a transposed matrix",
             )
-        return cls(array[:3, 3], Rotation.from_matrix(turn).as_quat())
+        return cls(array[:3, 3], _rotation().from_matrix(turn).as_quat())
 
     @classmethod
     def from_pose2d(cls, pose: Pose2D, *, height: float = 0.0) -> Pose3D:
@@ -83,7 +83,7 @@ class Pose3D:
     @cached_property
     def rotation(self) -> NDArray[np.float64]:
         """The 3 x 3 rotation matrix."""
-        matrix: NDArray[np.float64] = Rotation.from_quat(self.quaternion).as_matrix()
+        matrix: NDArray[np.float64] = _rotation().from_quat(self.quaternion).as_matrix()
         matrix.flags.writeable = False
         return matrix
 
@@ -97,6 +97,7 @@ class Pose3D:
 
     def __matmul__(self, other: Pose3D) -> Pose3D:
         """Compose: ``T_a_b @ T_b_c`` is T_a_c."""
+        Rotation = _rotation()
         turn = Rotation.from_quat(self.quaternion) * Rotation.from_quat(other.quaternion)
         return Pose3D(self.rotation @ other.translation + self.translation, turn.as_quat())
 
@@ -114,6 +115,7 @@ class Pose3D:
         """The pose a share (0 to 1) of the way to another: straight in position, shortest turn in rotation."""
         if not 0.0 <= share <= 1.0:
             raise InvalidValue("share", share, "must lie in 0 to 1", remedy="poses are not extrapolated")
+        Rotation = _rotation()
         start = Rotation.from_quat(self.quaternion)
         turn = (start.inv() * Rotation.from_quat(other.quaternion)).as_rotvec()
         rotation = start * Rotation.from_rotvec(share * turn)
@@ -168,3 +170,10 @@ def _is_negative(quaternion: NDArray[np.float64]) -> bool:
         if value != 0.0:
             return bool(value < 0.0)
     return False
+
+
+def _rotation() -> Any:
+    """SciPy's rotations, loaded when the first pose is turned: a question to a memory needs none."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation

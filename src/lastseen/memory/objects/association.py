@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from lastseen.config.objects import Association
 from lastseen.memory.objects.batch import Batch
@@ -203,6 +202,8 @@ def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, ma
     column = {row: place for place, row in enumerate(row_of.tolist())}
     gain = np.zeros((len(matched), len(row_of)))
     gain[index, [column[row] for row in rows.tolist()]] = pairs.score[passing] - store.settings.association.threshold
+    from scipy.optimize import linear_sum_assignment
+
     who, what = linear_sum_assignment(gain, maximize=True)
     real = gain[who, what] > 0.0
     matched[:] = -1

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from lastseen.body import column_bearings, floor_height
 from lastseen.config.policy import Policy
@@ -71,6 +70,8 @@ class FloorGrid:
     def blocked(self) -> NDArray[np.bool_]:
         """Cells where the middle of the robot cannot be; computed once per change of the grid."""
         if self._blocked is None:
+            from scipy import ndimage
+
             self._blocked = (
                 ndimage.binary_dilation(self.occupied, structure=self._disk) if self._evidence.size else self.occupied
             )

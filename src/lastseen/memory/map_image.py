@@ -1,0 +1,122 @@
+"""A memory as a picture from above: explored floor, what stands where, and arrows for what moved.
+
+Given the truth of a simulated home, it shows the memory against it: what is right, what is wrong, what is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from lastseen.memory.memory import Memory
+from lastseen.memory.object import Object
+
+Truth = Sequence[tuple[str, tuple[float, float]]]
+"""Label and floor position of every thing that is really there."""
+Colour = tuple[int, int, int]
+
+_PIXELS = 60
+"""Pixels to a metre."""
+_MARGIN, _LEGEND = 24, 250
+_RIGHT = 0.5
+"""Metres between a remembered object and a thing of its name for which it is right."""
+_UNKNOWN: Colour = (226, 226, 224)
+_FREE: Colour = (252, 252, 250)
+_WALL: Colour = (96, 98, 104)
+_KNOWN: Colour = (36, 132, 76)
+_WRONG: Colour = (204, 56, 48)
+_GONE: Colour = (150, 150, 150)
+_MOVED: Colour = (32, 88, 196)
+_MOST_LABELS = 60
+
+
+def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") -> Image.Image:
+    """Draw what a memory holds now; with ``truth``, objects are coloured by whether they are right."""
+    floor = memory.floor
+    free, occupied = floor.free, floor.occupied
+    objects = memory.objects(include_removed=True)
+    if not free.size:
+        free = occupied = np.zeros((1, 1), dtype=np.bool_)
+    seen = np.argwhere(free | occupied)
+    low, high = (seen.min(axis=0), seen.max(axis=0) + 1) if len(seen) else (np.zeros(2, int), np.ones(2, int))
+    cell = floor.settings.cell
+    left, bottom = (value - cell / 2 for value in floor.point_of((int(low[0]), int(low[1]))))
+    width, height = ((high - low) * cell * _PIXELS).astype(int).tolist()
+    colours = np.full((*free.shape, 3), _UNKNOWN, dtype=np.uint8)
+    colours[free], colours[occupied] = _FREE, _WALL
+    part = colours[low[0] : high[0], low[1] : high[1]]
+    # rows of the grid run along x, those of a picture down along y
+    plan = Image.fromarray(np.ascontiguousarray(part.transpose(1, 0, 2)[::-1]))
+    image = Image.new("RGB", (width + 2 * _MARGIN + _LEGEND, max(height + 2 * _MARGIN, 260)), "white")
+    image.paste(plan.resize((max(width, 1), max(height, 1)), Image.Resampling.NEAREST), (_MARGIN, _MARGIN))
+    draw = ImageDraw.Draw(image)
+
+    def pixel(x: float, y: float) -> tuple[float, float]:
+        return _MARGIN + (x - left) * _PIXELS, _MARGIN + height - (y - bottom) * _PIXELS
+
+    for _, (x, y) in truth or ():
+        u, v = pixel(x, y)
+        draw.rectangle([u - 5, v - 5, u + 5, v + 5], outline=_GONE, width=1)
+    font = ImageFont.load_default(size=11)
+    for number, each in enumerate(objects):
+        u, v = pixel(*each.position[:2])
+        colour = _colour(each, truth)
+        draw.ellipse([u - 4, v - 4, u + 4, v + 4], fill=None if colour == _GONE else colour, outline=colour)
+        if number < _MOST_LABELS and each.label is not None:
+            draw.text((u + 6, v - 6), each.label, fill=colour, font=font)
+    for before, after in _moves(memory):
+        _arrow(draw, pixel(*before[:2]), pixel(*after[:2]))
+    _write_legend(draw, width + 2 * _MARGIN, memory, objects, truth, title)
+    return image
+
+
+def _colour(each: Object, truth: Truth | None) -> Colour:
+    if each.state in ("missing", "removed"):
+        return _GONE
+    if truth is None:
+        return _KNOWN
+    x, y, _ = each.position
+    right = any(label == each.label and math.dist((x, y), spot) <= _RIGHT for label, spot in truth)
+    return _KNOWN if right else _WRONG
+
+
+def _moves(memory: Memory) -> list[tuple[list[float], list[float]]]:
+    """Where things were and where they went, as memory noticed it."""
+    return [
+        (list(change.evidence["before"]), list(change.evidence["after"]))
+        for change in memory.what_changed()
+        if change.kind == "moved" and "before" in change.evidence and "after" in change.evidence
+    ]
+
+
+def _arrow(draw: ImageDraw.ImageDraw, start: tuple[float, float], end: tuple[float, float]) -> None:
+    draw.line([start, end], fill=_MOVED, width=3)
+    heading = math.atan2(end[1] - start[1], end[0] - start[0])
+    for side in (heading + 2.6, heading - 2.6):
+        draw.line([end, (end[0] + 12 * math.cos(side), end[1] + 12 * math.sin(side))], fill=_MOVED, width=3)
+
+
+def _write_legend(
+    draw: ImageDraw.ImageDraw,
+    left: int,
+    memory: Memory,
+    objects: Sequence[Object],
+    truth: Truth | None,
+    title: str,
+) -> None:
+    here = [each for each in objects if each.state not in ("missing", "removed")]
+    rows: list[tuple[str, Colour]] = [(title or "memory", (0, 0, 0)), (f"{len(here)} objects remembered", _KNOWN)]
+    if truth is not None:
+        right = sum(_colour(each, truth) == _KNOWN for each in here)
+        rows[1] = (f"{right} remembered where they are", _KNOWN)
+        rows.append((f"{len(here) - right} remembered elsewhere or by another name", _WRONG))
+        rows.append((f"{len(truth)} things in the home (squares)", _GONE))
+    rows.append((f"{len(objects) - len(here)} known to be gone (rings)", _GONE))
+    rows.append((f"{len(_moves(memory))} seen to have moved (arrows)", _MOVED))
+    rows.append((f"{len(memory.places())} places, {len(memory.spatial.graph.anchors)} anchors", _WALL))
+    font = ImageFont.load_default(size=13)
+    for number, (text, colour) in enumerate(rows):
+        draw.text((left, _MARGIN + 24 * number), text, fill=colour, font=font)

@@ -69,7 +69,7 @@ def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") 
             draw.text((u + 6, v - 6), each.label, fill=colour, font=font)
     for before, after in _moves(memory):
         _arrow(draw, pixel(*before[:2]), pixel(*after[:2]))
-    _write_legend(draw, width + 2 * _MARGIN, memory, objects, truth, title)
+    _write_legend(draw, width + 2 * _MARGIN, memory, objects=objects, truth=truth, title=title)
     return image
 
 
@@ -103,6 +103,7 @@ def _write_legend(
     draw: ImageDraw.ImageDraw,
     left: int,
     memory: Memory,
+    *,
     objects: Sequence[Object],
     truth: Truth | None,
     title: str,

@@ -33,7 +33,7 @@ def frames() -> Iterator[lastseen.Frame]:
 
 def drive(goal: lastseen.Pose2D) -> Literal["reached", "failed"]:
     """Your navigation: go to a pose, wait until the robot stands, say whether it got there."""
-    global newest
+    global newest  # noqa: PLW0603 - a script
     here = newest.floor_pose
     turn = math.remainder(goal.yaw - here.yaw, math.tau)
     if here.distance_to(goal) > 0.1:

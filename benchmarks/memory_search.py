@@ -24,13 +24,13 @@ from rich.table import Table
 
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.evaluation.cases import camera_of
+from lastseen.lift import lift
 from lastseen.memory.facade import Memory
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore
 from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.perception.lift import lift
 from lastseen.planning.memory_first import MemoryFirstPlanner
 from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.panorama_planner import PanoramaPlanner

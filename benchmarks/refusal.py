@@ -22,9 +22,9 @@ from lastseen.encoders.lexicon import classes_named
 from lastseen.encoders.look import LookEncoder
 from lastseen.encoders.words import parse
 from lastseen.frame import Frame
+from lastseen.lift import lift_all
 from lastseen.memory.answer import Answer
 from lastseen.memory.facade import Memory
-from lastseen.perception.lift import lift_all
 from lastseen.sim.catalog import CLASSES
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home

@@ -12,8 +12,8 @@ from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
+from lastseen.lift import lift
 from lastseen.observation import Observation
-from lastseen.perception.lift import lift
 from lastseen.perception.look import with_looks
 from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
-from lastseen.perception.lift import lift
+from lastseen.lift import lift
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.protocols import Segmenter
 from tests.sources.room import BOXES, looking, render

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from lastseen.action import Action
-from lastseen.policy.body import body_points
+from lastseen.body import body_points
 from lastseen.policy.explored import ExploredMap
 from lastseen.pose2d import Pose2D
 from tests.policy.box_world import Box, BoxWorld

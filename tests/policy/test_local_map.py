@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from lastseen.body import body_points
 from lastseen.config.policy import Policy
-from lastseen.policy.body import body_points
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import ORIGIN, Pose2D
 from tests.policy.box_world import BoxWorld

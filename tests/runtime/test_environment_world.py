@@ -14,6 +14,7 @@ import pytest
 
 import lastseen.runtime
 from lastseen.action import Action
+from lastseen.body import body_points
 from lastseen.config import Settings
 from lastseen.config.policy import Explored, Policy
 from lastseen.detection import Detection
@@ -25,7 +26,6 @@ from lastseen.planning.decision import Decision
 from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.panorama_planner import PanoramaPlanner
 from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.body import body_points
 from lastseen.policy.explored import coarse_map
 from lastseen.policy.geometric import GeometricPixelPolicy
 from lastseen.pose2d import Pose2D

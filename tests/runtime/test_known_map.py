@@ -6,11 +6,11 @@ import math
 
 import pytest
 
+from lastseen.body import body_points
 from lastseen.config.policy import Explored, Policy
 from lastseen.config.seeking import Context
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.planning.node_graph import NodeGraph
-from lastseen.policy.body import body_points
 from lastseen.policy.explored import coarse_map
 from lastseen.pose2d import Pose2D
 from lastseen.runtime.known_map import KnownMap, Thing

@@ -15,8 +15,8 @@ import requests
 
 from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
+from lastseen.lift import lift_all
 from lastseen.memory.facade import Memory
-from lastseen.perception.lift import lift_all
 from lastseen.perception.look import with_looks
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service

@@ -19,8 +19,8 @@ from lastseen.encoders.look import LookEncoder
 from lastseen.evaluation.arms import arm_of
 from lastseen.evaluation.cases import case_of
 from lastseen.evaluation.episode_run import run_arm
+from lastseen.lift import lift_all
 from lastseen.memory.facade import Memory
-from lastseen.perception.lift import lift_all
 from lastseen.perception.look import with_looks
 from lastseen.runtime import log_map
 from lastseen.runtime.log import RunLog, read_log

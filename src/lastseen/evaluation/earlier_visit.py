@@ -15,18 +15,18 @@ from typing import NamedTuple
 import numpy as np
 
 from lastseen.action import apply
+from lastseen.body import body_points
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.cases import GENERATED, camera_of, case_of
 from lastseen.frame import Frame
+from lastseen.lift import lift
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.objects import ObjectMemory, ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.perception.lift import lift
 from lastseen.planning.node_graph import NodeGraph
 from lastseen.planning.scene import SceneAnalyzer
-from lastseen.policy.body import body_points
 from lastseen.policy.explored import coarse_map
 from lastseen.policy.local_map import LocalMap
 from lastseen.pose2d import Pose2D, wrap_angle

@@ -18,10 +18,10 @@ from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
+from lastseen.lift import lift_all
 from lastseen.observation import Observation
 from lastseen.perception.filter import DetectionFilter
 from lastseen.perception.gate import IngestGate, Refusal
-from lastseen.perception.lift import lift_all
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.perception.vocabulary import Namer
 from lastseen.protocols import Detector, Encoder, Segmenter

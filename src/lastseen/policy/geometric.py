@@ -10,10 +10,10 @@ import itertools
 import math
 
 from lastseen.action import Action, apply
+from lastseen.body import body_points
 from lastseen.config.moving import DeadReckoning
 from lastseen.config.policy import Policy, Stop
 from lastseen.frame import Frame
-from lastseen.policy.body import body_points
 from lastseen.policy.goal_pixel import GoalPixel
 from lastseen.policy.local_map import LocalMap
 from lastseen.policy.protocol import StopReason

@@ -13,11 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.body import body_points, column_bearings, floor_height, open_until
 from lastseen.config.policy import Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.policy.body import body_points
-from lastseen.policy.clearance import column_bearings, floor_height, open_until
 
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction

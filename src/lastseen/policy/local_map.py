@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from lastseen.body import column_bearings, floor_height
 from lastseen.config.policy import Policy
-from lastseen.policy.clearance import column_bearings, floor_height
 from lastseen.pose2d import Pose2D
 
 _OCCUPIED = 2

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.body import body_points
 from lastseen.config.policy import Stop
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.policy.body import body_points
 from lastseen.policy.goal_pixel import detection_mask, target_detection
 
 _NEAR_SHARE = 0.1

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from lastseen.body import body_points, free_ahead
 from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.planning.prompt import View
-from lastseen.policy.body import body_points
-from lastseen.policy.clearance import free_ahead
 from lastseen.vlm.protocol import EncodedImage
 
 

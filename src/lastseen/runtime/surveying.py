@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from lastseen.body import body_points
 from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.policy.body import body_points
 from lastseen.policy.explored import ExploredMap, Spot
 from lastseen.policy.goal_pixel import detection_mask
 from lastseen.pose2d import Pose2D

@@ -11,8 +11,8 @@ from lastseen.config.perception import Lift
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.lift import lift, lift_all
 from lastseen.observation import Observation
-from lastseen.perception.lift import lift, lift_all
 
 COLOR = Intrinsics.from_fov(160, 120, horizontal_deg=79.0)
 FORWARD_IS_X = Pose3D.from_matrix(np.array([[0, 0, 1, 1], [-1, 0, 0, 2], [0, -1, 0, 1.5], [0, 0, 0, 1]]))

@@ -14,7 +14,7 @@ from lastseen.encoders.look import LookEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift
 from lastseen.observation import Observation
-from lastseen.perception.look import with_looks
+from lastseen.perception.appearance import with_embeddings
 from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -112,7 +112,7 @@ class Robot:
     def _seen(self, frame: Frame) -> Seen:
         ids = self.world.view_of(frame).ids
         sights: Sights = []
-        for detection in with_looks(frame, self.detector.detect(frame), self.encoder):
+        for detection in with_embeddings(frame, self.detector.detect(frame), self.encoder):
             seen = lift(frame, detection, SETTINGS.lift)
             if seen is not None:
                 sights.append((source_of(self.world.home, ids, detection), seen))

@@ -75,8 +75,8 @@ def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> 
     rules = rules or Lift()
     left, top, right, bottom = detection.box
     margin_x, margin_y = rules.crop_margin * (right - left), rules.crop_margin * (bottom - top)
-    x0, x1 = _bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
-    y0, y1 = _bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
+    x0, x1 = pixel_bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
+    y0, y1 = pixel_bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
     image = Image.fromarray(frame.rgb[y0:y1, x0:x1])
     image.thumbnail((rules.crop_side, rules.crop_side))
     file = io.BytesIO()
@@ -116,8 +116,8 @@ def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np
     camera = frame.camera_of_depth
     sx, sy = camera.width / frame.intrinsics.width, camera.height / frame.intrinsics.height
     left, top, right, bottom = detection.box
-    x0, x1 = _bounds(left * sx, right * sx, camera.width)
-    y0, y1 = _bounds(top * sy, bottom * sy, camera.height)
+    x0, x1 = pixel_bounds(left * sx, right * sx, camera.width)
+    y0, y1 = pixel_bounds(top * sy, bottom * sy, camera.height)
     rows, columns = (grid.ravel() for grid in np.mgrid[y0:y1, x0:x1])
     if detection.mask is not None:
         height, width = detection.mask.shape
@@ -176,6 +176,7 @@ def _quality(frame: Frame, detection: Detection, measured: float) -> float:
     return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
 
 
-def _bounds(low: float, high: float, size: int) -> tuple[int, int]:
+def pixel_bounds(low: float, high: float, size: int) -> tuple[int, int]:
+    """First pixel and the one after the last of a span, cut at an image of ``size`` pixels; never empty."""
     first = min(max(math.floor(low), 0), size - 1)
     return first, min(max(math.ceil(high), first + 1), size)

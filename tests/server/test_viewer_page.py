@@ -17,7 +17,7 @@ from lastseen.config import Settings
 from lastseen.encoders.look import LookEncoder
 from lastseen.lift import lift_all
 from lastseen.memory.facade import Memory
-from lastseen.perception.look import with_looks
+from lastseen.perception.appearance import with_embeddings
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
@@ -190,7 +190,7 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
 
         def walk_around() -> None:
             for frame in walk.frames():
-                seen_things = with_looks(frame, detector.detect(frame), looks)
+                seen_things = with_embeddings(frame, detector.detect(frame), looks)
                 running.service.take(frame, lift_all(frame, seen_things, with_crops=True))
 
         walker = threading.Thread(target=walk_around)

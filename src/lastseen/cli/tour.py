@@ -21,7 +21,7 @@ from lastseen.evaluation.cases import case_of
 from lastseen.evaluation.episode_run import run_arm
 from lastseen.lift import lift_all
 from lastseen.memory.facade import Memory
-from lastseen.perception.look import with_looks
+from lastseen.perception.appearance import with_embeddings
 from lastseen.runtime import log_map
 from lastseen.runtime.log import RunLog, read_log
 from lastseen.sim.change import Change, ChangeKind, apply_all
@@ -53,7 +53,7 @@ def visit(home: Home, file: Path, *, minutes: float, seed: int, title: str) -> N
     with Memory.open(file, look=looks.name) as memory:
         frames = track(walk.frames(), description=title, total=walk.frames_planned, console=console)
         for frame in frames:
-            seen = with_looks(frame, detector.detect(frame), looks)
+            seen = with_embeddings(frame, detector.detect(frame), looks)
             memory.observe(frame, lift_all(frame, seen, with_crops=True))
         confirmed = len(memory.objects())
     console.print(f"  {walk.frames_planned} frames, {confirmed} objects confirmed of {len(home.things)} in the home")

@@ -17,7 +17,7 @@ from PIL import Image
 
 from lastseen.config.models import Encoding
 from lastseen.errors import InvalidValue, MissingExtra
-from lastseen.models.folder import checked_folder, folder_hash
+from lastseen.models.folder import checked_folder, first_line, folder_hash
 
 _OPTIONAL = frozenset({"config.json", "special_tokens_map.json"})
 
@@ -131,10 +131,8 @@ class ImageTextEncoder:
         return rows
 
     def _unusable(self, side: str, error: Exception) -> InvalidValue:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        return InvalidValue(
-            "encoder", f"{self.family}:{self._folder}", f"cannot run {side} ({first})", remedy="get the model again"
-        )
+        problem = f"cannot run {side} ({first_line(error)})"
+        return InvalidValue("encoder", f"{self.family}:{self._folder}", problem, remedy="get the model again")
 
 
 class ClipEncoder(ImageTextEncoder):

@@ -20,8 +20,7 @@ from lastseen.config.models import Grounding
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.perception.image_input import corners
-from lastseen.perception.same_box import merge_same
+from lastseen.perception.boxes import corners, merge_same
 from lastseen.perception.torch_models import check_folder, load_model, load_part, transformers_for
 
 MODEL_TYPE = "grounding-dino"

@@ -16,17 +16,10 @@ from lastseen.config.models import Detector as Rules
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.perception.image_input import Fit, ImageInput, corners, scaling_of
-from lastseen.perception.label_names import (
-    COCO_BY_ID,
-    COCO_NAMES,
-    as_asked,
-    config_beside,
-    names_of_config,
-    read_labels,
-)
-from lastseen.perception.onnx_layout import Graph
-from lastseen.perception.same_box import merge_same
+from lastseen.models.folder import config_beside
+from lastseen.perception.boxes import corners, merge_same
+from lastseen.perception.label_names import COCO_BY_ID, COCO_NAMES, in_words_of, names_of_config, read_labels
+from lastseen.perception.onnx_graph import Fit, Graph, ImageInput, scaling_of
 
 _SOFTMAX_MODELS = frozenset({"detr", "yolos", "table-transformer"})
 """Models that score a last class "nothing" against the others; all later ones score each class by itself."""
@@ -65,7 +58,7 @@ class OnnxDetector:
                 "detector", str(self._graph.path), "gives boxes that are not finite", remedy="export it in float32"
             )
         found = [
-            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=as_asked(names, targets))
+            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=in_words_of(targets, names))
             for (left, top, right, bottom), names in zip(fitted.to_source(boxes).tolist(), labels, strict=True)
             if right - left >= 1.0 and bottom - top >= 1.0
         ]

@@ -1,20 +1,33 @@
-"""One thing, one detection: boxes that all but coincide become one with several names.
+"""Boxes of a DETR-like detector: from middles to corners, and one box with several names where two coincide.
 
-DETR-like models have no suppression of their own and may answer "cup" and "bowl" for one box. Memory takes two
-observations of one frame for two things, so this has to be settled before.
+Such models have no non-maximum suppression and may answer "cup" and "bowl" for one box. Memory takes two observations
+of one frame for two things, so coinciding boxes are merged before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.detection import Detection
 
 Box = tuple[float, float, float, float]
 
 
+def corners(middles: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Boxes given as middle x, middle y, width, height, as left, top, right, bottom."""
+    x, y, width, height = (middles[:, i].astype(np.float64) for i in range(4))
+    return np.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], axis=1)
+
+
 def merge_same(detections: Sequence[Detection], *, same_box: float, max_names: int) -> list[Detection]:
-    """The detections best first, each box once; names of a box that was merged are kept with their scores."""
+    """The detections best first, each box once; names of a box that was merged are kept with their scores.
+
+    Boxes whose intersection over union is at least ``same_box`` are one, which keeps its best ``max_names`` names.
+    """
     kept: list[Detection] = []
     for one in sorted(detections, key=lambda item: (-item.score, item.box, item.label or "")):
         for index, other in enumerate(kept):
@@ -36,20 +49,10 @@ def overlap(one: Box, other: Box) -> float:
     if width <= 0 or height <= 0:
         return 0.0
     shared = width * height
-    return shared / (area(one) + area(other) - shared)
-
-
-def area(box: Box) -> float:
-    """Area of a box."""
-    return (box[2] - box[0]) * (box[3] - box[1])
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return shared / (areas[0] + areas[1] - shared)
 
 
 def _named(detection: Detection, names: dict[str, float], max_names: int) -> Detection:
     best = sorted(names.items(), key=lambda item: (-item[1], item[0]))[:max_names]
-    return Detection(
-        box=detection.box,
-        score=detection.score,
-        labels=dict(best),
-        mask=detection.mask,
-        embedding=detection.embedding,
-    )
+    return replace(detection, labels=dict(best))

@@ -17,6 +17,8 @@ from lastseen.runtime.environment_world import EnvironmentWorld
 from lastseen.runtime.log import RunLog, read_log, replay
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
+from lastseen.vlm.recorded import RecordingBackend
+from tests.vlm.faulty import FaultyBackend
 
 pytest.importorskip("embreex")
 
@@ -65,7 +67,8 @@ def walk(path: Path, backend: Backend) -> SpatialMemory:
 @pytest.mark.slow
 def test_the_same_seed_and_cassette_reproduce_the_log_byte_for_byte(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
-    walk(tmp_path / "recorded.jsonl", open_backend(f"record:{tape}:faulty:garbage,half_json,down", seed=5))
+    faulty = FaultyBackend(open_backend("offline", seed=5), faults=("garbage", "half_json", "down"), seed=5)
+    walk(tmp_path / "recorded.jsonl", RecordingBackend(faulty, tape))
     for name in ("a.jsonl", "b.jsonl"):
         walk(tmp_path / name, open_backend(f"recorded:{tape}"))
     first = (tmp_path / "recorded.jsonl").read_bytes()

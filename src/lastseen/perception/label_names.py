@@ -71,7 +71,7 @@ def names_of_config(config: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def in_words_of(targets: Sequence[str], names: Mapping[str, float]) -> dict[str, float]:
-    """The same scores with a target's own word where a name means it: "couch" becomes "sofa" for the target "sofa"."""
+    """The same scores with a target's own word where a name means it: "couch" becomes "sofa" for that target."""
     words = {_meaning(target): target for target in reversed(targets)}
     renamed: dict[str, float] = {}
     for name, score in names.items():

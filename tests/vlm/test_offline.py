@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.config.offline import Offline
 from lastseen.errors import BackendError
 from lastseen.planning.planner import PLAN_SCHEMA, Plan, parse_plan
 from lastseen.planning.prompt import View, planner_prompt, scene_prompt
@@ -22,11 +21,11 @@ from lastseen.vlm.prompt_reading import read_prompt
 KITCHEN = (("stove", 0.9), ("refrigerator", 0.8))
 BEDROOM = (("bed", 0.9), ("wardrobe", 0.8))
 BOTH = [View(90.0, KITCHEN, 3.0), View(-90.0, BEDROOM, 3.0)]
-SURE = Offline(temperature=0.01)
+SURE = 0.01
 
 
 def plan(target: str, views: list[View], context: str = "", *, seed: int = 0) -> Plan:
-    backend = OfflineBackend(SURE, seed=seed)
+    backend = OfflineBackend(seed=seed, temperature=SURE)
     return parse_plan(backend.complete(planner_prompt(target, context, views), schema=PLAN_SCHEMA))
 
 

@@ -102,7 +102,7 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED) -> Visit:
     )
     detector = SimulatedDetector(environment, level=level, seed=seed + _STREAM)
     spatial, objects = SpatialMemory(settings), ObjectMemory(settings)
-    places = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend(settings.planner.offline, seed=seed), settings))
+    places = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend(seed=seed), settings))
     floor = coarse_map(settings.explored, settings.policy, environment.start)
     sightings: list[Sighting] = []
     for frame in _frames(environment):

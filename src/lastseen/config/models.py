@@ -14,17 +14,6 @@ class Detector(Section):
     min_score: float = setting(
         0.4, low=0.0, high=1.0, why="the score that D-FINE's and RT-DETR's own demos draw from; lower adds ghosts"
     )
-    other_score: float = setting(
-        0.15, low=0.0, high=1.0, why="second names of a box from here on are kept: a cup may also be a bowl"
-    )
-    max_names: int = setting(3, unit="names per box", low=1, why="further names of one box are noise")
-    same_box: float = setting(
-        0.85,
-        unit="intersection over union",
-        low=0.0,
-        high=1.0,
-        why="boxes this alike are one thing: memory takes two observations of one frame for two things",
-    )
     fit: str = setting(
         "stretch",
         choices=("stretch", "letterbox"),
@@ -48,22 +37,12 @@ class Encoding(Section):
 class Vocabulary(Section):
     """When a name chosen from a list by looks deserves to be given."""
 
-    sharpness: float = setting(
-        100.0, low=1.0, why="CLIP's learned scale: it turns cosines into shares of belief among the names"
-    )
     min_share: float = setting(
         0.25, low=0.0, high=1.0, why="a name with less than a quarter of the belief is a guess"
     )
     min_lead: float = setting(
         0.1, low=0.0, high=1.0, why="two names this close cannot be told apart, unless people mix them up too"
     )
-    clip_floor: float = setting(
-        0.2, low=-1.0, high=1.0, why="CLIP's cosine of a picture and words that do not fit lies mostly below"
-    )
-    siglip_floor: float = setting(
-        0.05, low=-1.0, high=1.0, why="SigLIP's cosine of a picture and words that do not fit lies mostly below"
-    )
-    kept: int = setting(3, unit="names", low=1, why="names after the third are noise to memory's vote")
     template: str = setting("a photo of a {}", why="the sentence CLIP was tried with; {} is the name")
 
 
@@ -88,8 +67,5 @@ class Outlines(Section):
     at_once: int = setting(32, unit="prompts", low=1, why="bounds memory: each prompt decodes to three masks")
     min_quality: float = setting(
         0.85, low=0.0, high=1.0, why="the overlap SAM predicts for its own mask; its authors keep 0.88 and more"
-    )
-    same_mask: float = setting(
-        0.7, unit="intersection over union", low=0.0, high=1.0, why="points on one thing give one mask many times"
     )
     max_area: float = setting(0.5, unit="share of the image", low=0.0, high=1.0, why="more is a wall or the floor")

@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 
 from lastseen.detection import Detection
 
+OTHER_SCORE = 0.15
+"""Second names of a box are kept from this score on: a cup may also be a bowl."""
+MAX_NAMES = 3
+"""Names per box; further ones are noise."""
+SAME_BOX = 0.85
+"""Intersection over union from which two boxes are one thing."""
+
 Box = tuple[float, float, float, float]
 
 
@@ -23,22 +30,22 @@ def corners(middles: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], axis=1)
 
 
-def merge_same(detections: Sequence[Detection], *, same_box: float, max_names: int) -> list[Detection]:
+def merge_same(detections: Sequence[Detection]) -> list[Detection]:
     """The detections best first, each box once; names of a box that was merged are kept with their scores.
 
-    Boxes whose intersection over union is at least ``same_box`` are one, which keeps its best ``max_names`` names.
+    Boxes that overlap by ``SAME_BOX`` are one, which keeps its best ``MAX_NAMES`` names.
     """
     kept: list[Detection] = []
     for one in sorted(detections, key=lambda item: (-item.score, item.box, item.label or "")):
         for index, other in enumerate(kept):
-            if overlap(one.box, other.box) >= same_box:
+            if overlap(one.box, other.box) >= SAME_BOX:
                 names = dict(other.labels)
                 for label, score in one.labels.items():
                     names[label] = max(score, names.get(label, 0.0))
-                kept[index] = _named(other, names, max_names)
+                kept[index] = _named(other, names)
                 break
         else:
-            kept.append(_named(one, dict(one.labels), max_names))
+            kept.append(_named(one, dict(one.labels)))
     return kept
 
 
@@ -53,6 +60,6 @@ def overlap(one: Box, other: Box) -> float:
     return shared / (areas[0] + areas[1] - shared)
 
 
-def _named(detection: Detection, names: dict[str, float], max_names: int) -> Detection:
-    best = sorted(names.items(), key=lambda item: (-item[1], item[0]))[:max_names]
+def _named(detection: Detection, names: dict[str, float]) -> Detection:
+    best = sorted(names.items(), key=lambda item: (-item[1], item[0]))[:MAX_NAMES]
     return replace(detection, labels=dict(best))

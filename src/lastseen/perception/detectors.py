@@ -36,7 +36,7 @@ def open_detector(
     if path.is_dir():
         from lastseen.perception.grounding_dino import GroundingDino
 
-        return GroundingDino(path, targets=targets, settings=settings.grounding, boxes=settings.detector)
+        return GroundingDino(path, targets=targets, settings=settings.grounding)
     raise InvalidValue(
         "detector", str(model), "is no detector", remedy="give an .onnx file, a model's folder, or a known name"
     )

@@ -26,6 +26,14 @@ _ITEM = re.compile(
     r"""\s*-\s+(?:"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s"'\[\]{}&*!|>%@`#,?-].*?))"""
 )
 _MOST = 5000
+SHARPNESS = 100.0
+"""CLIP's learned scale: it turns cosines into shares of belief among the names."""
+CLIP_FLOOR = 0.2
+"""CLIP's cosine of a picture and words that do not fit lies mostly below."""
+SIGLIP_FLOOR = 0.05
+"""The same for SigLIP."""
+KEPT = 3
+"""Names given at most: those after the third are noise to memory's vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Namer:
         wordings = [self._rules.template.replace("{}", name) for name in self._words.names + self._words.background]
         self._vectors = encoder.encode_text(wordings)
         siglip = encoder.name.startswith("siglip2")
-        self._floor = self._rules.siglip_floor if siglip else self._rules.clip_floor
+        self._floor = SIGLIP_FLOOR if siglip else CLIP_FLOOR
         mixed = kin()
         groups = [mixed.get(name, name) for name in self._words.names + self._words.background]
         self._kin = np.unique(groups, return_inverse=True)[1].reshape(-1)
@@ -107,7 +115,7 @@ class Namer:
         if not len(looks):
             return []
         cosines = np.stack(looks).astype(np.float64) @ self._vectors.T.astype(np.float64)
-        belief = np.exp(self._rules.sharpness * (cosines - cosines.max(axis=1, keepdims=True)))
+        belief = np.exp(SHARPNESS * (cosines - cosines.max(axis=1, keepdims=True)))
         belief /= belief.sum(axis=1, keepdims=True)
         return [self._judge(row, shares) for row, shares in zip(cosines, belief, strict=True)]
 
@@ -121,6 +129,6 @@ class Namer:
             return {}
         if together < self._rules.min_share or lead < self._rules.min_lead:
             return {}
-        order = np.argsort(-shares, kind="stable")[: self._rules.kept].tolist()
+        order = np.argsort(-shares, kind="stable")[:KEPT].tolist()
         kept = [index for index in order if index < self._count]
         return {self._words.names[index]: min(float(shares[index]), 1.0) for index in kept if shares[index] >= 0.01}

@@ -1,4 +1,4 @@
-"""Settings of the models a user brings: detectors, encoders of pictures and words, and the names they choose from."""
+"""Settings of the models a user brings: detectors, encoders of images and text, and the names they choose from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Detector(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding(Section):
-    """How encoders of pictures and words run."""
+    """How encoders of images and text run."""
 
     batch: int = setting(8, unit="crops", low=1, why="a frame has about this many things; more at once only waits")
     threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")
@@ -35,7 +35,7 @@ class Encoding(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Section):
-    """When a name chosen from a list by looks deserves to be given."""
+    """When a name chosen from a list by appearance is sure enough to be given."""
 
     min_share: float = setting(
         0.25, low=0.0, high=1.0, why="a name with less than a quarter of the belief is a guess"
@@ -48,7 +48,7 @@ class Vocabulary(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Grounding(Section):
-    """A detector that finds what it is asked for (Grounding DINO)."""
+    """A detector that finds the names it is given (Grounding DINO)."""
 
     min_score: float = setting(0.3, low=0.0, high=1.0, why="near the 0.25 to 0.35 that its authors use for boxes")
     names_at_once: int = setting(

@@ -24,12 +24,12 @@ class Lift(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Gate(Section):
-    """Which frames are looked at at all."""
+    """Which frames are processed."""
 
     key_distance: float = setting(0.05, unit="m", low=0.0, why="a tenth of arm's length: occlusions change")
     key_turn: float = setting(2.5, unit="deg", low=0.0, why="a twentieth of a usual field of view moves edges")
     key_period: float = setting(
-        2.0, unit="s", low=0.0, why="a standing camera looks again after this, to see what came or went"
+        2.0, unit="s", low=0.0, why="a standing camera takes a frame again after this, to see what came or went"
     )
     sweep_rate: float = setting(
         100.0, unit="deg/s", low=1.0, why="faster turns smear the image and tear colour from depth"

@@ -1,7 +1,7 @@
-"""Turning words and pictures into unit vectors; the defaults need no download and no network.
+"""Encoders of text and of image crops as unit vectors (embeddings); the defaults need no download and no network.
 
-Encoders load on first use: ``open_encoder("lexicon")`` costs nothing heavy, ``open_encoder("wordllama")`` needs
-the extra ``text``.
+A memory keeps the name of the encoder that made its embeddings and refuses to mix two. Encoders load on first use:
+``open_encoder("lexicon")`` costs nothing heavy, ``open_encoder("wordllama")`` needs the extra ``text``.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Pictures and words in one space: CLIP and SigLIP 2 through fastembed, from files on this machine.
+"""Images and text in one embedding space: CLIP and SigLIP 2 through fastembed, from files on this machine.
 
 Nothing is downloaded here: the files come from a folder of the user's, or by name from the models folder, where each
 is checked first. Both towers load on first use, so that asking by text never loads the other one.

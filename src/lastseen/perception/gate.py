@@ -1,6 +1,6 @@
-"""Which frames are worth looking at: a model that runs on a blurred or unchanged image costs time and adds noise.
+"""Which frames are worth processing: a model that runs on a blurred or unchanged image costs time and adds noise.
 
-The gate looks at small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
+The gate reads small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
 reasons are counted: a recording of which nothing gets through says why.
 """
 
@@ -27,7 +27,7 @@ SHARPNESS_WEIGHT = 0.1
 
 
 class Refusal(StrEnum):
-    """Why a frame was not looked at."""
+    """Why a frame was not processed."""
 
     NO_MOTION = "camera has not moved"
     SWEEP = "fast sweep"

@@ -1,7 +1,7 @@
-"""Finding what is asked for in words: Grounding DINO through transformers, from a folder on this machine.
+"""An open-vocabulary detector: Grounding DINO through transformers, from a folder on this machine.
 
-The words become one sentence ("mug. red chair."), and each box is scored against the tokens of each of them. Names in
-the answer are therefore always those that were asked for.
+The targets become one sentence ("mug. red chair."), and each box is scored against the tokens of each of them. Labels
+are therefore always among the targets.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GroundingDino:
         self._model = load_model(transformers.GroundingDinoForObjectDetection, home)
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
-        """Boxes of the things asked for, best first."""
+        """Boxes of the targets, best first; raises ``InvalidValue`` where there is no target."""
         names = list(dict.fromkeys(targets or self._targets))
         if not names:
             raise InvalidValue(

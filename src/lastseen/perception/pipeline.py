@@ -1,6 +1,6 @@
-"""The whole way from a frame to observations: gate, find, filter, describe, name, lift; each stage counted and timed.
+"""From a frame to observations: gate, find, filter, embed, name, lift; each stage is counted and timed.
 
-What finds things is a detector, where there is one, or the geometric segmenter; the rest is the same for both.
+A detector finds things, where there is one, else the geometric segmenter; the rest is the same for both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lastseen.protocols import Detector, Encoder, Segmenter
 
 @dataclass(frozen=True, slots=True)
 class Perceived:
-    """What one frame gave: observations, or the reason why it was not looked at."""
+    """What one frame gave: observations, or the reason why it was not processed."""
 
     observations: tuple[Observation, ...] = ()
     refusal: Refusal | None = None

@@ -49,7 +49,7 @@ class LexiconEncoder:
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Words only: always an error."""
-        raise InvalidValue("image", len(images), "cannot be read by the lexicon", remedy="open the encoder 'look'")
+        raise InvalidValue("image", len(images), "cannot be read by the lexicon", remedy="use encoder 'color-shape'")
 
 
 def classes_named(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lastseen.config import Settings
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift
 from lastseen.observation import Observation
@@ -82,7 +82,7 @@ class Robot:
         self.seed = way.seed
         self.world = SimEnvironment(home, seed=way.seed, senses=senses, settings=SETTINGS)
         self.detector = SimulatedDetector(self.world, level=way.level, seed=way.seed)
-        self.encoder = LookEncoder()
+        self.encoder = ColorShapeEncoder()
         self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))[: way.stops]
         self.started = False
 

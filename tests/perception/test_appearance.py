@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.perception.appearance import masked_crop, with_embeddings
@@ -23,7 +23,7 @@ def frame() -> Frame:
 
 def test_a_detection_gets_the_embedding_of_its_pixels() -> None:
     red, blue = with_embeddings(
-        frame(), [Detection((15, 10, 25, 20), 0.9), Detection((0, 0, 10, 8), 0.9)], LookEncoder()
+        frame(), [Detection((15, 10, 25, 20), 0.9), Detection((0, 0, 10, 8), 0.9)], ColorShapeEncoder()
     )
     assert red.embedding is not None
     assert blue.embedding is not None
@@ -34,7 +34,7 @@ def test_what_the_mask_leaves_out_does_not_show() -> None:
     mask = np.zeros((30, 40), dtype=np.bool_)
     mask[10:20, 15:25] = True
     loose, tight = Detection((5, 5, 35, 25), 0.9, mask=mask), Detection((15, 10, 25, 20), 0.9)
-    one, other = with_embeddings(frame(), [loose, tight], LookEncoder())
+    one, other = with_embeddings(frame(), [loose, tight], ColorShapeEncoder())
     assert one.embedding is not None
     assert other.embedding is not None
     assert float(one.embedding @ other.embedding) > 0.9
@@ -43,11 +43,11 @@ def test_what_the_mask_leaves_out_does_not_show() -> None:
 def test_an_embedding_that_is_there_stays() -> None:
     given = np.ones(8, dtype=np.float32)
     first, second = with_embeddings(
-        frame(), [Detection((0, 0, 9, 9), 0.9, embedding=given), Detection((0, 0, 9, 9), 0.9)], LookEncoder()
+        frame(), [Detection((0, 0, 9, 9), 0.9, embedding=given), Detection((0, 0, 9, 9), 0.9)], ColorShapeEncoder()
     )
     assert first.embedding is given
     assert second.embedding is not None
-    assert len(second.embedding) == LookEncoder.dim
+    assert len(second.embedding) == ColorShapeEncoder.dim
 
 
 @pytest.mark.parametrize("box", [(-5.0, -5.0, 3.0, 4.0), (38.0, 28.0, 60.0, 50.0), (15.2, 10.1, 15.4, 10.3)])

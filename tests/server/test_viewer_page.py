@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from lastseen.config import Settings
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.lift import lift_all
 from lastseen.memory.facade import Memory
 from lastseen.perception.appearance import with_embeddings
@@ -183,7 +183,7 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
     settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
     walk = Walk(tiny_home(), WalkPlan(0.5, seed=3, level="good"), settings=settings)
     detector = SimulatedDetector(walk.world, level="good", seed=3)
-    looks = LookEncoder()
+    looks = ColorShapeEncoder()
     with Memory.open(settings=settings) as memory, serving(memory) as running:
         page = open_page(running.address.page)
         expect(page.locator("#empty")).to_contain_text("Nothing is remembered yet", timeout=PATIENCE)

@@ -15,7 +15,7 @@ from rich.progress import track
 from rich.table import Table
 
 from lastseen.config import Settings
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.evaluation.arms import arm_of
 from lastseen.evaluation.cases import case_of
 from lastseen.evaluation.episode_run import run_arm
@@ -49,7 +49,7 @@ def visit(home: Home, file: Path, *, minutes: float, seed: int, title: str) -> N
     """Walk the home once with imperfect senses and remember what was seen."""
     walk = Walk(home, WalkPlan(minutes, seed=seed, level=LEVEL))
     detector = SimulatedDetector(walk.world, level=LEVEL, seed=seed)
-    looks = LookEncoder()
+    looks = ColorShapeEncoder()
     with Memory.open(file, look=looks.name) as memory:
         frames = track(walk.frames(), description=title, total=walk.frames_planned, console=console)
         for frame in frames:

@@ -10,7 +10,7 @@ from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 
 _ENCODERS = {
-    "color-shape": ("lastseen.encoders.look", "LookEncoder"),
+    "color-shape": ("lastseen.encoders.color_shape", "ColorShapeEncoder"),
     "lexicon": ("lastseen.encoders.lexicon", "LexiconEncoder"),
     "wordllama": ("lastseen.encoders.wordllama", "WordLlamaEncoder"),
 }

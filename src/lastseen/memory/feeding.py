@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.memory.coloring import Coloring
 from lastseen.memory.longterm.records import CropRecord, EventRecord
 from lastseen.memory.longterm.store import LongTermStore
@@ -45,7 +45,7 @@ class Feeding:
             rows,
             colors=self._coloring.shares,
             places=self._places,
-            reads_colors=self._store.look == LookEncoder.name,
+            reads_colors=self._store.look == ColorShapeEncoder.name,
         )
         gone = [id_text(number) for number in rows.gone]
         self._store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
@@ -60,7 +60,7 @@ class Feeding:
 
     def take_crop(self, crop: Crop) -> None:
         """Pass on a picture, and learn the object's colour from it where its look does not tell."""
-        if self._store.look != LookEncoder.name:
+        if self._store.look != ColorShapeEncoder.name:
             self._coloring.see(crop.object_id, crop.jpeg)
         record = CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)
         self._store.stage(crops=[record])

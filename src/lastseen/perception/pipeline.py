@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from lastseen.config import Settings
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
 from lastseen.observation import Observation
@@ -49,7 +49,7 @@ class Perception:
         self.settings = settings or Settings()
         self.detector = detector
         self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
-        self.encoder: Encoder = encoder or LookEncoder()
+        self.encoder: Encoder = encoder or ColorShapeEncoder()
         self.namer = namer
         self.gate = IngestGate(self.settings.gate)
         self.filter = DetectionFilter(self.settings.mask_filter)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lastseen.encoders import open_encoder
+from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.encoders.colors import COLORS, name_pixels
-from lastseen.encoders.look import LookEncoder, color_shares
 from lastseen.errors import InvalidValue
 
-ENCODER = LookEncoder()
+ENCODER = ColorShapeEncoder()
 SHOWN = {
     "red": (200, 30, 30),
     "orange": (240, 130, 20),

@@ -23,7 +23,7 @@ _NAMES_WEIGHT, _HISTOGRAM_WEIGHT, _SHAPE_WEIGHT = 0.75, 0.55, 0.37
 _MAX_PIXELS = 4096
 
 
-class LookEncoder:
+class ColorShapeEncoder:
     """Colour and shape of a crop as a unit vector; a fourth channel, when given, is the mask."""
 
     name = "look-v1"

@@ -19,6 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lastseen.memory.remembered_nodes import nodes_from_memory
+from lastseen.search.environment_world import EnvironmentWorld
+from lastseen.search.node_routes import NodeRoutes
 from rich.console import Console
 from rich.table import Table
 
@@ -30,17 +33,14 @@ from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore
 from lastseen.memory.nodes.embedding import EncoderEmbedder
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
-from lastseen.memory.remembered_nodes import nodes_from_memory
+from lastseen.pose2d import Pose2D
+from lastseen.search.loop import SearchLoop
 from lastseen.search.planning.memory_first import MemoryFirstPlanner
 from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.prompt import View
 from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.pose2d import Pose2D
-from lastseen.search.environment_world import EnvironmentWorld
-from lastseen.search.loop import SearchLoop
-from lastseen.search.node_routes import NodeRoutes
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment

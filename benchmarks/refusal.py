@@ -18,8 +18,8 @@ from functools import partial
 import numpy as np
 
 from lastseen.detection import Detection
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.encoders.lexicon import classes_named
-from lastseen.encoders.look import LookEncoder
 from lastseen.encoders.words import parse
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
@@ -37,7 +37,7 @@ from support.worn import WornColors
 GOALS = {"absent_not_found": (0.90, True), "present_found": (0.95, True), "ambiguous_when_unique": (0.20, False)}
 NEAR = 0.5
 """Metres within which a hit leads to the thing: a robot there sees it."""
-LOOK = LookEncoder()
+LOOK = ColorShapeEncoder()
 PARAPHRASES = {
     "armchair": "the easy chair",
     "backpack": "my rucksack",

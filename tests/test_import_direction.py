@@ -26,6 +26,7 @@ ORDER = [
     "lastseen.observation",
     "lastseen.lift",
     "lastseen.protocols",
+    "lastseen.appearance",
     "lastseen.models",
     "lastseen.encoders",
     "lastseen.vlm",

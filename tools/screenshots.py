@@ -22,7 +22,7 @@ from PIL import Image, ImageColor
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lastseen.config import Settings
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.memory.memory import Memory
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.run import Running, in_background, listen
@@ -68,7 +68,7 @@ def served(frames: int, seed: int) -> Iterator[Running]:
         lifecycle=replace(settings.lifecycle, stale_after=STALE_AFTER),
         live=replace(settings.live, demo_change_every=CHANGE_EVERY),
     )
-    with Memory.open(settings=settings, image_encoder=LookEncoder.name) as memory:
+    with Memory.open(settings=settings, image_encoder=ColorShapeEncoder.name) as memory:
         service = Service(memory, mode="demo")
         for number, _ in enumerate(islice(Demo(service, seed=seed).walk(), frames) if frames else ()):
             if number % 100 == 0:

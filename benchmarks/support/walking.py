@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift
 from lastseen.observation import Observation
-from lastseen.perception.look import with_looks
 from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -82,7 +82,7 @@ class Robot:
         self.seed = way.seed
         self.world = SimEnvironment(home, seed=way.seed, senses=senses, settings=SETTINGS)
         self.detector = SimulatedDetector(self.world, level=way.level, seed=way.seed)
-        self.encoder = LookEncoder()
+        self.encoder = ColorShapeEncoder()
         self.stops = coverage_stops(self.world.grid, (self.world.start.x, self.world.start.y))[: way.stops]
         self.started = False
 
@@ -112,7 +112,7 @@ class Robot:
     def _seen(self, frame: Frame) -> Seen:
         ids = self.world.view_of(frame).ids
         sights: Sights = []
-        for detection in with_looks(frame, self.detector.detect(frame), self.encoder):
+        for detection in with_embeddings(frame, self.detector.detect(frame), self.encoder):
             seen = lift(frame, detection, SETTINGS.lift)
             if seen is not None:
                 sights.append((source_of(self.world.home, ids, detection), seen))

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +18,25 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import MAX_SURFACE_POINTS, Observation
 
-
-class Encoder(Protocol):
-    """What is needed of an image encoder here; ``lastseen.protocols.Encoder`` has it."""
-
-    def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """One unit row per image."""
-        ...
-
-
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+_MIN_POINTS = 12
+"""Depth pixels; fewer on a thing cannot tell where it is."""
+_EDGE_DROP = 0.25
+"""Metres; a gap in sorted depth this large separates a thing from what is behind it or in front of it."""
+_THREAD = 0.08
+"""Share of a thing's pixels that must lie within ``_EDGE_DROP`` of a depth: fewer are background along its border."""
+_BOX_CORE = 0.6
+"""Share of a box's width and height searched for the thing's depth when there is no mask."""
+_EDGE_STEP = 0.04
+"""Metres per metre; depth that jumps by this share of itself to a neighbour is an edge."""
+_STEADY_SHARE = 0.25
+"""A thing with a smaller share of its pixels away from edges is thin, and its edges count too."""
+_TRIM = 0.02
+"""Share of points cut off at each end of each axis before the box is measured, against outliers."""
+_CROP_MARGIN = 0.1
+"""Share of the box added on each side of a stored crop, for people to recognise the surroundings."""
 
 
 def lift(
@@ -42,18 +47,18 @@ def lift(
     Without a mask the middle of the box decides the depth, and the whole box gives the points at that depth.
     """
     rules = rules or Lift()
-    rows, columns, trusted = _pixels(frame, detection, rules)
+    rows, columns, trusted = _pixels(frame, detection)
     depth = frame.depth[rows, columns]
     usable = _steady(frame, rows, columns, depth, rules)
-    span = _depth_of_thing(depth[usable & trusted], rules)
+    span = _depth_of_thing(depth[usable & trusted])
     if span is None:
         return None
     usable &= (depth >= span[0]) & (depth <= span[1])
-    if int(usable.sum()) < rules.min_points:
+    if int(usable.sum()) < _MIN_POINTS:
         return None
     pixels = np.stack([columns[usable], rows[usable]], axis=-1)
     points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth[usable]))
-    low, high = np.quantile(points, [rules.trim, 1.0 - rules.trim], axis=0)
+    low, high = np.quantile(points, [_TRIM, 1.0 - _TRIM], axis=0)
     position = 0.5 * (low + high)
     rim = _rim(frame, float(np.median(depth[usable])))
     toward = frame.T_world_camera.translation - position
@@ -82,34 +87,13 @@ def lift_all(
     return [observation for observation in lifted if observation is not None]
 
 
-def with_embeddings(frame: Frame, detections: Sequence[Detection], encoder: Encoder) -> list[Detection]:
-    """The same detections with the image embedding of each one's crop; those that have one keep it."""
-    without = [detection for detection in detections if detection.embedding is None]
-    if not without:
-        return list(detections)
-    vectors = iter(encoder.encode_image([masked_crop(frame, detection) for detection in without]))
-    return [one if one.embedding is not None else replace(one, embedding=next(vectors)) for one in detections]
-
-
-def masked_crop(frame: Frame, detection: Detection) -> NDArray[np.uint8]:
-    """The detection's pixels as RGBA: alpha 0 where the mask says it is something else."""
-    left, top, right, bottom = detection.box
-    height, width = frame.rgb.shape[:2]
-    (x0, x1), (y0, y1) = _bounds(left, right, width), _bounds(top, bottom, height)
-    crop = np.full((y1 - y0, x1 - x0, 4), 255, dtype=np.uint8)
-    crop[..., :3] = frame.rgb[y0:y1, x0:x1]
-    if detection.mask is not None and detection.mask.shape == (height, width):
-        crop[..., 3] = np.where(detection.mask[y0:y1, x0:x1], 255, 0)
-    return crop
-
-
 def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> bytes:
     """The picture of a detection with some of its surroundings, as JPEG."""
     rules = rules or Lift()
     left, top, right, bottom = detection.box
-    margin_x, margin_y = rules.crop_margin * (right - left), rules.crop_margin * (bottom - top)
-    x0, x1 = _bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
-    y0, y1 = _bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
+    margin_x, margin_y = _CROP_MARGIN * (right - left), _CROP_MARGIN * (bottom - top)
+    x0, x1 = pixel_bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
+    y0, y1 = pixel_bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
     image = Image.fromarray(frame.rgb[y0:y1, x0:x1])
     image.thumbnail((rules.crop_side, rules.crop_side))
     file = io.BytesIO()
@@ -134,23 +118,23 @@ def _steady(
     """
     image = frame.depth
     height, width = image.shape
-    reach = rules.edge_step * np.where(np.isnan(depth), 1.0, depth)
+    reach = _EDGE_STEP * np.where(np.isnan(depth), 1.0, depth)
     calm = depth <= rules.max_range
     for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
         beside = image[np.clip(rows + down, 0, height - 1), np.clip(columns + right, 0, width - 1)]
         # NaN compares false: depth is lost beside edges, and what borders on it is not to be trusted either
         calm &= np.abs(beside - depth) <= reach
     in_range: Bools = depth <= rules.max_range
-    return calm if int(calm.sum()) >= max(rules.min_points, rules.calm_share * int(in_range.sum())) else in_range
+    return calm if int(calm.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(in_range.sum())) else in_range
 
 
-def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
+def _pixels(frame: Frame, detection: Detection) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
     """Rows and columns of the depth image that belong to a detection, and which of them may decide its depth."""
     camera = frame.camera_of_depth
     sx, sy = camera.width / frame.intrinsics.width, camera.height / frame.intrinsics.height
     left, top, right, bottom = detection.box
-    x0, x1 = _bounds(left * sx, right * sx, camera.width)
-    y0, y1 = _bounds(top * sy, bottom * sy, camera.height)
+    x0, x1 = pixel_bounds(left * sx, right * sx, camera.width)
+    y0, y1 = pixel_bounds(top * sy, bottom * sy, camera.height)
     rows, columns = (grid.ravel() for grid in np.mgrid[y0:y1, x0:x1])
     if detection.mask is not None:
         height, width = detection.mask.shape
@@ -158,35 +142,35 @@ def _pixels(frame: Frame, detection: Detection, rules: Lift) -> tuple[NDArray[np
             np.minimum(((rows + 0.5) * height / camera.height).astype(np.int64), height - 1),
             np.minimum(((columns + 0.5) * width / camera.width).astype(np.int64), width - 1),
         ]
-        return rows[inside], columns[inside], _core(inside.reshape(y1 - y0, x1 - x0), rules)[inside]
-    half = 0.5 * rules.box_core
+        return rows[inside], columns[inside], _core(inside.reshape(y1 - y0, x1 - x0))[inside]
+    half = 0.5 * _BOX_CORE
     core = (np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
         np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
     )
     return rows, columns, core
 
 
-def _core(mask: Bools, rules: Lift) -> Bools:
+def _core(mask: Bools) -> Bools:
     """The pixels of a mask whose neighbours belong to it too, flat; all of them where little else is left.
 
     A mask's border runs over what is behind the thing as often as not: it must not decide how far away that is.
     """
     padded = np.pad(mask, 1)
     core: Bools = mask & padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    return (core if int(core.sum()) >= max(rules.min_points, rules.calm_share * int(mask.sum())) else mask).ravel()
+    return (core if int(core.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(mask.sum())) else mask).ravel()
 
 
-def _depth_of_thing(depth: NDArray[np.float32], rules: Lift) -> tuple[float, float] | None:
+def _depth_of_thing(depth: NDArray[np.float32]) -> tuple[float, float] | None:
     """Nearest and farthest depth of the largest group without a gap or a thread; the nearer of equal groups."""
-    if len(depth) < rules.min_points:
+    if len(depth) < _MIN_POINTS:
         return None
     ordered = np.sort(depth)
-    half = 0.5 * rules.edge_drop
+    half = 0.5 * _EDGE_DROP
     around = np.searchsorted(ordered, ordered + half, side="right") - np.searchsorted(ordered, ordered - half)
     # a floor seen between the legs of a chair joins it to the wall by a thread
-    dense = ordered[around > rules.thread * len(ordered)]
+    dense = ordered[around > _THREAD * len(ordered)]
     ordered = dense if len(dense) else ordered
-    breaks = np.flatnonzero(np.diff(ordered) > rules.edge_drop)
+    breaks = np.flatnonzero(np.diff(ordered) > _EDGE_DROP)
     starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks + 1, [len(ordered)]])
     group = int(np.argmax(ends - starts))
     return float(ordered[starts[group]]) - half, float(ordered[ends[group] - 1]) + half
@@ -209,6 +193,7 @@ def _quality(frame: Frame, detection: Detection, measured: float) -> float:
     return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
 
 
-def _bounds(low: float, high: float, size: int) -> tuple[int, int]:
+def pixel_bounds(low: float, high: float, size: int) -> tuple[int, int]:
+    """First pixel and the one after the last of a span, cut at an image of ``size`` pixels; never empty."""
     first = min(max(math.floor(low), 0), size - 1)
     return first, min(max(math.ceil(high), first + 1), size)

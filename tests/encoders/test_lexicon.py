@@ -121,5 +121,5 @@ def _path() -> dict[str, str]:
 
 
 def test_it_reads_no_images() -> None:
-    with pytest.raises(InvalidValue, match="look"):
+    with pytest.raises(InvalidValue, match="color-shape"):
         ENCODER.encode_image([np.zeros((2, 2, 3), np.uint8)])

@@ -51,10 +51,10 @@ def test_opening_it_does_not_import_the_package_itself() -> None:
 
 
 def test_it_reads_no_images() -> None:
-    with pytest.raises(InvalidValue, match="look"):
+    with pytest.raises(InvalidValue, match="color-shape"):
         open_encoder("wordllama").encode_image([])
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(InvalidValue, match="clip, lexicon, look, siglip2, wordllama"):
+    with pytest.raises(InvalidValue, match="clip, color-shape, lexicon, siglip2, wordllama"):
         open_encoder("nothing")

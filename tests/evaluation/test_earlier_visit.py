@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from lastseen.evaluation.earlier_visit import Visit, known_map
 
 from lastseen.config import Settings
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.earlier_visit import Visit, known_map
 from lastseen.memory.nodes.store import SemanticMemoryStore
-from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
+from lastseen.search.planning.node_graph import NodeGraph
 
 START = Pose2D(0.0, 0.0, 0.0)
 

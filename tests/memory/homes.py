@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
@@ -55,7 +55,7 @@ def stream(
     count: int, items: Sequence[Item] = ROOM, *, looks: str = "look", start: int = 0, step: float = 1.0
 ) -> Iterator[tuple[Frame, list[Observation]]]:
     """Frames on a circle around the room; ``looks`` is look, random or none."""
-    encoder = LookEncoder()
+    encoder = ColorShapeEncoder()
     for number in range(start, start + count):
         eye = (4 * math.cos(number * 0.7), 4 * math.sin(number * 0.7), 1.4)
         observations = []

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lastseen.memory.last_pose import META_KEY, LastPose
 
 from lastseen.memory.memory import Memory
-from lastseen.memory.last_pose import META_KEY, LastPose
 from tests.memory.objects.scenes import frame_at
 
 

@@ -3,14 +3,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from lastseen.memory.remembered_nodes import nodes_from_memory
 
 from lastseen.action import Action
 from lastseen.memory.nodes import DeterministicEmbedder, retrieve_candidates
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
-from lastseen.memory.remembered_nodes import nodes_from_memory
-from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.pose2d import Pose2D
+from lastseen.search.planning.node_graph import NodeGraph
 
 
 def thing(number: int, label: str, x: float, *, state: str = "confirmed") -> ObjectState:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lastseen.encoders import LookEncoder, open_encoder
+from lastseen.encoders import ColorShapeEncoder, open_encoder
 from lastseen.errors import IndexMismatch
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.reindex import reindex
+from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 from tests.encoders.tiny_towers import tiny_clip
@@ -88,7 +88,7 @@ def test_the_encoder_may_come_later_and_must_be_the_one(clip: Encoder, tmp_path:
     with Memory.open(file, read_only=True) as memory:
         assert memory.find("red mug", include_tentative=True).status == "not_found"
         with pytest.raises(IndexMismatch, match="reindex"):
-            memory.use_image_encoder(LookEncoder())
+            memory.use_image_encoder(ColorShapeEncoder())
         memory.use_image_encoder(clip)
         assert memory.find("red mug", include_tentative=True).status == "found"
         assert memory.find(image=picture(250, 3, 3), include_tentative=True).hits
@@ -96,8 +96,8 @@ def test_the_encoder_may_come_later_and_must_be_the_one(clip: Encoder, tmp_path:
 
 def test_a_memory_of_another_encoder_takes_it_by_reindex(clip: Encoder, tmp_path: Path) -> None:
     file = tmp_path / "home.lastseen"
-    with Memory.open(file, image_encoder=LookEncoder(), wall_clock=None) as memory:
-        look_around(memory, LookEncoder())
+    with Memory.open(file, image_encoder=ColorShapeEncoder(), wall_clock=None) as memory:
+        look_around(memory, ColorShapeEncoder())
         settings = memory.settings
     with pytest.raises(IndexMismatch):
         Memory.open(file, image_encoder=clip)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from lastseen.memory.sessions import Sessions
 
 from lastseen.config.longterm import Longterm
 from lastseen.errors import StampError
 from lastseen.memory.longterm.clock import Clock
-from lastseen.memory.sessions import Sessions
 
 
 def sessions(clock: Clock | None = None, *, period: float = 2.0) -> Sessions:

@@ -24,8 +24,8 @@ from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.grounding_dino import GroundingDino, prompt
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.sam import Outlined, Sam
-from lastseen.search.policy.goal_pixel import choose_goal_pixel
 from lastseen.protocols import Detector, Segmenter
+from lastseen.search.policy.goal_pixel import choose_goal_pixel
 from tests.perception.test_onnx_detector import frame
 from tests.perception.test_segment import look
 from tests.perception.tiny_transformers import tiny_grounding_dino, tiny_sam

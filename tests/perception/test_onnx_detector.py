@@ -18,8 +18,8 @@ from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.onnx_detector import OnnxDetector
-from lastseen.search.policy.goal_pixel import choose_goal_pixel
 from lastseen.protocols import Detector
+from lastseen.search.policy.goal_pixel import choose_goal_pixel
 from tests.perception.tiny_onnx import final_detector, logits_of, raw_detector, save
 
 CUP, BOWL, CHAIR = 41, 45, 56

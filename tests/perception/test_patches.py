@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lastseen.config.perception import Segment
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.perception.patches import add_patches
@@ -23,7 +22,7 @@ def patches(colors: list[tuple[int, int, int]], *, on_a_piece: bool) -> int:
     frame = Frame(0, 0.0, rgb, depth, Pose3D.identity(), CAMERA)
     labels = np.full(depth.shape, int(on_a_piece), dtype=np.int32)
     areas = np.full(depth.shape, (1.0 / 300.0) ** 2, dtype=np.float32)
-    found = add_patches(labels, frame, np.ones(depth.shape, dtype=np.bool_), areas, Segment())
+    found = add_patches(labels, frame, np.ones(depth.shape, dtype=np.bool_), areas)
     return len(np.unique(found[found > int(on_a_piece)]))
 
 

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.perception.gate import Refusal
-from lastseen.perception.pipeline import Perception, crop
+from lastseen.perception.pipeline import Perception
 from tests.perception.test_segment import look
 
 
@@ -16,7 +14,7 @@ class OneBox:
         return [Detection(box=(140.0, 100.0, 180.0, 150.0), score=0.9, labels={"box": 0.9})]
 
 
-def test_things_get_a_place_a_look_and_a_crop() -> None:
+def test_things_get_a_place_an_embedding_and_a_crop() -> None:
     perceived = Perception().perceive(look(textured=True))
     assert perceived.observations
     for observation in perceived.observations:
@@ -44,12 +42,3 @@ def test_what_each_stage_costs_is_summed() -> None:
     perception = Perception()
     perception.perceive(look(textured=True))
     assert set(perception.cpu_ms) == {"gate", "find", "filter", "encode", "lift"}
-
-
-def test_a_crop_carries_its_mask() -> None:
-    frame = look(textured=True)
-    mask = np.zeros((120, 160), dtype=np.bool_)
-    mask[20:40, 30:50] = True
-    picture = crop(frame, Detection(box=(60, 40, 100, 80), score=1.0, mask=mask))
-    assert picture.shape == (40, 40, 4)
-    assert (picture[..., 3] == 255).all()

@@ -7,10 +7,10 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.memory.nodes import DeterministicEmbedder, Pose2D, SemanticMemoryStore, seed_demo_store
+from lastseen.search.loop import SearchLoop
 from lastseen.search.planning.decision import Planner
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.loop import SearchLoop
 from lastseen.search.rehearsal import RehearsalWorld
 from lastseen.vlm import Backend
 

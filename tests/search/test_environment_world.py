@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lastseen.search.environment_world import EnvironmentWorld
+from lastseen.search.known_map import KnownMap, Thing
+from lastseen.search.policy.explored import coarse_map
 
 import lastseen.runtime
 from lastseen.action import Action
@@ -22,18 +25,15 @@ from lastseen.frame import Frame
 from lastseen.memory.nodes.embedding import DeterministicEmbedder
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import Pose2D
+from lastseen.protocols import StepResult
+from lastseen.search.log import RunLog, read_log, replay
+from lastseen.search.loop import SearchLoop, SearchResult
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.scene import SceneAnalyzer
-from lastseen.search.policy.explored import coarse_map
 from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.pose2d import Pose2D
-from lastseen.protocols import StepResult
-from lastseen.search.environment_world import EnvironmentWorld
-from lastseen.search.known_map import KnownMap, Thing
-from lastseen.search.log import RunLog, read_log, replay
-from lastseen.search.loop import SearchLoop, SearchResult
 from lastseen.vlm.protocol import EncodedImage
 from tests.search.policy.box_world import Box, BoxWorld
 

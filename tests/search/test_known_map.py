@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
+from lastseen.search.known_map import KnownMap, Thing
+from lastseen.search.policy.explored import coarse_map
 
 from lastseen.body import body_points
 from lastseen.config.policy import Explored, Policy
 from lastseen.config.seeking import Context
 from lastseen.memory.nodes.store import SemanticMemoryStore
-from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.policy.explored import coarse_map
 from lastseen.pose2d import Pose2D
-from lastseen.search.known_map import KnownMap, Thing
+from lastseen.search.planning.node_graph import NodeGraph
 from tests.search.policy.box_world import BoxWorld
 
 

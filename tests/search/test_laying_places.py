@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lastseen.runtime.laying_places import PlaceLayer
 
 from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
 from lastseen.observation import Observation
-from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.pose2d import Pose2D
-from lastseen.runtime.laying_places import PlaceLayer
+from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.vlm.offline import OfflineBackend
 from tests.memory.objects.scenes import frame_at
 

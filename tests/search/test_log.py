@@ -13,8 +13,8 @@ from lastseen.config import Settings
 from lastseen.config.moving import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.planning.plan import FALLBACK_PLAN
 from lastseen.search.log import Run, RunLog, read_log, replay
+from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.memory.places.walks import Step, steps
 
 

@@ -8,9 +8,9 @@ from PIL import Image
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.planning.plan import FALLBACK_PLAN
 from lastseen.search.log import RunLog, read_log
 from lastseen.search.log_map import draw_map, place_colour
+from lastseen.search.planning.plan import FALLBACK_PLAN
 
 F, L = Action.FORWARD, Action.TURN_LEFT
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lastseen.search.step_log import StepLog
 
 from lastseen.belief import validate_belief
 from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore, seed_demo_store
+from lastseen.search import loop
+from lastseen.search.loop import SearchLoop, rehearse
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.planning.node_graph import Path as Way
-from lastseen.search import loop
-from lastseen.search.loop import SearchLoop, rehearse
 from lastseen.search.rehearsal import RehearsalWorld
-from lastseen.search.step_log import StepLog
 from lastseen.search.world import Moved, Sight
 from lastseen.vlm import open_backend
 from tests.search.searches import records, search, store_at

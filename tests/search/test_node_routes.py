@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from lastseen.search.node_routes import NodeRoutes
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.nodes import Pose2D, SemanticMemoryStore
 from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.node_routes import NodeRoutes
 
 
 def corridor(count: int = 6, *, spacing: float = 0.5) -> SemanticMemoryStore:

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lastseen.search.environment_world import EnvironmentWorld
 
 from lastseen.belief import BeliefState, new_belief, validate_belief
 from lastseen.config import Settings
 from lastseen.config.seeking import Search
 from lastseen.memory.places import SpatialMemory
 from lastseen.perception.detectors import open_detector
+from lastseen.search.log import RunLog
+from lastseen.search.perceiving import perceive, unconfirmed
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.search.environment_world import EnvironmentWorld
-from lastseen.search.log import RunLog
-from lastseen.search.perceiving import perceive, unconfirmed
 from lastseen.search.world import Sight
 from tests.perception.tiny_onnx import logits_of, raw_detector
 from tests.search.test_environment_world import MUG, BoxEnvironment, Scripted

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lastseen.search.environment_world import EnvironmentWorld
 
 from lastseen.belief import new_belief
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
+from lastseen.search.log import RunLog, read_log, replay
 from lastseen.search.planning.decision import Situation
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.search.environment_world import EnvironmentWorld
-from lastseen.search.log import RunLog, read_log, replay
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
+from lastseen.vlm.recorded import RecordingBackend
+from tests.vlm.faulty import FaultyBackend
 
 pytest.importorskip("embreex")
 
@@ -65,7 +67,8 @@ def walk(path: Path, backend: Backend) -> SpatialMemory:
 @pytest.mark.slow
 def test_the_same_seed_and_cassette_reproduce_the_log_byte_for_byte(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
-    walk(tmp_path / "recorded.jsonl", open_backend(f"record:{tape}:faulty:garbage,half_json,down", seed=5))
+    faulty = FaultyBackend(open_backend("offline", seed=5), faults=("garbage", "half_json", "down"), seed=5)
+    walk(tmp_path / "recorded.jsonl", RecordingBackend(faulty, tape))
     for name in ("a.jsonl", "b.jsonl"):
         walk(tmp_path / name, open_backend(f"recorded:{tape}"))
     first = (tmp_path / "recorded.jsonl").read_bytes()

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 
 import pytest
+from lastseen.search.robot_environment import Driven, RobotEnvironment
 
 from lastseen.action import Action
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Environment
-from lastseen.search.robot_environment import Driven, RobotEnvironment
 from tests.search.policy.box_world import BoxWorld
 
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from lastseen.search.environment_world import EnvironmentWorld
+from lastseen.search.node_routes import NodeRoutes
 
 from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, Pose2D, SemanticMemoryStore
 from lastseen.memory.places import SpatialMemory
+from lastseen.search.loop import SearchLoop
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.memory_first import MemoryFirstPlanner
 from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.scene import SceneAnalyzer
 from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.search.environment_world import EnvironmentWorld
-from lastseen.search.loop import SearchLoop
-from lastseen.search.node_routes import NodeRoutes
 from lastseen.vlm import open_backend
 
 pytest.importorskip("embreex")

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from lastseen.search.step_log import StepLog
 
 from lastseen.errors import InvalidValue
-from lastseen.search.step_log import StepLog
 
 
 def test_a_record_is_one_line_with_sorted_keys(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.planning.plan import FALLBACK_PLAN
 from lastseen.search.log import Run, RunLog
+from lastseen.search.planning.plan import FALLBACK_PLAN
 from lastseen.search.timeline import timeline
 
 F, L = Action.FORWARD, Action.TURN_LEFT

@@ -10,7 +10,7 @@ from lastseen.errors import BackendError
 from lastseen.search.planning.asking import Attempt
 from lastseen.search.timing import MeteredBackend, TimingLog
 from lastseen.vlm.mock import ScriptedBackend
-from lastseen.vlm.usage import Usage
+from lastseen.vlm.protocol import Usage
 
 
 def test_calls_latency_tokens_and_cost_add_up(tmp_path: Path) -> None:

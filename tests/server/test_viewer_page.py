@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.lift import lift_all
 from lastseen.memory.memory import Memory
-from lastseen.perception.look import with_looks
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
@@ -183,14 +183,14 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
     settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
     walk = Walk(tiny_home(), WalkPlan(0.5, seed=3, level="good"), settings=settings)
     detector = SimulatedDetector(walk.world, level="good", seed=3)
-    looks = LookEncoder()
+    looks = ColorShapeEncoder()
     with Memory.open(settings=settings) as memory, serving(memory) as running:
         page = open_page(running.address.page)
         expect(page.locator("#empty")).to_contain_text("Nothing is remembered yet", timeout=PATIENCE)
 
         def walk_around() -> None:
             for frame in walk.frames():
-                seen_things = with_looks(frame, detector.detect(frame), looks)
+                seen_things = with_embeddings(frame, detector.detect(frame), looks)
                 running.service.take(frame, lift_all(frame, seen_things, with_crops=True))
 
         walker = threading.Thread(target=walk_around)

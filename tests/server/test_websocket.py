@@ -15,7 +15,7 @@ import requests
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.memory.memory import Memory
 from lastseen.server.point_cloud import HEADER
 from lastseen.server.run import Running
@@ -210,7 +210,7 @@ def test_clients_are_told_when_the_server_goes() -> None:
 
 
 def test_one_who_never_reads_holds_up_nobody_and_nothing_piles_up() -> None:
-    with Memory.open(image_encoder=LookEncoder.name) as memory:
+    with Memory.open(image_encoder=ColorShapeEncoder.name) as memory:
         walk(memory, 6)
         with serving(memory) as running:
             deaf = deaf_client(running)

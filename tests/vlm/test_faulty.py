@@ -8,9 +8,9 @@ from lastseen.config import Settings
 from lastseen.config.seeking import Planner
 from lastseen.errors import InvalidValue
 from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
-from lastseen.vlm import open_backend
-from lastseen.vlm.faulty import FAULTS, Fault, FaultyBackend
+from lastseen.vlm import open_backend, register_backend, registry
 from lastseen.vlm.mock import MockBackend
+from tests.vlm.faulty import FAULTS, Fault, FaultyBackend
 
 
 def spoilt(fault: Fault, **options: float) -> FaultyBackend:
@@ -65,11 +65,20 @@ def test_no_rate_spoils_nothing() -> None:
     assert not backend.injected
 
 
+@pytest.fixture
+def by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register it as users register backends of their own."""
+    monkeypatch.setattr(registry, "_BACKENDS", dict(registry._BACKENDS))
+    register_backend("faulty", "tests.vlm.faulty:from_settings")
+
+
+@pytest.mark.usefixtures("by_name")
 def test_it_opens_by_name_around_any_model() -> None:
     assert open_backend("faulty").name == "faulty:offline"
     assert open_backend("faulty:garbage,down:mock:valid").name == "faulty:mock:valid"
 
 
+@pytest.mark.usefixtures("by_name")
 def test_an_unknown_fault_is_refused_with_the_choices() -> None:
     with pytest.raises(InvalidValue, match=FAULTS[0]):
         open_backend("faulty:typo")

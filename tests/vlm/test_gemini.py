@@ -17,7 +17,7 @@ from lastseen.errors import BackendError, InvalidValue, MissingExtra
 from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.gemini import GeminiBackend, endpoint_name
-from lastseen.vlm.usage import Usage, usage_of
+from lastseen.vlm.protocol import Usage, usage_of
 from tests.vlm.loopback import ModelServer
 
 pytest.importorskip("google.genai")

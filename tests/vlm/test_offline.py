@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.config.offline import Offline
 from lastseen.errors import BackendError
 from lastseen.search.planning.planner import PLAN_SCHEMA, Plan, parse_plan
 from lastseen.search.planning.prompt import View, planner_prompt, scene_prompt
@@ -22,17 +21,17 @@ from lastseen.vlm.prompt_reading import read_prompt
 KITCHEN = (("stove", 0.9), ("refrigerator", 0.8))
 BEDROOM = (("bed", 0.9), ("wardrobe", 0.8))
 BOTH = [View(90.0, KITCHEN, 3.0), View(-90.0, BEDROOM, 3.0)]
-SURE = Offline(temperature=0.01)
+SURE = 0.01
 
 
 def plan(target: str, views: list[View], context: str = "", *, seed: int = 0) -> Plan:
-    backend = OfflineBackend(SURE, seed=seed)
+    backend = OfflineBackend(seed=seed, temperature=SURE)
     return parse_plan(backend.complete(planner_prompt(target, context, views), schema=PLAN_SCHEMA))
 
 
 def scene(*labels: tuple[str, float]) -> dict[str, Any]:
     prompt = scene_prompt([View(0.0, labels)])
-    return parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA)).to_dict()
+    return parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA)).to_dict()[0]
 
 
 def test_a_target_in_view_is_flagged_with_its_direction() -> None:
@@ -208,7 +207,9 @@ def test_a_label_that_looks_like_a_line_is_only_a_label() -> None:
 def test_it_imports_nothing_of_simulator_or_memory(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text())
     names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    assert not [name for name in names if name.startswith(("lastseen.sim", "lastseen.memory", "lastseen.search.planning"))]
+    assert not [
+        name for name in names if name.startswith(("lastseen.sim", "lastseen.memory", "lastseen.search.planning"))
+    ]
 
 
 def test_its_knowledge_names_its_source_and_is_its_own() -> None:

@@ -174,11 +174,11 @@ def _service(
     if opening is not None:
         return _following(stack, settings, file=file, opening=opening, looking=looking)
     if demo is not None:
-        from lastseen.encoders.look import LookEncoder
+        from lastseen.encoders.color_shape import ColorShapeEncoder
         from lastseen.server.demo import demo_settings
 
         memory = stack.enter_context(
-            Memory.open(file, settings=demo_settings(settings), image_encoder=LookEncoder.name)
+            Memory.open(file, settings=demo_settings(settings), image_encoder=ColorShapeEncoder.name)
         )
         if memory.sessions():
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from lastseen.config.offline import Offline
 from lastseen.config.section import Section, setting
 
 
@@ -108,7 +107,6 @@ class Planner(Section):
     output_price: float = setting(
         0.40, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
     )
-    offline: Offline = field(default_factory=Offline)
 
 
 @dataclass(frozen=True, kw_only=True)

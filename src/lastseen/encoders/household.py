@@ -398,8 +398,8 @@ def classes() -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @cache
-def kin() -> dict[str, str]:
-    """Classes that people mix up: each to the one key the two share."""
+def confusable() -> dict[str, str]:
+    """Classes that people mix up (a cup and a mug): each to the one key the two share."""
     joined: dict[str, str] = {}
     for line in HOUSEHOLD.splitlines():
         if "~" in line:

@@ -1,4 +1,4 @@
-"""Pictures and words in one space: CLIP and SigLIP 2 through fastembed, from files on this machine.
+"""Images and text in one embedding space: CLIP and SigLIP 2 through fastembed, from files on this machine.
 
 Nothing is downloaded here: the files come from a folder of the user's, or by name from the models folder, where each
 is checked first. Both towers load on first use, so that asking by text never loads the other one.
@@ -17,7 +17,7 @@ from PIL import Image
 
 from lastseen.config.models import Encoding
 from lastseen.errors import InvalidValue, MissingExtra
-from lastseen.models.folder import checked_folder, folder_hash
+from lastseen.models.folder import checked_folder, first_line, folder_hash
 
 _OPTIONAL = frozenset({"config.json", "special_tokens_map.json"})
 
@@ -131,10 +131,8 @@ class ImageTextEncoder:
         return rows
 
     def _unusable(self, side: str, error: Exception) -> InvalidValue:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        return InvalidValue(
-            "encoder", f"{self.family}:{self._folder}", f"cannot run {side} ({first})", remedy="get the model again"
-        )
+        problem = f"cannot run {side} ({first_line(error)})"
+        return InvalidValue("encoder", f"{self.family}:{self._folder}", problem, remedy="get the model again")
 
 
 class ClipEncoder(ImageTextEncoder):

@@ -1,8 +1,8 @@
 """The default text encoder: meaning from a hand-written lexicon, with word overlap for what it does not know.
 
-Every class has a dimension of its own, shares one with its group and one with its near twin, so that "couch" is
-"sofa", "cup" is near "mug" and "somewhere to sit" reaches every seat. Unknown words are hashed, so a detector's
-own labels still find themselves.
+Every class has a dimension of its own, shares one with its group and one with the class that people mix it up with.
+So "couch" is "sofa", "cup" is near "mug" and "somewhere to sit" reaches every seat. Unknown words are hashed, so a
+detector's own labels still find themselves.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS
-from lastseen.encoders.household import HOUSEHOLD, USES, classes, group_uses, kin
+from lastseen.encoders.household import HOUSEHOLD, USES, classes, confusable, group_uses
 from lastseen.encoders.words import parse, singular, tokens
 from lastseen.errors import InvalidValue
 
 _DIM = 512
-_CLASS_ROOM, _GROUP_ROOM, _KIN_ROOM = 320, 32, 16
-_HASH_START = _CLASS_ROOM + _GROUP_ROOM + _KIN_ROOM + len(COLORS)
-# squares add to 1: two classes of one group have cosine 0.44, near twins 0.75, a use and its class 0.66 or more
-_GROUP_SHARE, _KIN_SHARE = 0.66, 0.56
+_CLASS_ROOM, _GROUP_ROOM, _PAIR_ROOM = 320, 32, 16
+_HASH_START = _CLASS_ROOM + _GROUP_ROOM + _PAIR_ROOM + len(COLORS)
+# squares add to 1: two classes of one group have cosine 0.44, confusable ones 0.75, a use and its class 0.66 or more
+_GROUP_SHARE, _PAIR_SHARE = 0.66, 0.56
 _COLOR_WEIGHT = 0.6
 _UNKNOWN_WEIGHT = 0.6
 
@@ -49,7 +49,7 @@ class LexiconEncoder:
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Words only: always an error."""
-        raise InvalidValue("image", len(images), "cannot be read by the lexicon", remedy="open the encoder 'look'")
+        raise InvalidValue("image", len(images), "cannot be read by the lexicon", remedy="use encoder 'color-shape'")
 
 
 def classes_named(text: str) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def classes_named(text: str) -> tuple[str, ...]:
 
 @cache
 def _fingerprint() -> str:
-    text = HOUSEHOLD + repr(sorted(USES.items())) + repr((_GROUP_SHARE, _KIN_SHARE, _COLOR_WEIGHT, _UNKNOWN_WEIGHT))
+    text = HOUSEHOLD + repr(sorted(USES.items())) + repr((_GROUP_SHARE, _PAIR_SHARE, _COLOR_WEIGHT, _UNKNOWN_WEIGHT))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -80,19 +80,19 @@ def _phrases() -> dict[tuple[str, ...], str]:
 def _class_vectors() -> dict[str, NDArray[np.float32]]:
     names = list(classes())
     groups = list(dict.fromkeys(group for _, group in classes().values()))
-    pairs = sorted(set(kin().values()))
+    pairs = sorted(set(confusable().values()))
     assert len(names) <= _CLASS_ROOM
     assert len(groups) <= _GROUP_ROOM
-    assert len(pairs) <= _KIN_ROOM
+    assert len(pairs) <= _PAIR_ROOM
     vectors = {}
     for i, name in enumerate(names):
         vector = np.zeros(_DIM, dtype=np.float32)
         vector[_CLASS_ROOM + groups.index(classes()[name][1])] = _GROUP_SHARE
-        pair = kin().get(name)
-        kin_share = _KIN_SHARE if pair else 0.0
+        pair = confusable().get(name)
+        pair_share = _PAIR_SHARE if pair else 0.0
         if pair:
-            vector[_CLASS_ROOM + _GROUP_ROOM + pairs.index(pair)] = kin_share
-        vector[i] = np.sqrt(1.0 - _GROUP_SHARE**2 - kin_share**2)
+            vector[_CLASS_ROOM + _GROUP_ROOM + pairs.index(pair)] = pair_share
+        vector[i] = np.sqrt(1.0 - _GROUP_SHARE**2 - pair_share**2)
         vectors[name] = vector
     return vectors
 
@@ -170,7 +170,7 @@ def _encode(text: str) -> NDArray[np.float32]:
         for word in rest:
             vector += _hashed(word) * np.float32(_UNKNOWN_WEIGHT)
     for color in parsed.colors:
-        vector[_CLASS_ROOM + _GROUP_ROOM + _KIN_ROOM + COLORS.index(color)] += _COLOR_WEIGHT
+        vector[_CLASS_ROOM + _GROUP_ROOM + _PAIR_ROOM + COLORS.index(color)] += _COLOR_WEIGHT
     if not vector.any():
         vector = _hashed(" ".join(tokens(text)))
     return (vector / np.float32(np.linalg.norm(vector))).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Encoders by name, imported only when asked for, so that the core stays light."""
+"""Encoders by name, imported only when one is opened, so that the core stays light."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 
 _ENCODERS = {
+    "color-shape": ("lastseen.encoders.color_shape", "ColorShapeEncoder"),
     "lexicon": ("lastseen.encoders.lexicon", "LexiconEncoder"),
-    "look": ("lastseen.encoders.look", "LookEncoder"),
     "wordllama": ("lastseen.encoders.wordllama", "WordLlamaEncoder"),
 }
 _IMAGE_TEXT = {
     "clip": ("lastseen.encoders.image_text", "ClipEncoder"),
     "siglip2": ("lastseen.encoders.image_text", "Siglip2Encoder"),
 }
+_STORED_NAMES = {"look": "color-shape"}
+"""The first part of the name that memory files keep, where it is not the name of the encoder."""
 
 
 def known_encoders() -> list[str]:
@@ -26,7 +28,7 @@ def known_encoders() -> list[str]:
 
 
 def reads_both(name: str) -> bool:
-    """Whether an encoder, by the name that a memory keeps of it, has words and pictures in one space."""
+    """Whether an encoder, by the name that a memory keeps of it, has text and images in one embedding space."""
     return name.partition("-")[0] in _IMAGE_TEXT
 
 
@@ -37,6 +39,7 @@ def open_encoder(name: str, settings: Encoding | None = None) -> Encoder:
     512
     """
     kind, _, folder = name.partition(":")
+    kind = _STORED_NAMES.get(kind, kind)
     if kind in _ENCODERS and not folder:
         encoder: Encoder = _load(*_ENCODERS[kind])()
         return encoder

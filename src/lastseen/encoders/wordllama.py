@@ -61,7 +61,7 @@ class WordLlamaEncoder:
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Words only: always an error."""
-        raise InvalidValue("image", len(images), "cannot be read by WordLlama", remedy="open the encoder 'look'")
+        raise InvalidValue("image", len(images), "cannot be read by WordLlama", remedy="use encoder 'color-shape'")
 
 
 def _package_folder() -> Path:

@@ -12,8 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lastseen.config.offline import Offline
-from lastseen.vlm.offline import OfflineBackend
+from lastseen.vlm.offline import LEAST_FREE, OfflineBackend, sighting
 from lastseen.vlm.prompt_reading import ReadPrompt, SeenView, read_prompt
 from lastseen.vlm.protocol import EncodedImage
 
@@ -21,10 +20,9 @@ from lastseen.vlm.protocol import EncodedImage
 class _Chooser:
     """Answers scene questions and sightings as the offline planner does, and chooses directions its own way."""
 
-    def __init__(self, weights: Offline | None = None, *, seed: int = 0) -> None:
-        self.weights = weights or Offline()
+    def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
-        self._offline = OfflineBackend(self.weights, seed=seed)
+        self._offline = OfflineBackend(seed=seed)
 
     @property
     def name(self) -> str:
@@ -38,7 +36,7 @@ class _Chooser:
         if "angle" not in (schema or {}).get("properties", {}):
             return self._offline.complete(prompt, images, schema)
         read = read_prompt(prompt)
-        seen = self._offline.sighting(read)
+        seen = sighting(read)
         digest = hashlib.sha256(f"{self.name}:{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
         angle, why = self.choose(read, random.Random(digest)) if seen is None else (seen.angle, "in view")
         context = {"goal_scene_type": "unknown", "why": why}
@@ -59,7 +57,7 @@ class RandomBackend(_Chooser):
 
     def choose(self, read: ReadPrompt, rng: random.Random) -> tuple[float, str]:
         """Any view with room for a step, all alike."""
-        views = _open(read, self.weights)
+        views = _open(read)
         return (rng.choice(views).angle if views else 0.0), "drawn"
 
 
@@ -76,9 +74,9 @@ class FrontierBackend(_Chooser):
         if read.unexplored:
             nearest = min(read.unexplored, key=lambda edge: (edge.distance, edge.angle))
             return nearest.angle, "the nearest unexplored edge"
-        views = _open(read, self.weights)
+        views = _open(read)
         return (rng.choice(views).angle if views else 0.0), "no edge is left"
 
 
-def _open(read: ReadPrompt, weights: Offline) -> list[SeenView]:
-    return [view for view in read.views if view.free is None or view.free >= weights.least_free] or read.views
+def _open(read: ReadPrompt) -> list[SeenView]:
+    return [view for view in read.views if view.free is None or view.free >= LEAST_FREE] or read.views

@@ -151,9 +151,9 @@ def environment_of(case: Case, settings: Settings) -> SimEnvironment:
 
 def _model(arm: Arm, settings: Settings, backend: str, seed: int) -> Backend:
     if arm.chooser == "random":
-        return RandomBackend(settings.planner.offline, seed=seed)
+        return RandomBackend(seed=seed)
     if arm.chooser == "frontier":
-        return FrontierBackend(settings.planner.offline, seed=seed)
+        return FrontierBackend(seed=seed)
     return open_backend(backend, settings.planner, seed=seed)
 
 

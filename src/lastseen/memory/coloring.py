@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from lastseen.encoders.look import LookEncoder, color_shares
+from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 
 _log = logging.getLogger(__name__)
 _NEW_SHARE = np.float32(0.5)
@@ -22,7 +22,7 @@ class Coloring:
 
     def __init__(self, known: Mapping[str, NDArray[np.float32]]) -> None:
         self.shares: dict[str, NDArray[np.float32]] = dict(known)
-        self._encoder = LookEncoder()
+        self._encoder = ColorShapeEncoder()
 
     def see(self, object_id: str, jpeg: bytes) -> None:
         """Learn from one more picture; one that cannot be read is told to the log and changes nothing."""

@@ -11,14 +11,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.encoders import open_encoder
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame, floor_pose
 from lastseen.geometry import Pose3D
-from lastseen.lift import lift_all, with_embeddings
+from lastseen.lift import lift_all
 from lastseen.memory.answer import Answer
 from lastseen.memory.asking import Asking
 from lastseen.memory.browse import Browse
@@ -191,8 +192,8 @@ class Memory:
     def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
         """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
         encoder = self._image_encoder
-        if encoder is None and self._store.look in (None, LookEncoder.name):
-            encoder = self._image_encoder = LookEncoder()
+        if encoder is None and self._store.look in (None, ColorShapeEncoder.name):
+            encoder = self._image_encoder = ColorShapeEncoder()
             self._store.look = encoder.name
         found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
         return lift_all(frame, found, self.settings.lift, with_crops=self.settings.longterm.store_crops)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from lastseen.config import Settings
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.memory.coloring import Coloring
@@ -139,7 +139,7 @@ class WritePath:
             rows = self.objects.export_rows(self._version)
             if rows.dim is not None and self.store.look is None:
                 self.store.look = look_name(None, rows.dim)
-            reads_colors = self.store.look == LookEncoder.name
+            reads_colors = self.store.look == ColorShapeEncoder.name
             records = records_of(rows, colors=self._coloring.shares, reads_colors=reads_colors)
             gone = [id_text(number) for number in rows.gone]
             self.store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
@@ -196,7 +196,7 @@ class WritePath:
 
     def _take_crop(self, crop: Crop) -> None:
         """Keep a picture, and learn the object's colour from it where its embedding does not tell."""
-        if self.store.look != LookEncoder.name:
+        if self.store.look != ColorShapeEncoder.name:
             self._coloring.see(crop.object_id, crop.jpeg)
         self.store.stage(crops=[CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)])
 

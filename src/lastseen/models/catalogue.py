@@ -123,13 +123,13 @@ _DETECTOR = "names 80 everyday things in pictures"
 CATALOGUE: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("clip", "looks and words in one space (CLIP ViT-B/32)", "MIT", tuple(_CLIP)),
+        Model("clip", "images and words in one space (CLIP ViT-B/32)", "MIT", tuple(_CLIP)),
         Model("dfine-n", f"{_DETECTOR}, the fastest (D-FINE N)", "Apache-2.0", tuple(_DFINE_N)),
         Model("dfine-s", f"{_DETECTOR} (D-FINE S)", "Apache-2.0", tuple(_DFINE_S)),
         Model("grounding-dino", "finds what you name (Grounding DINO tiny)", "Apache-2.0", tuple(_GROUNDING_DINO)),
         Model("rtdetr", f"{_DETECTOR} (RT-DETRv2 R18)", "Apache-2.0", tuple(_RTDETR)),
         Model("sam", "outlines of things (SAM ViT-B)", "Apache-2.0", tuple(_SAM)),
-        Model("siglip2", "looks and words in one space (SigLIP 2 base)", "Apache-2.0", tuple(_SIGLIP2)),
+        Model("siglip2", "images and words in one space (SigLIP 2 base)", "Apache-2.0", tuple(_SIGLIP2)),
     )
 }
 """Every model known by name, in the order of the names."""

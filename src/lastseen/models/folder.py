@@ -1,4 +1,4 @@
-"""Where models lie on this machine, and whether a file is the one it should be.
+"""A model's folder on this machine: where it lies, whether its files are the right ones, and what its JSON says.
 
 A model is checked every time it is opened by name: every file against the catalogue's sha256, or, where that is not
 known, against the one that was written down when the user trusted it.
@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lastseen.errors import InvalidValue
 from lastseen.models.catalogue import Model, ModelFile, known_model
@@ -105,3 +106,30 @@ def folder_hash(home: Path, files: tuple[str, ...]) -> str:
         if (home / path).is_file():
             whole.update(f"{path}\0{sha256_of(home / path)}\n".encode())
     return whole.hexdigest()
+
+
+def config_beside(model: Path, name: str = "config.json") -> dict[str, Any]:
+    """The JSON file of that name next to a model, or above a folder called onnx; empty where there is none."""
+    folders = [model.parent]
+    if model.parent.name == "onnx":
+        # one folder up belongs to this model only in the layout of converted hub folders
+        folders.append(model.parent.parent)
+    found = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    return {} if found is None else read_json(found)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """A JSON object from a file; raises ``InvalidValue`` for anything else."""
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InvalidValue(file.name, str(file), f"cannot be read ({error})", remedy="get the model again") from error
+    if not isinstance(value, dict):
+        raise InvalidValue(file.name, str(file), "must hold a JSON object", remedy="get the model again")
+    return value
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error, at most 160 characters: runtimes of models write whole graphs into some."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:160]

@@ -24,8 +24,8 @@ def open_detector(
 ) -> Detector:
     """Open a detector: an .onnx file, a folder of Grounding DINO, or a name of ``lastseen models list``.
 
-    ``labels`` names the classes of an .onnx file where they are not COCO's; ``targets`` are what Grounding DINO is
-    asked for where nothing else is.
+    ``labels`` names the classes of an .onnx file where they are not COCO's; ``targets`` are
+    the names that Grounding DINO searches where ``detect`` is given none.
     """
     settings = settings or Settings()
     path = located(model)
@@ -36,7 +36,7 @@ def open_detector(
     if path.is_dir():
         from lastseen.perception.grounding_dino import GroundingDino
 
-        return GroundingDino(path, targets=targets, settings=settings.grounding, boxes=settings.detector)
+        return GroundingDino(path, targets=targets, settings=settings.grounding)
     raise InvalidValue(
         "detector", str(model), "is no detector", remedy="give an .onnx file, a model's folder, or a known name"
     )

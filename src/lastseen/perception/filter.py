@@ -26,6 +26,22 @@ ENOUGH_PIXELS = 400.0
 """Pixels of a 320-pixel-wide mask beyond which a thing is seen well enough."""
 
 
+MAX_BORDER = 0.35
+"""Share of the outline that may be cut off by the image."""
+MIN_DEPTH = 0.5
+"""Share of the mask that must have depth: less is glass or sky."""
+MIN_POINTS = 8
+"""Points with depth that a shape can be measured from."""
+MAX_DEPTH_SPREAD = 1.2
+"""Metres between near and far pixels of a mask; more is background seen through a thing."""
+MAX_ASPECT = 12.0
+"""Boxes longer and thinner than this are edges of planes."""
+STRUCTURE_AREA = 1.2
+"""Square metres; a flat piece larger than a table top is a wall or a floor."""
+FLATNESS = 0.02
+"""Metres of thickness (standard deviation) below which a piece counts as flat."""
+
+
 class Dropped(StrEnum):
     """Why a mask was dropped."""
 
@@ -86,18 +102,18 @@ class DetectionFilter:
         if pixels > config.max_area * mask.size:
             return Dropped.LARGE
         border = _border_share(mask, window, inside)
-        if border > config.max_border:
+        if border > MAX_BORDER:
             return Dropped.CUT
         left, top, right, bottom = detection.box
         aspect = (right - left) / (bottom - top)
-        if max(aspect, 1.0 / aspect) > config.max_aspect:
+        if max(aspect, 1.0 / aspect) > MAX_ASPECT:
             return Dropped.THIN
         points = _points(frame, mask, window, inside)
         share = len(points) / pixels
-        if share < config.min_depth or len(points) < 8:
+        if share < MIN_DEPTH or len(points) < MIN_POINTS:
             return Dropped.NO_DEPTH
         low, high = np.quantile(points[:, 2], [0.05, 0.95])
-        if float(high - low) > config.max_depth_spread:
+        if float(high - low) > MAX_DEPTH_SPREAD:
             return Dropped.SPREAD
         shape = self._shape(points)
         if shape is not None:
@@ -111,7 +127,7 @@ class DetectionFilter:
         thickness, width, length = np.sqrt(12.0) * spread
         if length > self.config.max_extent or length < self.config.min_extent:
             return Dropped.EXTENT
-        if thickness / np.sqrt(12.0) < self.config.flatness and width * length > self.config.structure_area:
+        if thickness / np.sqrt(12.0) < FLATNESS and width * length > STRUCTURE_AREA:
             return Dropped.STRUCTURE
         return None
 

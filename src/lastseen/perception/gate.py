@@ -1,6 +1,6 @@
-"""Which frames are worth looking at: a model that runs on a blurred or unchanged image costs time and adds noise.
+"""Which frames are worth processing: a model that runs on a blurred or unchanged image costs time and adds noise.
 
-The gate looks at small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
+The gate reads small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
 reasons are counted: a recording of which nothing gets through says why.
 """
 
@@ -16,9 +16,18 @@ from lastseen.config.perception import Gate
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 
+SWEEP_WINDOW = 0.3
+"""Seconds; frames further apart tell nothing about the camera's speed at either of them."""
+FLAT = 4.0
+"""Spread of brightness, of 255, below which there is nothing to see: a lens cap, a bare wall at arm's length."""
+MIN_DEPTH = 0.1
+"""Share of pixels with depth below which nothing can be lifted."""
+SHARPNESS_WEIGHT = 0.1
+"""Weight of one frame in the running level of sharpness."""
+
 
 class Refusal(StrEnum):
-    """Why a frame was not looked at."""
+    """Why a frame was not processed."""
 
     NO_MOTION = "camera has not moved"
     SWEEP = "fast sweep"
@@ -63,10 +72,10 @@ class IngestGate:
         gray = small_gray(frame.rgb)
         if float(np.quantile(gray, 0.95)) < self.config.dark:
             return Refusal.DARK
-        if float(gray.std()) < self.config.flat:
+        if float(gray.std()) < FLAT:
             return Refusal.FLAT
         step = max(1, frame.depth.shape[1] // 80)
-        if float(np.isfinite(frame.depth[::step, ::step]).mean()) < self.config.min_depth:
+        if float(np.isfinite(frame.depth[::step, ::step]).mean()) < MIN_DEPTH:
             return Refusal.NO_DEPTH
         return Refusal.BLURRED if self._is_blurred(frame) else None
 
@@ -75,8 +84,7 @@ class IngestGate:
             return False
         stamp, pose = self._previous
         elapsed = frame.stamp - stamp
-        # frames further apart than this say nothing about the speed at either of them
-        if not 0.0 < elapsed <= self.config.sweep_window:
+        if not 0.0 < elapsed <= SWEEP_WINDOW:
             return False
         return float(np.degrees(frame.T_world_camera.angle_to(pose))) / elapsed > self.config.sweep_rate
 
@@ -94,8 +102,7 @@ class IngestGate:
         """Against the running level of the stream: a plain wall is not blurred, a smeared desk is."""
         sharp = sharpness(frame.rgb)
         usual = self._sharpness
-        weight = self.config.sharpness_memory
-        self._sharpness = sharp if usual is None else usual + weight * (sharp - usual)
+        self._sharpness = sharp if usual is None else usual + SHARPNESS_WEIGHT * (sharp - usual)
         return usual is not None and sharp < self.config.blur_ratio * usual
 
 

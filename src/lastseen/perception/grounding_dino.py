@@ -1,7 +1,7 @@
-"""Finding what is asked for in words: Grounding DINO through transformers, from a folder on this machine.
+"""An open-vocabulary detector: Grounding DINO through transformers, from a folder on this machine.
 
-The words become one sentence ("mug. red chair."), and each box is scored against the tokens of each of them. Names in
-the answer are therefore always those that were asked for.
+The targets become one sentence ("mug. red chair."), and each box is scored against the tokens of each of them. Labels
+are therefore always among the targets.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.config.models import Detector as Rules
 from lastseen.config.models import Grounding
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.perception.image_input import corners
-from lastseen.perception.same_box import merge_same
+from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, corners, merge_same
 from lastseen.perception.torch_models import check_folder, load_model, load_part, transformers_for
 
 MODEL_TYPE = "grounding-dino"
@@ -36,10 +34,8 @@ class GroundingDino:
         *,
         targets: Sequence[str] = (),
         settings: Grounding | None = None,
-        boxes: Rules | None = None,
     ) -> None:
         self.settings = settings or Grounding()
-        self._boxes = boxes or Rules()
         self._targets = tuple(targets)
         transformers = transformers_for("Grounding DINO")
         home = Path(folder)
@@ -54,7 +50,7 @@ class GroundingDino:
         self._model = load_model(transformers.GroundingDinoForObjectDetection, home)
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
-        """Boxes of the things asked for, best first."""
+        """Boxes of the targets, best first; raises ``InvalidValue`` where there is no target."""
         names = list(dict.fromkeys(targets or self._targets))
         if not names:
             raise InvalidValue(
@@ -70,7 +66,7 @@ class GroundingDino:
             middles, scores = self._ask(picture, names[start : start + self.settings.names_at_once])
             edges = np.clip(corners(middles) * size, 0.0, size)
             found += self._detections(edges, scores, names[start : start + self.settings.names_at_once])
-        return merge_same(found, same_box=self._boxes.same_box, max_names=self._boxes.max_names)
+        return merge_same(found)
 
     def _ask(self, picture: Any, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Relative boxes (n, 4), and the score of each for each name (n, names)."""
@@ -101,8 +97,8 @@ class GroundingDino:
             best = float(row.max())
             if best < self.settings.min_score or right - left < 1.0 or bottom - top < 1.0:
                 continue
-            order = np.argsort(-row, kind="stable")[: self._boxes.max_names].tolist()
-            floor = min(self._boxes.other_score, best)
+            order = np.argsort(-row, kind="stable")[:MAX_NAMES].tolist()
+            floor = min(OTHER_SCORE, best)
             labels = {names[i]: float(row[i]) for i in order if row[i] >= floor}
             found.append(Detection(box=(left, top, right, bottom), score=best, labels=labels))
         return found

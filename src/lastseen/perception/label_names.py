@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -71,14 +70,14 @@ def names_of_config(config: dict[str, Any]) -> tuple[str, ...] | None:
     )
 
 
-def as_asked(names: Mapping[str, float], targets: Sequence[str]) -> dict[str, float]:
-    """The same scores with a target's own word where a name means it: "couch" for whoever asks for a "sofa"."""
+def in_words_of(targets: Sequence[str], names: Mapping[str, float]) -> dict[str, float]:
+    """The same scores with a target's own word where a name means it: "couch" becomes "sofa" for that target."""
     words = {_meaning(target): target for target in reversed(targets)}
-    asked: dict[str, float] = {}
+    renamed: dict[str, float] = {}
     for name, score in names.items():
         word = name if name in targets else words.get(_meaning(name), name)
-        asked[word] = max(score, asked.get(word, 0.0))
-    return asked
+        renamed[word] = max(score, renamed.get(word, 0.0))
+    return renamed
 
 
 def _meaning(name: str) -> str:
@@ -94,26 +93,3 @@ def _meanings() -> dict[str, str]:
         for word in words:
             table.setdefault(word, kind)
     return table
-
-
-def config_beside(model: Path, name: str = "config.json") -> dict[str, Any]:
-    """The JSON file of that name next to a model, or above a folder called onnx; empty where there is none."""
-    for folder in (model.parent, model.parent.parent):
-        file = folder / name
-        # one folder up belongs to this model only in the layout of converted hub folders
-        if folder != model.parent and model.parent.name != "onnx":
-            break
-        if file.is_file():
-            return read_json(file)
-    return {}
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InvalidValue(file.name, str(file), f"cannot be read ({error})", remedy="get the model again") from error
-    if not isinstance(value, dict):
-        raise InvalidValue(file.name, str(file), "must hold a JSON object", remedy="get the model again")
-    return value

@@ -16,17 +16,10 @@ from lastseen.config.models import Detector as Rules
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.perception.image_input import Fit, ImageInput, corners, scaling_of
-from lastseen.perception.label_names import (
-    COCO_BY_ID,
-    COCO_NAMES,
-    as_asked,
-    config_beside,
-    names_of_config,
-    read_labels,
-)
-from lastseen.perception.onnx_layout import Graph
-from lastseen.perception.same_box import merge_same
+from lastseen.models.folder import config_beside
+from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, corners, merge_same
+from lastseen.perception.label_names import COCO_BY_ID, COCO_NAMES, in_words_of, names_of_config, read_labels
+from lastseen.perception.onnx_graph import Fit, Graph, ImageInput, scaling_of
 
 _SOFTMAX_MODELS = frozenset({"detr", "yolos", "table-transformer"})
 """Models that score a last class "nothing" against the others; all later ones score each class by itself."""
@@ -65,11 +58,11 @@ class OnnxDetector:
                 "detector", str(self._graph.path), "gives boxes that are not finite", remedy="export it in float32"
             )
         found = [
-            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=as_asked(names, targets))
+            Detection(box=(left, top, right, bottom), score=max(names.values()), labels=in_words_of(targets, names))
             for (left, top, right, bottom), names in zip(fitted.to_source(boxes).tolist(), labels, strict=True)
             if right - left >= 1.0 and bottom - top >= 1.0
         ]
-        merged = merge_same(found, same_box=self.settings.same_box, max_names=self.settings.max_names)
+        merged = merge_same(found)
         return [detection for detection in merged if detection.score >= self.settings.min_score]
 
     def _final(self, answer: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], list[dict[str, float]]]:
@@ -79,7 +72,7 @@ class OnnxDetector:
         if not len(numbers) == len(scores) == len(boxes):
             raise self._unfit(f"gives {len(numbers)} labels, {len(boxes)} boxes, {len(scores)} scores")
         names = COCO_NAMES if self._names is None else self._names
-        kept = np.flatnonzero(scores >= self.settings.other_score)
+        kept = np.flatnonzero(scores >= OTHER_SCORE)
         beyond = [int(number) for number in numbers[kept] if not 0 <= number < len(names)]
         if beyond:
             raise self._miscounted(f"gives class {beyond[0]}", len(names))
@@ -96,11 +89,11 @@ class OnnxDetector:
         names, softmax = self._classes(logits.shape[2])
         scores = _softmax(logits[0])[:, :-1] if softmax else _sigmoid(logits[0])
         scores = scores * np.array([bool(name) for name in names], dtype=np.float64)
-        kept = np.flatnonzero(scores.max(axis=1) >= self.settings.other_score)
+        kept = np.flatnonzero(scores.max(axis=1) >= OTHER_SCORE)
         labels = []
         for row in scores[kept]:
-            best = np.argsort(-row, kind="stable")[: self.settings.max_names]
-            labels.append({names[i]: _score(row[i]) for i in best.tolist() if row[i] >= self.settings.other_score})
+            best = np.argsort(-row, kind="stable")[:MAX_NAMES]
+            labels.append({names[i]: _score(row[i]) for i in best.tolist() if row[i] >= OTHER_SCORE})
         size = np.array([self._input.width, self._input.height] * 2, dtype=np.float64)
         return corners(middles[0][kept]) * size, labels
 

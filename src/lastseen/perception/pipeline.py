@@ -1,6 +1,6 @@
-"""The whole way from a frame to observations: gate, find, filter, describe, name, lift; each stage counted and timed.
+"""From a frame to observations: gate, find, filter, embed, name, lift; each stage is counted and timed.
 
-What finds things is a detector, where there is one, or the geometric segmenter; the rest is the same for both.
+A detector finds things, where there is one, else the geometric segmenter; the rest is the same for both.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-
+from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
 from lastseen.observation import Observation
@@ -29,7 +26,7 @@ from lastseen.protocols import Detector, Encoder, Segmenter
 
 @dataclass(frozen=True, slots=True)
 class Perceived:
-    """What one frame gave: observations, or the reason why it was not looked at."""
+    """What one frame gave: observations, or the reason why it was not processed."""
 
     observations: tuple[Observation, ...] = ()
     refusal: Refusal | None = None
@@ -52,7 +49,7 @@ class Perception:
         self.settings = settings or Settings()
         self.detector = detector
         self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
-        self.encoder: Encoder = encoder or LookEncoder()
+        self.encoder: Encoder = encoder or ColorShapeEncoder()
         self.namer = namer
         self.gate = IngestGate(self.settings.gate)
         self.filter = DetectionFilter(self.settings.mask_filter)
@@ -62,7 +59,7 @@ class Perception:
 
     @property
     def names_things(self) -> bool:
-        """Whether observations carry labels: without a model that names them things have a look and a place only."""
+        """Whether observations carry labels; without a model that names things they have embedding and place only."""
         return self.detector is not None or self.namer is not None
 
     def perceive(self, frame: Frame) -> Perceived:
@@ -78,7 +75,7 @@ class Perception:
         with _Stage(self, "filter"):
             found = self.filter.keep(frame, found)
         with _Stage(self, "encode"):
-            found = self._described(frame, found)
+            found = with_embeddings(frame, found, self.encoder)
         if self.namer is not None:
             with _Stage(self, "name"):
                 found = self._named(self.namer, found)
@@ -86,20 +83,9 @@ class Perception:
             observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops)
         return Perceived(tuple(observations))
 
-    def _described(self, frame: Frame, found: list[Detection]) -> list[Detection]:
-        """Every detection with an embedding; one that came with its own keeps it."""
-        bare = [detection for detection in found if detection.embedding is None]
-        if not bare:
-            return found
-        vectors = iter(self.encoder.encode_image([crop(frame, detection) for detection in bare]))
-        return [
-            detection if detection.embedding is not None else replace(detection, embedding=next(vectors))
-            for detection in found
-        ]
-
     @staticmethod
     def _named(namer: Namer, found: list[Detection]) -> list[Detection]:
-        """Every detection with names by its look; one that came with its own keeps them."""
+        """Every detection with names by its embedding; one that came with its own keeps them."""
         bare = [detection for detection in found if not detection.labels and detection.embedding is not None]
         names = iter(namer.name([detection.embedding for detection in bare if detection.embedding is not None]))
         return [
@@ -108,29 +94,6 @@ class Perception:
             else detection
             for detection in found
         ]
-
-
-def crop(frame: Frame, detection: Detection) -> NDArray[np.uint8]:
-    """The pixels of a detection: RGB, or RGBA with the mask where there is one."""
-    left, top, right, bottom = detection.box
-    x0, x1 = _bounds(left, right, frame.intrinsics.width)
-    y0, y1 = _bounds(top, bottom, frame.intrinsics.height)
-    picture = frame.rgb[y0:y1, x0:x1]
-    if detection.mask is None:
-        return picture
-    mask = detection.mask
-    sx, sy = mask.shape[1] / frame.intrinsics.width, mask.shape[0] / frame.intrinsics.height
-    part = mask[
-        int(y0 * sy) : max(int(y0 * sy) + 1, int(np.ceil(y1 * sy))),
-        int(x0 * sx) : max(int(x0 * sx) + 1, int(np.ceil(x1 * sx))),
-    ]
-    alpha = Image.fromarray(part.astype(np.uint8) * 255).resize((x1 - x0, y1 - y0), Image.Resampling.NEAREST)
-    return np.dstack([picture, np.asarray(alpha, dtype=np.uint8)])
-
-
-def _bounds(low: float, high: float, size: int) -> tuple[int, int]:
-    first = min(max(int(low), 0), size - 1)
-    return first, min(max(int(np.ceil(high)), first + 1), size)
 
 
 class _Stage:

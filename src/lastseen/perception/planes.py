@@ -16,6 +16,12 @@ from lastseen.config.perception import Segment
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 
+PLANE_SHARE = 0.02
+"""Share of the pixels that makes a level or upright plane."""
+LEVEL_AREA = 0.5
+"""Square metres; a larger level surface supports things: floor, table, bed."""
+WALL_AREA = 1.0
+"""Square metres; a larger upright surface is a wall, not a cupboard's side."""
 LEVEL = 0.94
 """Cosine to the vertical of a level surface: 20 degrees, for noisy normals and soft beds."""
 UPRIGHT = 0.25
@@ -75,9 +81,9 @@ def find_planes(points: Floats, normals: Floats, depth: Floats, *, areas: Floats
         close=np.zeros(depth.shape, dtype=np.bool_),
         margin=config.plane_margin + config.plane_noise * depth**2,
         areas=areas,
-        min_pixels=config.plane_share * depth.size,
+        min_pixels=PLANE_SHARE * depth.size,
     )
-    planes.claim(points[..., 2], normals[..., 2] > LEVEL, min_area=config.level_area)
+    planes.claim(points[..., 2], normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
     upright = np.abs(normals[..., 2]) < UPRIGHT
     heading = np.arctan2(normals[..., 1], normals[..., 0])
     sectors = np.floor((heading / (2.0 * np.pi)) % 1.0 * HEADINGS).astype(np.int32) % HEADINGS
@@ -94,5 +100,5 @@ def find_planes(points: Floats, normals: Floats, depth: Floats, *, areas: Floats
         mean = normals[facing].mean(axis=0)
         mean[2] = 0.0
         direction = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
-        planes.claim(points @ direction, facing, min_area=config.wall_area)
+        planes.claim(points @ direction, facing, min_area=WALL_AREA)
     return planes

@@ -22,6 +22,8 @@ from lastseen.perception.torch_models import check_folder, load_model, load_part
 from lastseen.protocols import Detector
 
 MODEL_TYPE = "sam"
+SAME_MASK = 0.7
+"""Intersection over union from which two masks are one thing: points on one thing give its mask many times."""
 
 
 class Sam:
@@ -51,7 +53,7 @@ class Sam:
         ]
         kept: list[Detection] = []
         for one in sorted(found, key=lambda item: (-item.score, item.box)):
-            if all(_overlap(one, other) < self.settings.same_mask for other in kept):
+            if all(_overlap(one, other) < SAME_MASK for other in kept):
                 kept.append(one)
         return sorted(kept, key=lambda item: (-int(_mask(item).sum()), item.box))
 

@@ -20,6 +20,12 @@ Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Labels = NDArray[np.int32]
 
+EDGE_STEP = 0.02
+"""Metres; a larger step in depth between neighbours is an outline."""
+EDGE_SLOPE = 0.02
+"""Share of depth added to it: slanted surfaces and noise step with range."""
+CREASE = 0.25
+"""Radians per pixel pair; an inward fold this sharp parts a thing from what it rests on."""
 FLAT_SHARE = 0.6
 """A piece with more of its pixels than this close to a plane is the plane's own unevenness."""
 
@@ -31,7 +37,7 @@ class GeometricSegmenter:
         self.config = config or Segment()
 
     def segment(self, frame: Frame) -> list[Detection]:
-        """Detections with masks and without labels, largest first; masks are of ``patch_columns`` width."""
+        """Detections with masks and without labels, largest first; masks have the width of ``patches.COLUMNS``."""
         labels = self.label(frame)
         scale_x = frame.intrinsics.width / labels.shape[1]
         scale_y = frame.intrinsics.height / labels.shape[0]
@@ -55,7 +61,7 @@ class GeometricSegmenter:
         smooth = _smoothed(depth, usable)
         points: Floats = rays * smooth[..., np.newaxis]
         normals = _normals(points)
-        steps, folds = _outlines(depth, points, normals, usable, self.config)
+        steps, folds = _outlines(depth, points, normals, usable)
         rotation = frame.T_world_camera.rotation.astype(np.float32)
         world: Floats = points @ rotation.T + frame.T_world_camera.translation.astype(np.float32)
         areas = _areas(smooth, normals, rays)
@@ -67,7 +73,7 @@ class GeometricSegmenter:
         lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
-        return add_patches(labels, frame, usable & ~steps, areas, self.config)
+        return add_patches(labels, frame, usable & ~steps, areas)
 
 
 def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats]:
@@ -110,11 +116,11 @@ def _normals(points: Floats, *, reach: int = 2) -> Floats:
     return normals
 
 
-def _outlines(depth: Floats, points: Floats, normals: Floats, usable: Bools, config: Segment) -> tuple[Bools, Bools]:
+def _outlines(depth: Floats, points: Floats, normals: Floats, usable: Bools) -> tuple[Bools, Bools]:
     """Pixels at a step in depth, and pixels in an inward fold of the surface."""
     steps = ~usable
     folds = np.zeros(depth.shape, dtype=np.bool_)
-    limit = config.edge_step + config.edge_slope * depth
+    limit = EDGE_STEP + EDGE_SLOPE * depth
     for axis in (0, 1):
         first = (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
         second = (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
@@ -129,7 +135,7 @@ def _outlines(depth: Floats, points: Floats, normals: Floats, usable: Bools, con
         lean = ((normals[far] - normals[near]) * apart).sum(axis=-1) / (
             np.sqrt((apart * apart).sum(axis=-1)) + np.float32(1e-6)
         )
-        folds[middle] |= lean < -config.crease
+        folds[middle] |= lean < -CREASE
     return steps, folds
 
 

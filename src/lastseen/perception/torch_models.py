@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lastseen.errors import InvalidValue, MissingExtra
-from lastseen.perception.label_names import read_json
+from lastseen.models.folder import first_line, read_json
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _UNREADABLE = (RuntimeError, OSError, ValueError, LookupError, TypeError, AttributeError, ImportError)
@@ -89,7 +89,5 @@ def _readable(folder: Path) -> Iterator[None]:
     try:
         yield
     except (SafetensorError, *_UNREADABLE) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        raise InvalidValue(
-            "model", str(folder), f"cannot be loaded ({first})", remedy="get the folder again"
-        ) from error
+        problem = f"cannot be loaded ({first_line(error)})"
+        raise InvalidValue("model", str(folder), problem, remedy="get the folder again") from error

@@ -1,4 +1,4 @@
-"""Names from a list by looks alone: an encoder that reads pictures and words picks one, or says it does not know.
+"""Names from a list by appearance: an encoder of images and text picks the nearest name, or none that is sure.
 
 The list is YAML that anyone can edit, of the plainest kind: ``names:`` and ``background:`` with a ``- name`` per
 line, or ``- name`` lines alone. Anything else that YAML can do is refused with the line's number.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config.models import Vocabulary as Rules
-from lastseen.encoders.household import kin
+from lastseen.encoders.household import confusable
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 
@@ -26,6 +26,14 @@ _ITEM = re.compile(
     r"""\s*-\s+(?:"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s"'\[\]{}&*!|>%@`#,?-].*?))"""
 )
 _MOST = 5000
+SHARPNESS = 100.0
+"""CLIP's learned scale: it turns cosines into shares of belief among the names."""
+CLIP_FLOOR = 0.2
+"""CLIP's cosine of a picture and words that do not fit lies mostly below."""
+SIGLIP_FLOOR = 0.05
+"""The same for SigLIP."""
+KEPT = 3
+"""Names given at most: those after the third are noise to memory's vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ def parse_words(text: str, *, source: str) -> WordList:
 
 
 class Namer:
-    """Gives look vectors their names; the words are encoded once."""
+    """Names image embeddings by the nearest words of a list; the words are encoded once."""
 
     def __init__(self, encoder: Encoder, words: WordList | None = None, *, settings: Rules | None = None) -> None:
         self._rules = settings or Rules()
@@ -94,33 +102,32 @@ class Namer:
             raise InvalidValue("vocabulary.template", self._rules.template, "has no {}", remedy="'a photo of a {}'")
         self._words = words or household_list()
         self._count = len(self._words.names)
-        wordings = [self._rules.template.replace("{}", name) for name in self._words.names + self._words.background]
-        self._vectors = encoder.encode_text(wordings)
+        prompts = [self._rules.template.replace("{}", name) for name in self._words.names + self._words.background]
+        self._vectors = encoder.encode_text(prompts)
         siglip = encoder.name.startswith("siglip2")
-        self._floor = self._rules.siglip_floor if siglip else self._rules.clip_floor
-        mixed = kin()
-        groups = [mixed.get(name, name) for name in self._words.names + self._words.background]
-        self._kin = np.unique(groups, return_inverse=True)[1].reshape(-1)
+        self._floor = SIGLIP_FLOOR if siglip else CLIP_FLOOR
+        groups = [confusable().get(name, name) for name in self._words.names + self._words.background]
+        self._group = np.unique(groups, return_inverse=True)[1].reshape(-1)
 
-    def name(self, looks: Sequence[NDArray[np.float32]]) -> list[dict[str, float]]:
-        """Names with their shares of belief for each look, best first; empty where the honest answer is unknown."""
-        if not len(looks):
+    def name(self, embeddings: Sequence[NDArray[np.float32]]) -> list[dict[str, float]]:
+        """Names of each embedding with their shares of belief, best first; empty where no name is sure enough."""
+        if not len(embeddings):
             return []
-        cosines = np.stack(looks).astype(np.float64) @ self._vectors.T.astype(np.float64)
-        belief = np.exp(self._rules.sharpness * (cosines - cosines.max(axis=1, keepdims=True)))
+        cosines = np.stack(embeddings).astype(np.float64) @ self._vectors.T.astype(np.float64)
+        belief = np.exp(SHARPNESS * (cosines - cosines.max(axis=1, keepdims=True)))
         belief /= belief.sum(axis=1, keepdims=True)
         return [self._judge(row, shares) for row, shares in zip(cosines, belief, strict=True)]
 
     def _judge(self, cosines: NDArray[np.float64], shares: NDArray[np.float64]) -> dict[str, float]:
         best = int(shares.argmax())
-        akin = self._kin == self._kin[best]
+        alike = self._group == self._group[best]
         # names that people mix up stand together against the others
-        together = float(shares[akin].sum())
-        lead = together - float(np.max(shares, where=~akin, initial=0.0))
+        together = float(shares[alike].sum())
+        lead = together - float(np.max(shares, where=~alike, initial=0.0))
         if best >= self._count or cosines[best] < self._floor:
             return {}
         if together < self._rules.min_share or lead < self._rules.min_lead:
             return {}
-        order = np.argsort(-shares, kind="stable")[: self._rules.kept].tolist()
+        order = np.argsort(-shares, kind="stable")[:KEPT].tolist()
         kept = [index for index in order if index < self._count]
         return {self._words.names[index]: min(float(shares[index]), 1.0) for index in kept if shares[index] >= 0.01}

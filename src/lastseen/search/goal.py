@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from lastseen.appearance import masked_crop
 from lastseen.config.longterm import Find
 from lastseen.detection import Detection
-from lastseen.encoders.look import LookEncoder, color_shares
+from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.encoders.words import parse
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.lift import masked_crop
 from lastseen.memory.find.wording import color_fit
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.protocols import Encoder
@@ -51,7 +51,7 @@ class Goal:
         self._vector = None if self._any_thing else encoder.encode_text([parsed.plain or self._name])[0]
         self._also = frozenset(also)
         self._fits: dict[str, bool] = {}
-        self._eyes = LookEncoder()
+        self._eyes = ColorShapeEncoder()
 
     def names(self, label: str) -> bool:
         """Whether a detector that says this label may mean the goal, colours aside."""

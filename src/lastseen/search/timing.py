@@ -14,8 +14,7 @@ from typing import Any, Literal
 from lastseen.config.seeking import Planner
 from lastseen.search.json_lines import JsonLines
 from lastseen.search.planning.asking import Attempt
-from lastseen.vlm.protocol import Backend, EncodedImage
-from lastseen.vlm.usage import Usage, usage_of
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
 CallKind = Literal["planner", "scene"]
 _MILLION = 1e6

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, backend_error, check_answer
-from lastseen.vlm.usage import Usage
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials

@@ -1,7 +1,9 @@
-"""A model that is not one: seeded answers, right, wrong or hopeless, so that a search can be tried and tested.
+"""Backends for tests, yours and ours: ``ScriptedBackend`` gives the answers you write, ``MockBackend`` seeded ones.
 
-It is part of the product: whoever builds on the loop tests against it. It writes hypotheses for a schema that has
-an ``action``, and planner output for one that has an ``angle``.
+``mock:BEHAVIOUR`` opens the second by name, for example in ``planner.backend``. It writes hypotheses for a schema
+that has an ``action`` and planner output for one that has an ``angle``; neither reads prompts or pictures.
+
+    HypothesisPlanner(ScriptedBackend(["not JSON", BackendError("mine", "is down", remedy="wait")]))
 """
 
 from __future__ import annotations

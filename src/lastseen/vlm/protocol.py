@@ -74,6 +74,20 @@ class Backend(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call as the server counted them; written to timing.jsonl and nowhere else."""
+
+    prompt_tokens: int
+    output_tokens: int
+
+
+def usage_of(backend: Backend) -> Usage | None:
+    """The usage of a backend's last call, its ``last_usage``; None for backends that do not count."""
+    usage = getattr(backend, "last_usage", None)
+    return usage if isinstance(usage, Usage) else None
+
+
 def backend_error(
     backend: str, problem: str, remedy: str, *, secret: str | None, transient: bool = False
 ) -> BackendError:

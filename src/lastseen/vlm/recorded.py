@@ -14,9 +14,8 @@ from typing import Any
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue
-from lastseen.vlm.protocol import Backend, EncodedImage
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 from lastseen.vlm.registry import open_backend
-from lastseen.vlm.usage import Usage, usage_of
 
 
 def request_key(prompt: str, images: Sequence[EncodedImage], schema: Mapping[str, Any] | None) -> str:

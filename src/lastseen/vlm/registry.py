@@ -18,7 +18,6 @@ Factory = Callable[[str, Planner, int], Backend]
 
 _BACKENDS: dict[str, str] = {
     "endpoint": "lastseen.vlm.gemini:endpoint_from_settings",
-    "faulty": "lastseen.vlm.faulty:from_settings",
     "gemini": "lastseen.vlm.gemini:from_settings",
     "mock": "lastseen.vlm.mock:from_settings",
     "offline": "lastseen.vlm.offline:from_settings",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from lastseen.action import Action
 from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.planning.context import build_context
 from lastseen.search.planning.discovered_context import DiscoveredContextQueue
-from lastseen.pose2d import ORIGIN, Pose2D
 
 
 def walk(memory: SpatialMemory, scenes: Sequence[str]) -> None:

@@ -11,10 +11,10 @@ from lastseen.belief import new_belief
 from lastseen.errors import BackendError
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import Pose2D
 from lastseen.search.planning.decision import Planner, Situation
 from lastseen.search.planning.panorama_planner import PanoramaPlanner, view_to_dict
 from lastseen.search.planning.prompt import View
-from lastseen.pose2d import Pose2D
 from lastseen.vlm import EncodedImage
 from lastseen.vlm.mock import ScriptedBackend
 

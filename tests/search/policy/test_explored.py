@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from lastseen.search.policy.explored import ExploredMap
 
 from lastseen.action import Action
 from lastseen.body import body_points
-from lastseen.search.policy.explored import ExploredMap
 from lastseen.pose2d import Pose2D
 from tests.search.policy.box_world import Box, BoxWorld
 

@@ -4,10 +4,10 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.config.policy import Policy
+from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.policy.geometric import GeometricPixelPolicy
 from lastseen.search.policy.goal_pixel import GoalPixel, choose_goal_pixel
 from lastseen.search.policy.stop_check import StopCheck
-from lastseen.pose2d import ORIGIN, Pose2D
 from tests.search.policy.box_world import BoxWorld
 
 

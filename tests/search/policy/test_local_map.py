@@ -6,8 +6,8 @@ import numpy as np
 
 from lastseen.body import body_points
 from lastseen.config.policy import Policy
-from lastseen.search.policy.local_map import LocalMap
 from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.search.policy.local_map import LocalMap
 from tests.search.policy.box_world import BoxWorld
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config.longterm import Find
-from lastseen.encoders.look import LookEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue
 from lastseen.memory.answer import Answer
 from lastseen.memory.find.region import Region
@@ -93,8 +93,8 @@ class Question:
 
 
 def _look_encoder(look: str | None, words: Encoder, seeing: Encoder | None) -> Encoder:
-    if look in (None, LookEncoder.name):
-        return LookEncoder()
+    if look in (None, ColorShapeEncoder.name):
+        return ColorShapeEncoder()
     for encoder in (words, seeing):
         if encoder is not None and look == encoder.name:
             return encoder

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.encoders.look import LookEncoder, color_shares
+from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.memory.longterm.records import STATUSES, ObjectRecord
 from lastseen.memory.longterm.restoring import layout_dtype
 from lastseen.memory.objects import Rows
@@ -88,7 +88,7 @@ def views_of(rows: Rows) -> dict[int, bytes]:
 
 def look_name(name: str | None, dim: int) -> str:
     """The name under which vectors of this length are compared; the built-in look is recognised by its length."""
-    return name or (LookEncoder.name if dim == LookEncoder.dim else f"unnamed-{dim}")
+    return name or (ColorShapeEncoder.name if dim == ColorShapeEncoder.dim else f"unnamed-{dim}")
 
 
 def _layout(

@@ -17,8 +17,7 @@ from typing import Any, Generic, TypeVar
 from lastseen.config import Settings
 from lastseen.errors import LastseenError, PlanError
 from lastseen.search.planning.quoting import clean
-from lastseen.vlm.protocol import Backend, EncodedImage
-from lastseen.vlm.usage import Usage, usage_of
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
 Answer = TypeVar("Answer")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.errors import InvalidValue
-from lastseen.perception.image_input import Fit, ImageInput, corners, scaling_of
+from lastseen.perception.onnx_graph import Fit, ImageInput, scaling_of
 
 
 @given(
@@ -42,7 +42,3 @@ def test_values_are_scaled_as_the_preprocessor_says() -> None:
 def test_an_unfit_scaling_is_refused(std: object) -> None:
     with pytest.raises(InvalidValue, match="image_std"):
         scaling_of({"do_normalize": True, "image_mean": [0.0, 0.0, 0.0], "image_std": std})
-
-
-def test_corners_of_a_box_given_by_its_middle() -> None:
-    np.testing.assert_allclose(corners(np.array([[0.5, 0.5, 0.2, 0.4]])), [[0.4, 0.3, 0.6, 0.7]])

@@ -1,7 +1,4 @@
-"""A model with faults: passes questions on and spoils some of the answers, in the ways real ones are spoilt.
-
-It is part of the product: what a search does with a bad model should be seen before a bad model is met.
-"""
+"""A backend that passes prompts on and spoils some of the answers, in the ways real models' answers are spoilt."""
 
 from __future__ import annotations
 

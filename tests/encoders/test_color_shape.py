@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from lastseen.encoders import open_encoder
+from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.encoders.colors import COLORS, name_pixels
-from lastseen.encoders.look import LookEncoder, color_shares
 from lastseen.errors import InvalidValue
 
-ENCODER = LookEncoder()
+ENCODER = ColorShapeEncoder()
 SHOWN = {
     "red": (200, 30, 30),
     "orange": (240, 130, 20),
@@ -83,3 +84,8 @@ def test_text_reaches_pictures_by_colour() -> None:
 def test_a_picture_of_the_wrong_kind_is_refused() -> None:
     with pytest.raises(InvalidValue, match="RGB"):
         ENCODER.encode_image([np.zeros((4, 4), np.uint8)])
+
+
+def test_the_name_that_files_keep_stays_and_opens_it() -> None:
+    assert ENCODER.name == "look-v1"
+    assert open_encoder("look").name == open_encoder("color-shape").name == ENCODER.name

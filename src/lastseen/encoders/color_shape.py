@@ -1,4 +1,4 @@
-"""How a thing looks, as 72 numbers: colour names, a colour histogram and a little shape.
+"""The default image encoder: an embedding of 72 numbers from colour names, a colour histogram and a little shape.
 
 It tells two things apart and recognises one again without any model, and its first numbers can be read back as
 colour names, so that "the red one" can be answered from what was stored.
@@ -15,7 +15,6 @@ from lastseen.encoders.colors import COLORS, color_vector, hue_saturation_value,
 from lastseen.encoders.words import parse
 from lastseen.errors import InvalidValue
 
-LOOK_NAME = "look-v1"
 _HUE_BINS, _SATURATION_BINS, _VALUE_BINS = 8, 2, 3
 _HISTOGRAM = _HUE_BINS * _SATURATION_BINS * _VALUE_BINS
 _SHAPE = 13
@@ -24,10 +23,11 @@ _NAMES_WEIGHT, _HISTOGRAM_WEIGHT, _SHAPE_WEIGHT = 0.75, 0.55, 0.37
 _MAX_PIXELS = 4096
 
 
-class LookEncoder:
+class ColorShapeEncoder:
     """Colour and shape of a crop as a unit vector; a fourth channel, when given, is the mask."""
 
-    name = LOOK_NAME
+    name = "look-v1"
+    """As memory files keep it; another name would make existing files refuse new embeddings."""
     dim = _DIM
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
@@ -44,7 +44,7 @@ class LookEncoder:
 
 
 def color_shares(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Read the shares of the basic colours, (n, 11), back from look vectors (n, 72)."""
+    """Read the shares of the basic colours, (n, 11), back from embeddings (n, 72)."""
     shares = np.square(np.maximum(vectors[:, : len(COLORS)].astype(np.float32), 0.0))
     total = shares.sum(axis=1, keepdims=True)
     divided: NDArray[np.float32] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)

@@ -1,7 +1,8 @@
-"""What an exported detector takes and gives, read from the graph itself: exports differ in names, types and sizes.
+"""An exported detector as a graph: the image it takes, the boxes it gives, and the way between its pixels and ours.
 
-Two layouts are known. ``final``: images and their sizes in, labels, boxes and scores out, as RT-DETR's and D-FINE's
-own exporters write it. ``raw``: pixels in, logits and relative boxes out, as the exporters around transformers do.
+Exports differ in names, types and sizes, which are read from the graph itself. Two layouts are known. ``final``:
+images and their sizes in, labels, boxes and scores out, as RT-DETR's and D-FINE's own exporters write it. ``raw``:
+pixels in, logits and relative boxes out, as the exporters around transformers do.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.models.folder import first_line
+
+Fit = Literal["stretch", "letterbox"]
 
 FINAL = ("labels", "boxes", "scores")
 RAW = ("logits", "pred_boxes")
@@ -127,12 +132,6 @@ def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
     )
 
 
-def first_line(error: BaseException) -> str:
-    """The first line of an error, cut: onnxruntime writes whole graphs into some."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:160]
-
-
 def _port(path: Path, port: Any) -> Port:
     if port.type not in _TYPES:
         raise InvalidValue("detector", str(path), f"takes {port.name} as {port.type}", remedy="export it in float32")
@@ -141,3 +140,69 @@ def _port(path: Path, port: Any) -> Port:
 
 def _listed(ports: list[Any]) -> str:
     return ", ".join(f"{port.name} {list(port.shape)}" for port in ports[:6])
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A prepared image (1, 3, height, width) and the way back to the pixels it came from."""
+
+    pixels: NDArray[np.float32]
+    scale_x: float
+    scale_y: float
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def to_source(self, boxes: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Boxes (n, 4) in pixels of the prepared image as pixels of the source image, cut at its borders."""
+        back = boxes.astype(np.float64)
+        back[:, 0::2] = np.clip((back[:, 0::2] - self.left) / self.scale_x, 0.0, self.width)
+        back[:, 1::2] = np.clip((back[:, 1::2] - self.top) / self.scale_y, 0.0, self.height)
+        return back
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInput:
+    """What a model wants to see: size in pixels, how an image gets into it, and how values are scaled."""
+
+    width: int
+    height: int
+    fit: Fit = "stretch"
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    std: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    def prepare(self, rgb: NDArray[np.uint8]) -> Fitted:
+        """The image in this size, values from 0 to 1 before mean and deviation; letterbox bars are grey."""
+        height, width = rgb.shape[:2]
+        if self.fit == "stretch":
+            inner_w, inner_h = self.width, self.height
+        else:
+            ratio = min(self.width / width, self.height / height)
+            inner_w, inner_h = max(1, round(width * ratio)), max(1, round(height * ratio))
+        left, top = (self.width - inner_w) // 2, (self.height - inner_h) // 2
+        resized = Image.fromarray(rgb).resize((inner_w, inner_h), Image.Resampling.BILINEAR)
+        canvas = np.full((self.height, self.width, 3), 114, dtype=np.uint8)
+        canvas[top : top + inner_h, left : left + inner_w] = np.asarray(resized)
+        shift, spread = np.asarray(self.mean, dtype=np.float32), np.asarray(self.std, dtype=np.float32)
+        values: NDArray[np.float32] = (canvas.astype(np.float32) / np.float32(255.0) - shift) / spread
+        pixels = np.ascontiguousarray(values.transpose(2, 0, 1)[np.newaxis])
+        return Fitted(pixels, inner_w / width, inner_h / height, left, top, width, height)
+
+
+def scaling_of(preprocessor: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation that a preprocessor_config.json asks for; 0 and 1 where it asks for none."""
+    if not preprocessor.get("do_normalize", False):
+        return (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    mean = _three(preprocessor, "image_mean")
+    std = _three(preprocessor, "image_std")
+    if min(std) <= 0:
+        raise InvalidValue("image_std", std, "must be positive", remedy="get preprocessor_config.json again")
+    return mean, std
+
+
+def _three(preprocessor: Mapping[str, Any], key: str) -> tuple[float, ...]:
+    given = preprocessor.get(key)
+    if not isinstance(given, list) or len(given) != 3 or not all(isinstance(one, int | float) for one in given):
+        raise InvalidValue(key, given, "must be three numbers", remedy="get preprocessor_config.json again")
+    return tuple(float(one) for one in given)

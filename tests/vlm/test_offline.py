@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def plan(target: str, views: list[View], context: str = "", *, seed: int = 0) ->
 
 def scene(*labels: tuple[str, float]) -> dict[str, Any]:
     prompt = scene_prompt([View(0.0, labels)])
-    return parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA)).to_dict()[0]
+    return asdict(parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA))[0])
 
 
 def test_a_target_in_view_is_flagged_with_its_direction() -> None:

@@ -17,14 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from lastseen.config import Settings
-from lastseen.errors import JournalReadOnly
-from lastseen.memory.longterm.journal.opening import (
-    WriterLock,
-    clear_errors,
-    connect_reader,
-    connect_writer,
-    inspect,
-)
+from lastseen.errors import JournalChanged, JournalReadOnly
+from lastseen.memory.longterm.journal.opening import clear_errors, connect_reader, connect_writer, inspect
 from lastseen.memory.longterm.journal.reading import JournalReader
 from lastseen.memory.longterm.journal.rows import (
     OBJECT_COLUMNS,
@@ -33,6 +27,7 @@ from lastseen.memory.longterm.journal.rows import (
     object_row,
     version_row,
 )
+from lastseen.memory.longterm.journal.writer_lock import WriterLock
 from lastseen.memory.longterm.records import (
     PROTO,
     CropRecord,
@@ -96,16 +91,19 @@ class Journal(JournalReader):
             return cls(connect_writer(None), path=None, lock=None)
         file = Path(path)
         if read_only:
-            inspect(file)
-            with clear_errors(file):
-                return cls(connect_reader(file), path=file, lock=None)
-        if file.exists() and file.stat().st_size > 0:
-            inspect(file)
+            return cls(connect_reader(file), path=file, lock=None)
         lock = WriterLock(file)
+        connection = None
         try:
+            if lock.path.stat().st_size > 0:
+                inspect(lock.path)
             with clear_errors(file):
-                return cls(connect_writer(file), path=file, lock=lock)
+                connection = connect_writer(lock.path)
+            lock.check()
+            return cls(connection, path=file, lock=lock)
         except BaseException:
+            if connection is not None:
+                connection.close()
             lock.release()
             raise
 
@@ -273,7 +271,12 @@ class Journal(JournalReader):
         with self._guard, clear_errors(self.path or ":memory:"):
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                if self.written_since():
+                    problem = "another process wrote it since it was opened; nothing of that was overwritten"
+                    raise JournalChanged(self.path, f"{problem}, open it again")
                 yield self._db
+                if self._lock is not None:
+                    self._lock.check()
                 self._db.execute("COMMIT")
             except BaseException:
                 # a full disk may have ended the transaction already

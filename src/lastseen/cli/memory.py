@@ -291,8 +291,9 @@ def _open(path: Path, *, read_only: bool = True) -> Memory:
     from lastseen.memory.facade import Memory
     from lastseen.memory.longterm.journal.opening import inspect
 
-    # a command about a memory never makes one
-    inspect(path)
+    if not read_only:
+        # a command about a memory never makes one
+        inspect(path)
     return Memory.open(path, settings=current_settings(), read_only=read_only)
 
 

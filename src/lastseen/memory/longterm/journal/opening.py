@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from lastseen.errors import JournalDamaged, JournalForeign, JournalLocked, JournalMissing, StorageFull
+from lastseen.errors import (
+    JournalDamaged,
+    JournalError,
+    JournalForeign,
+    JournalLocked,
+    JournalMissing,
+    StorageFull,
+)
+from lastseen.memory.longterm.journal.private_copy import copy_with_wal, has_wal, state_of
 from lastseen.memory.longterm.journal.schema import APPLICATION_ID, migrate, newest
 from lastseen.memory.longterm.journal.writer_lock import FileConnection, holder_of
 
@@ -57,6 +66,9 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
     if path.stat().st_size == 0:
         raise JournalForeign(path, "it is empty")
+    holder = holder_of(path) if path.stat().st_nlink > 1 and not has_wal(path) else None
+    if holder is not None:
+        raise JournalError(path, f"process {holder} is writing it by another name (hard link); read it by that one")
     with clear_errors(path):
         connection = None
         try:
@@ -83,30 +95,30 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if not {"objects", "sessions", "events"} <= tables:
         raise JournalDamaged(path, "tables are missing")
     # SQLite itself misses only whole pages; what is not in the file yet is in the WAL
-    if not _has_wal(path) and path.stat().st_size < pages * page:
+    if not has_wal(path) and path.stat().st_size < pages * page:
         raise JournalDamaged(path, f"it has {path.stat().st_size} bytes of {pages * page}: the end is missing")
-
-
-def _has_wal(path: Path) -> bool:
-    """Whether something is kept in the WAL beside a file."""
-    try:
-        return wal_of(path).stat().st_size > 0
-    except FileNotFoundError:
-        return False
-
-
-def wal_of(path: Path) -> Path:
-    """Where SQLite keeps what is committed and not yet in the file."""
-    file = Path(os.path.realpath(path))
-    return file.with_name(file.name + "-wal")
 
 
 def _read(path: Path) -> sqlite3.Connection:
     try:
         return _connect(path, "mode=ro")
-    except sqlite3.OperationalError:
-        # a medium that cannot be written has no writer either
-        return _connect(path, "mode=ro&immutable=1")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+    # a folder or medium that takes no helper files: the file can be read as it stands, but not the WAL beside it
+    then = state_of(path)
+    if has_wal(path):
+        folder = tempfile.TemporaryDirectory(prefix="lastseen-")
+        try:
+            connection = _connect(copy_with_wal(path, Path(folder.name)), "mode=ro")
+        except BaseException:
+            folder.cleanup()
+            raise
+        connection.at_end = folder.cleanup
+    else:
+        connection = _connect(path, "mode=ro&immutable=1")
+    connection.is_outdated = lambda: state_of(path) != then
+    return connection
 
 
 def connect_writer(path: Path | None) -> sqlite3.Connection:

@@ -38,7 +38,8 @@ class JournalReader:
 
     def written_since(self) -> bool:
         """Whether another process has written the file since it was opened here."""
-        return self._version() != self._opened_at
+        is_outdated = getattr(self._db, "is_outdated", None)
+        return self._version() != self._opened_at or (is_outdated is not None and bool(is_outdated()))
 
     def objects(self) -> Iterator[ObjectRecord]:
         """Every object in the order it was first written; a vector that does not add up raises."""

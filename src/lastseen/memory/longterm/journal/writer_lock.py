@@ -12,6 +12,7 @@ import fcntl
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
@@ -31,7 +32,12 @@ class FileConnection(sqlite3.Connection):
     """A connection to a file on disk, known to whoever wants to close that file's number.
 
     A process that closes any number of a file loses all locks that SQLite holds on it, on whichever connection.
+    ``at_end`` is called when the connection is closed. ``is_outdated`` tells of one that cannot see what others
+    write whether they did.
     """
+
+    at_end: Callable[[], None] | None = None
+    is_outdated: Callable[[], bool] | None = None
 
     def use(self, path: Path) -> None:
         """Say which file this is a connection to."""
@@ -45,6 +51,9 @@ class FileConnection(sqlite3.Connection):
             for others in _CONNECTIONS.values():
                 others.discard(self)
         _close_waiting()
+        if self.at_end is not None:
+            self.at_end()
+            self.at_end = None
 
 
 _GUARD = threading.Lock()

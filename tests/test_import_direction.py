@@ -37,6 +37,7 @@ ORDER = [
     "lastseen.memory.feeding",
     "lastseen.memory.export",
     "lastseen.memory.fleet",
+    "lastseen.memory.forgotten",
     "lastseen.memory.history",
     "lastseen.memory.browse",
     "lastseen.memory.last_pose",

@@ -65,9 +65,16 @@ class Feeding:
         record = CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)
         self._store.stage(crops=[record])
 
-    def forget(self, object_ids: Sequence[str]) -> None:
-        """Drop objects from working memory with all that is known of them here."""
-        self._objects.forget(object_ids)
+    def forget(self, object_ids: Sequence[str]) -> frozenset[str]:
+        """Drop objects for good, with those that went on as them; returns the labels that no object has any more.
+
+        Everything is staged: the next commit deletes it from the file.
+        """
+        absorbed = self._store.journal.absorbed_by(object_ids)
+        labels = self._objects.forget(object_ids, absorbed=absorbed)
         for key in object_ids:
             self._places.pop(key, None)
             self._coloring.forget(key)
+        self.pull()
+        self._store.forget([*object_ids, *absorbed], labels=labels)
+        return labels

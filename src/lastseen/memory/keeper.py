@@ -95,14 +95,17 @@ class Keeper:
         self.flush()
         return events
 
-    def forget(self, ids: Sequence[str]) -> None:
-        """Delete objects for good, everywhere."""
+    def forget(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete objects for good, everywhere; returns what keeps some bytes of them from being wiped yet."""
+        self._needs_writing("forget")
+        if not ids:
+            return ()
         with self.lock:
-            self._feeding.forget(ids)
-        self.pull()
-        self.store.forget(ids, outbox=self.shared.used)
+            labels = self._feeding.forget(ids)
+            self.whereabouts.spatial.forget_labels(labels)
         self.flush()
-        self.shared.wake()
+        reasons = (self.store.journal.not_wiped, self.shared.not_told())
+        return tuple(reason for reason in reasons if reason is not None)
 
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched."""

@@ -26,7 +26,7 @@ from lastseen.memory.longterm.journal.schema import APPLICATION_ID, migrate, new
 from lastseen.memory.longterm.journal.writer_lock import FileConnection, holder_of
 
 _PAGE_SIZE = 8192
-_BUSY_MS = 5000
+BUSY_MS = 5000
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def _connect(path: Path, how: str) -> FileConnection:
         check_same_thread=False,
     )
     try:
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         connection.use(file)
     except BaseException:

@@ -105,6 +105,21 @@ class JournalReader:
         found = [EventRecord(time, key, kind, json.loads(evidence)) for _, time, key, kind, evidence in rows]
         return rows[-1][0] if rows else number, found
 
+    def absorbed_by(self, object_ids: Sequence[str]) -> list[str]:
+        """The objects that went on as one of these, directly or by way of others, and are themselves no more."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT object_id, evidence FROM events WHERE evidence LIKE '%\"absorbed\"%' ORDER BY id"
+            )
+            joined = [(str(key), json.loads(evidence).get("absorbed")) for key, evidence in rows]
+            held = {str(key) for (key,) in db.execute("SELECT id FROM objects")}
+        found = dict.fromkeys(object_ids)
+        # what was absorbed first was absorbed by what was absorbed later
+        for keeper, absorbed in reversed(joined):
+            if keeper in found and isinstance(absorbed, str) and absorbed not in held:
+                found[absorbed] = None
+        return [key for key in found if key not in set(object_ids)]
+
     def last_event(self) -> int:
         """The number of the newest event; 0 before the first."""
         with self._reading() as db:

@@ -9,6 +9,7 @@ import pytest
 from lastseen import errors
 from lastseen.errors import (
     InvalidValue,
+    JournalChanged,
     JournalDamaged,
     JournalLocked,
     LastseenError,
@@ -43,6 +44,7 @@ def test_a_message_is_one_line_with_field_value_and_remedy() -> None:
         MissingExtra("reading bags", extra="ros"),
         JournalDamaged("home.lastseen", "malformed"),
         JournalLocked("home.lastseen", "12"),
+        JournalChanged("home.lastseen", "was replaced"),
         StorageFull("home.lastseen"),
     ],
 )

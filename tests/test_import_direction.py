@@ -42,6 +42,7 @@ ORDER = [
     "lastseen.memory.coloring",
     "lastseen.memory.export",
     "lastseen.memory.fleet",
+    "lastseen.memory.forgotten",
     "lastseen.memory.history",
     "lastseen.memory.browse",
     "lastseen.memory.write_path",

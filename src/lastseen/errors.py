@@ -12,6 +12,7 @@
     │   ├── JournalForeign      another program's file, or one from a newer version
     │   ├── JournalDamaged      the file is not whole
     │   ├── JournalLocked       another process is writing it
+    │   ├── JournalChanged      it was replaced, or written by another process, while it was open
     │   ├── JournalReadOnly     it was opened for reading
     │   └── StorageFull         the disk is full; nothing acknowledged is lost
     ├── IndexUnreachable        a shared index does not answer; upserts wait for it
@@ -118,6 +119,10 @@ class JournalLocked(JournalError):
     def __init__(self, path: object, holder: str) -> None:
         remedy = "; close it first, or open this one for reading"
         super().__init__(path, holder if remedy in holder else f"process {holder} is writing this memory{remedy}")
+
+
+class JournalChanged(JournalError):
+    """The file was replaced or written by another process since it was opened; it is left as it is."""
 
 
 class JournalReadOnly(JournalError):

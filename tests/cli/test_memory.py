@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,17 @@ def test_forget_deletes_for_good(file: Path) -> None:
     mug = read("find", "red mug", "-m", file)["hits"][0]["id"]
     assert read("forget", mug, "--yes", "-m", file) == {"forgotten": [mug]}
     assert read("find", "red mug", "-m", file)["status"] == "not_found"
+
+
+def test_forget_says_what_is_not_yet_wiped(file: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM objects").fetchall()
+        assert "not yet wiped: another process is reading the file; it completes by itself" in run(
+            "forget", "obj-1", "--yes", "-m", file
+        )
+        told = read("forget", "obj-2", "--yes", "-m", file)
+    assert told == {"forgotten": ["obj-2"], "not_yet_wiped": ["another process is reading the file"]}
 
 
 def test_reindex_changes_the_encoder_of_looks(file: Path) -> None:

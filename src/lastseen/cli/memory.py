@@ -278,9 +278,11 @@ def forget(
             typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
         ids = opened.forget(object_id, before=moment)
     if as_json:
-        _print_json({"forgotten": ids})
+        _print_json({"forgotten": ids} | ({"not_yet_wiped": ids.not_yet} if ids.not_yet else {}))
         return
     typer.echo(f"forgot {len(ids)}: {', '.join(ids)}" if ids else "nothing to forget")
+    for reason in ids.not_yet:
+        typer.echo(f"not yet wiped: {reason}; it completes by itself")
 
 
 def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:

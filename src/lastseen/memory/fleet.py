@@ -65,6 +65,12 @@ class Shared:
         if self._outbox is not None:
             self._outbox.wake()
 
+    def not_told(self) -> str | None:
+        """Why the index has not been told everything, after a moment's wait; None when it has, or there is none."""
+        if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _LAST_WORDS):
+            return None
+        return "the shared index does not answer"
+
     def search(self, robots: str, *, now: float) -> SharedSearch:
         """A search over all robots, or one by its name."""
         from lastseen.memory.find.shared import SharedSearch

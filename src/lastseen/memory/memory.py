@@ -25,6 +25,7 @@ from lastseen.memory.asking import Asking
 from lastseen.memory.browse import Browse
 from lastseen.memory.find import Region, Wording
 from lastseen.memory.fleet import Shared
+from lastseen.memory.forgotten import Forgotten
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
 from lastseen.memory.longterm.clock import Moment
 from lastseen.memory.longterm.records import SessionRecord
@@ -427,8 +428,12 @@ class Memory:
 
         return self._writing.correct(correct)
 
-    def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> list[str]:
-        """Delete one object, or all not seen since a time, for good: working memory, file and indexes."""
+    def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> Forgotten:
+        """Delete one object, or all not seen since a time, for good: working memory, file and indexes.
+
+        No byte of them is left when this returns, names that nothing else has included, unless ``not_yet`` of the
+        answer says what is in the way; then it completes by itself.
+        """
         if (object_id is None) == (before is None):
             raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
         self.flush()
@@ -438,8 +443,7 @@ class Memory:
         else:
             assert before is not None
             ids = self._store.table.not_seen_since(self._clock.time(before, name="before"))
-        self._writing.forget(ids)
-        return ids
+        return Forgotten(ids, not_yet=self._writing.forget(ids))
 
     @property
     def browse(self) -> Browse:

@@ -117,17 +117,26 @@ class WritePath:
         self.flush()
         return events
 
-    def forget(self, ids: Sequence[str]) -> None:
-        """Delete objects for good, everywhere."""
+    def forget(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete objects for good, everywhere; returns what keeps some bytes of them from being wiped yet.
+
+        Objects that went on as one of these go too, and names that no object has any more. Everything is staged
+        first; one commit deletes it from the file.
+        """
+        self._check_writable("forget")
+        if not ids:
+            return ()
         with self.lock:
-            self.objects.forget(ids)
-            self.space.viewpoints.forget(ids)
+            absorbed = self.store.journal.absorbed_by(ids)
+            labels = self.objects.forget(ids, absorbed=absorbed)
+            self.space.forget([*ids, *absorbed], labels)
             for object_id in ids:
                 self._coloring.forget(object_id)
-        self.pull()
-        self.store.forget(ids, outbox=self.shared.used)
+            self.pull()
+            self.store.forget([*ids, *absorbed], labels=labels)
         self.flush()
-        self.shared.wake()
+        reasons = (self.store.journal.not_wiped, self.shared.not_told())
+        return tuple(reason for reason in reasons if reason is not None)
 
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""

@@ -152,6 +152,40 @@ def test_forgetting_cannot_be_undone() -> None:
         memory.undo()
 
 
+def test_a_forgotten_things_name_is_forgotten_and_its_number_used_again() -> None:
+    memory = memory_of_two()
+    number = memory.store.labels.find("mug")
+    assert memory.forget(["obj-1"]) == {"mug"}
+    assert "mug" not in memory.export_rows().labels
+    again = ObjectMemory()
+    again.restore(memory.export_rows())
+    for each in (memory, again):
+        each.relabel("obj-2", "cup")
+        assert each.store.labels.find("cup") == number
+        assert each.state("obj-2").label == "cup"
+
+
+def test_a_name_that_undo_would_bring_back_is_kept() -> None:
+    memory = memory_of_two()
+    memory.relabel("obj-2", "cup")
+    assert memory.forget(["obj-1"]) == {"mug"}
+    memory.undo()
+    assert memory.state("obj-2").label == "bowl"
+
+
+def test_nothing_remembers_that_it_was_seen_beside_what_was_forgotten() -> None:
+    memory = ObjectMemory()
+    pair = [seen([2.0, 0.0, 0.8], embedding=unit(1)), seen([2.0, 0.11, 0.8], embedding=unit(2))]
+    memory.observe(frame_at(0), pair)
+    row = memory.store.row("obj-2")
+    assert 1 in memory.store.rivals[row]
+    version = memory.export_rows().version
+    memory.forget(["obj-1"])
+    assert not memory.store.rivals[row].any()
+    assert not memory.store.rival_hits[row].any()
+    assert memory.export_rows(version).columns["seq"].tolist() == [2]
+
+
 def test_a_deletion_is_told_to_whoever_keeps_a_copy_and_so_is_its_undoing() -> None:
     memory = memory_of_two()
     version = memory.export_rows().version

@@ -7,7 +7,7 @@ which a search scans whole; the few that are tentative or gone stand aside and a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,6 +57,7 @@ class LongTermStore:
         self._make_index = make_index
         self._objects: dict[str, ObjectRecord] = {}
         self._gone: dict[str, None] = {}
+        self._forgotten: dict[str, None] = {}
         self._events: list[EventRecord] = []
         self._crops: list[CropRecord] = []
         self._views: dict[int, bytes] = {}
@@ -158,7 +159,7 @@ class LongTermStore:
     @property
     def waiting(self) -> int:
         """How many staged changes are not on disk yet."""
-        staged = (self._objects, self._gone, self._events, self._crops, self._views, self._meta)
+        staged = (self._objects, self._gone, self._forgotten, self._events, self._crops, self._views, self._meta)
         staged += tuple(self._space.values())
         return sum(len(kind) for kind in staged)
 
@@ -170,6 +171,7 @@ class LongTermStore:
                     time=time,
                     objects=list(self._objects.values()),
                     removed=list(self._gone),
+                    forgotten=list(self._forgotten),
                     events=list(self._events),
                     crops=list(self._crops),
                     session=session,
@@ -186,6 +188,8 @@ class LongTermStore:
                         del self._objects[record.id]
                 for object_id in batch.removed:
                     self._gone.pop(object_id, None)
+                for object_id in batch.forgotten:
+                    self._forgotten.pop(object_id, None)
                 del self._events[: len(batch.events)]
                 del self._crops[: len(batch.crops)]
                 # what was staged again meanwhile waits for the next commit
@@ -196,18 +200,18 @@ class LongTermStore:
                     self._space[name] = {key: body for key, body in staged.items() if written.get(key) is not body}
             return rows
 
-    def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:
-        """Delete objects for good, in RAM and on disk."""
-        with self._committing:
-            with self.guard:
-                self._hide(ids)
-                forgotten = set(ids)
-                for object_id in ids:
-                    self._objects.pop(object_id, None)
-                    self._gone.pop(object_id, None)
-                self._events = [event for event in self._events if event.object_id not in forgotten]
-                self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
-            self.journal.forget(ids, outbox=outbox)
+    def forget(self, ids: Sequence[str], *, labels: Collection[str] = ()) -> None:
+        """Drop objects and labels from RAM at once; the next commit deletes the objects for good."""
+        # a commit under way counts the events it took
+        with self._committing, self.guard:
+            self._hide(ids)
+            self.table.forget_labels(labels)
+            forgotten = set(ids)
+            for object_id in ids:
+                    known.pop(object_id, None)
+                self._forgotten[object_id] = None
+            self._events = [event for event in self._events if event.object_id not in forgotten]
+            self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
 
     def close(self) -> None:
         """Close the journal; what is staged and not committed is lost."""

@@ -6,7 +6,7 @@ nothing here grows with the number of writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -131,6 +131,8 @@ class ObjectTable:
         top = np.where(scores[:, :1] > 0, scores[:, :1], 1.0)
         own.labels[:count] = np.where(held, numbers - 1, -1)
         own.weights[:count] = np.where(held, scores / top, 0.0)
+        # forgotten ones left blanks
+        self.forget_labels([""])
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take ids out; an id not held is no error."""
@@ -147,6 +149,17 @@ class ObjectTable:
                 self.ids[row] = self.ids[last]
                 self.row_of[self.ids[row]] = row
             self.ids.pop()
+
+    def forget_labels(self, labels: Collection[str]) -> None:
+        """Drop names that no row has any more; the others are numbered anew."""
+        kept = [name for name in self.label_names if name not in labels]
+        if len(kept) == len(self.label_names):
+            return
+        numbers = {name: number for number, name in enumerate(kept)}
+        # the last place stands for no label, whose number is -1
+        anew = np.array([*(numbers.get(name, -1) for name in self.label_names), -1], dtype=np.int32)
+        self._columns.labels[:] = anew[self._columns.labels]
+        self.label_names, self._label_numbers = kept, numbers
 
     def label(self, row: int) -> str | None:
         """The likeliest label of a row."""

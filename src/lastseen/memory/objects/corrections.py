@@ -5,7 +5,7 @@ Corrections by hand can be undone in reverse order, as long as the objects were 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,9 +123,13 @@ class Undo:
         store.settle(rows)
         return change, rows
 
-    def forget(self, numbers: set[int]) -> None:
+    def forget(self, numbers: Set[int]) -> None:
         """Drop every correction that holds one of these objects."""
         self._changes = [change for change in self._changes if numbers.isdisjoint(change.numbers)]
+
+    def labels(self) -> set[int]:
+        """The numbers of the labels that corrections would bring back."""
+        return {number for change in self._changes for number in change.before["label_ids"].ravel().tolist()}
 
 
 def checked_name(label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,14 @@ Scores = NDArray[np.float32]
 
 
 class LabelTable:
-    """Every label ever met as a small number; 0 is no label, numbers follow the order of first appearance."""
+    """Every label met as a small number; 0 is no label, numbers follow the order of first appearance.
+
+    A label that was forgotten leaves a blank, and its number goes to the next new one.
+    """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = ["", *names]
-        self._ids = {name: number for number, name in enumerate(self.names) if number}
+        self._ids = {name: number for number, name in enumerate(self.names) if name}
         self._seen: dict[str, int] = {}
 
     def id_of(self, label: str) -> int:
@@ -29,8 +32,8 @@ class LabelTable:
             name = normal(label)
             number = self._ids.get(name)
             if number is None:
-                number = self._ids[name] = len(self.names)
-                self.names.append(name)
+                number = self._new_number()
+                self._ids[name], self.names[number] = number, name
             self._seen[label] = number
         return number
 
@@ -42,6 +45,20 @@ class LabelTable:
     def find(self, label: str) -> int | None:
         """The number of a label met before."""
         return self._ids.get(normal(label))
+
+    def keep(self, numbers: Set[int]) -> frozenset[str]:
+        """Forget every label but these; returns the forgotten ones."""
+        forgotten = frozenset(name for name, number in self._ids.items() if number not in numbers)
+        for name in forgotten:
+            self.names[self._ids.pop(name)] = ""
+        self._seen.clear()
+        return forgotten
+
+    def _new_number(self) -> int:
+        if len(self._ids) < len(self.names) - 1:
+            return self.names.index("", 1)
+        self.names.append("")
+        return len(self.names) - 1
 
 
 def normal(label: str) -> str:

@@ -36,10 +36,10 @@ from lastseen.memory.objects.newness import (
     newness_in_hindsight,
 )
 from lastseen.memory.objects.relations import Relation, relations_of
-from lastseen.memory.objects.rivals import note_rivals
+from lastseen.memory.objects.rivals import forget_rivals, note_rivals
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State, id_text
+from lastseen.memory.objects.store import CONFIRMED, ID_PREFIX, PROTO, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -243,13 +243,21 @@ class ObjectMemory:
             self.lives.tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
         return self.lives.told()
 
-    def forget(self, object_ids: Sequence[str]) -> None:
-        """Delete objects for good: no undo brings them back."""
-        rows = [self.store.row(object_id) for object_id in object_ids]
-        self.store.version += 1
-        self._undo.forget({int(self.store.seq[row]) for row in rows})
+    def forget(self, object_ids: Sequence[str], *, absorbed: Sequence[str] = ()) -> frozenset[str]:
+        """Delete objects for good: no undo brings them back, nor those that went on as them before (``absorbed``).
+
+        Returns the labels that no object has any more; they are forgotten too.
+        """
+        store = self.store
+        rows = [store.row(object_id) for object_id in object_ids]
+        store.version += 1
+        numbers = {int(object_id.removeprefix(ID_PREFIX)) for object_id in (*object_ids, *absorbed)}
+        self._undo.forget(numbers)
         for row in rows:
             self.lives.end(row)
+        forget_rivals(store, numbers)
+        used = set(np.unique(store.label_ids[store.live()]).tolist()) | self._undo.labels() | self._ignored
+        return store.labels.keep(used) if rows else frozenset()
 
     def _begin_change(self, what: str, *object_ids: str) -> int:
         rows = [self.store.row(object_id) for object_id in object_ids]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 import numpy as np
@@ -141,6 +142,16 @@ def has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
     """Whether objects remember all that they met; in a clutter some neighbours give way to others."""
     room: NDArray[np.bool_] = (store.rival_hits[rows] == 0).any(axis=1)
     return room
+
+
+def forget_rivals(store: ObjectStore, numbers: Set[int]) -> None:
+    """Let no object remember that it was seen beside these."""
+    rows = store.live()
+    met = np.isin(store.rivals[rows], list(numbers)) & (store.rivals[rows] > 0)
+    rows, met = rows[met.any(axis=1)], met[met.any(axis=1)]
+    for column in (store.rivals, store.rival_hits):
+        column[rows] = np.where(met, 0, column[rows])
+    store.touch(rows)
 
 
 def join_rivals(store: ObjectStore, keep: int, lose: int) -> None:

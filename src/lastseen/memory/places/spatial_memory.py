@@ -7,7 +7,8 @@ at; whoever can look hands the answer to ``scene_analyzed``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from lastseen.action import Action
@@ -234,6 +235,22 @@ class SpatialMemory:
             self.current_anchor.labels |= new
             self.revision += 1
 
+    def forget_labels(self, labels: Collection[str]) -> None:
+        """Let no anchor and no place name these any more; a description that tells of one goes whole."""
+        if not labels:
+            return
+        names = "|".join(re.escape(label) for label in sorted(labels))
+        told = re.compile(rf"(?<!\w)(?:{names})(?!\w)")
+        for anchor in self.graph.anchors.values():
+            anchor.labels = {label for label in anchor.labels if plain_label(label) not in labels}
+        for place in self.graph.places.values():
+            place.objects_list = {name for name in place.objects_list if plain_label(name) not in labels}
+            if told.search(plain_label(place.semantic_description)):
+                place.semantic_description = ""
+        # what was seen of a next place is soon seen again
+        self._dwell.pending = None
+        self.revision += 1
+
     def nearby(self) -> list[Nearby]:
         """Anchors that may be this spot (section 8.2), nearest first."""
         if self.current_anchor_id is None:
@@ -411,3 +428,8 @@ class SpatialMemory:
         # files of before know no earlier walks
         memory._earlier = EarlierWalks(memory.graph, episode=memory.episode, count=values.get("earlier_anchors", 0))
         return memory
+
+
+def plain_label(text: str) -> str:
+    """Text in the form in which object memory keeps labels."""
+    return " ".join(text.split()).casefold()

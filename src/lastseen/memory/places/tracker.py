@@ -6,7 +6,7 @@ recording, a robot that somebody drives) the steps follow from the frames' poses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from lastseen.frame import Frame
 from lastseen.memory.places.branch import is_branch
 from lastseen.memory.places.events import SpatialEvent, event
 from lastseen.memory.places.posed_walk import PosedWalk
-from lastseen.memory.places.spatial_memory import SpatialMemory
+from lastseen.memory.places.spatial_memory import SpatialMemory, plain_label
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Scene, SceneAnalyzer
 
@@ -62,6 +62,10 @@ class PlaceTracker:
         events = self._follow_pose(frame, world_pose)
         self.spatial.saw(labels)
         return events
+
+    def forget_labels(self, labels: Collection[str]) -> None:
+        """Let the scene not be named by these any more."""
+        self._seen = {label: score for label, score in self._seen.items() if plain_label(label) not in labels}
 
     def end_walk(self) -> None:
         """Let the next frame begin a walk: no way leads to it from here."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,6 +97,12 @@ class Space:
         if self._lookup is None or self._lookup[0] != self.spatial.revision:
             self._lookup = self.spatial.revision, PlaceLookup(self.spatial.graph, reach=self._reach)
         return self._lookup[1].places_of(points)
+
+    def forget(self, object_ids: Sequence[str], labels: Collection[str]) -> None:
+        """Drop what is known of objects, and names that no object has any more."""
+        self.viewpoints.forget(object_ids)
+        self.spatial.forget_labels(labels)
+        self.tracker.forget_labels(labels)
 
     def take_changed(self) -> SpaceChanges:
         """What changed since the last call; whoever calls puts it into the journal."""

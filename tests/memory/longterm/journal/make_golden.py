@@ -31,7 +31,6 @@ def main() -> None:
         settings=Settings(),
     )
     journal.close()
-    path.with_name(path.name + ".lock").unlink()
 
 
 if __name__ == "__main__":

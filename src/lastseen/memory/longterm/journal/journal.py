@@ -11,20 +11,15 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from lastseen.config import Settings
-from lastseen.errors import JournalReadOnly
-from lastseen.memory.longterm.journal.opening import (
-    WriterLock,
-    clear_errors,
-    connect_reader,
-    connect_writer,
-    inspect,
-)
+from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
+from lastseen.memory.longterm.journal.forgetting import FULL, MARK, delete_objects, empty_wal, rewrite
+from lastseen.memory.longterm.journal.opening import BUSY_MS, clear_errors, connect_reader, connect_writer, inspect
 from lastseen.memory.longterm.journal.reading import JournalReader
 from lastseen.memory.longterm.journal.rows import (
     OBJECT_COLUMNS,
@@ -33,6 +28,7 @@ from lastseen.memory.longterm.journal.rows import (
     object_row,
     version_row,
 )
+from lastseen.memory.longterm.journal.writer_lock import WriterLock
 from lastseen.memory.longterm.records import (
     PROTO,
     CropRecord,
@@ -48,19 +44,23 @@ _UPSERT_OBJECT = (
     + " RETURNING num"
 )
 _INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE = 0.5
+"""Seconds to wait for readers when something is forgotten: most are done by then, and the rest is tried again."""
 
 
 @dataclass(slots=True)
 class Batch:
     """What one transaction writes; ``time`` is the memory time it speaks for.
 
-    ``turned`` gives the time of the last event of an object, where there was one: its new version counts from then,
-    otherwise from its last sighting.
+    ``removed`` objects keep a past that can be told; of ``forgotten`` ones nothing is left. ``turned`` gives the time
+    of the last event of an object, where there was one: its new version counts from then, otherwise from its last
+    sighting.
     """
 
     time: float
     objects: Sequence[ObjectRecord] = ()
     removed: Sequence[str] = ()
+    forgotten: Sequence[str] = ()
     events: Sequence[EventRecord] = ()
     crops: Sequence[CropRecord] = ()
     session: SessionRecord | None = None
@@ -90,6 +90,12 @@ class Journal(JournalReader):
         self._lock = lock
         self._writable = lock is not None or path is None
         self._written: dict[str, _Written] = {}
+        self.not_wiped: str | None = None
+        """Why bytes of what was forgotten are still in the file; None when there are none."""
+        self._rewritten = False
+        if path is not None and self._writable and MARK in self.meta():
+            # the run that forgot could not finish it
+            self._wipe(wait=0.0)
 
     @classmethod
     def open(cls, path: str | Path | None, *, read_only: bool = False) -> Self:
@@ -98,16 +104,19 @@ class Journal(JournalReader):
             return cls(connect_writer(None), path=None, lock=None)
         file = Path(path)
         if read_only:
-            inspect(file)
-            with clear_errors(file):
-                return cls(connect_reader(file), path=file, lock=None)
-        if file.exists() and file.stat().st_size > 0:
-            inspect(file)
+            return cls(connect_reader(file), path=file, lock=None)
         lock = WriterLock(file)
+        connection = None
         try:
+            if lock.path.stat().st_size > 0:
+                inspect(lock.path)
             with clear_errors(file):
-                return cls(connect_writer(file), path=file, lock=lock)
+                connection = connect_writer(lock.path)
+            lock.check()
+            return cls(connection, path=file, lock=lock)
         except BaseException:
+            if connection is not None:
+                connection.close()
             lock.release()
             raise
 
@@ -141,36 +150,77 @@ class Journal(JournalReader):
             for slot, body in sorted(batch.views.items()):
                 db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
             self._put_space(db, batch)
+            if batch.forgotten:
+                self._forget(db, batch.forgotten, outbox=outbox)
             rows = db.total_changes - before
         self._written.update(staged)
-        for object_id in batch.removed:
+        for object_id in (*batch.removed, *batch.forgotten):
             self._written.pop(object_id, None)
+        self._after_commit(forgot=bool(batch.forgotten))
         return rows
 
-    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> None:
-        """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took."""
+    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> str | None:
+        """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took.
+
+        Returns why the wiping must wait, None when it is done. It is tried again at every later commit, at the end
+        and by the next run.
+        """
         with self._transaction() as db:
-            for object_id in object_ids:
-                db.execute("DELETE FROM events WHERE object_id = ?", (object_id,))
-                db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
-                if outbox:
-                    self._queue(db, object_id, "remove")
-                self._written.pop(object_id, None)
-        with self._reading() as db:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._forget(db, object_ids, outbox=outbox)
+        for object_id in object_ids:
+            self._written.pop(object_id, None)
+        self._after_commit(forgot=True)
+        return self.not_wiped
 
     def sent(self, up_to: int) -> None:
         """Take entries up to a number out of the outbox."""
         with self._transaction() as db:
             db.execute("DELETE FROM outbox WHERE seq <= ?", (up_to,))
+        self._after_commit(forgot=False)
 
     def close(self) -> None:
         """Close the file and let others write; may be called twice."""
         with self._guard:
+            if self._writable and self.not_wiped is not None:
+                # a file that was taken away has told so at every commit
+                with suppress(JournalError):
+                    self._wipe(wait=_PATIENCE)
             self._db.close()
             if self._lock is not None:
                 self._lock.release()
             self._writable = False
+
+    def _forget(self, db: sqlite3.Connection, object_ids: Sequence[str], *, outbox: bool) -> None:
+        delete_objects(db, object_ids)
+        if outbox:
+            for object_id in object_ids:
+                db.execute("DELETE FROM outbox WHERE object_id = ?", (object_id,))
+                self._queue(db, object_id, "remove")
+
+    def _after_commit(self, *, forgot: bool) -> None:
+        if forgot and self.path is not None:
+            self._rewritten = False
+            self._wipe(wait=_PATIENCE)
+        elif self.not_wiped is not None:
+            self._wipe(wait=0.0)
+
+    def _wipe(self, *, wait: float) -> None:
+        """Finish a forgetting, waiting so many seconds for readers; ``not_wiped`` says what is in the way."""
+        with self._guard, clear_errors(self.path or ":memory:"):
+            self._db.execute(f"PRAGMA busy_timeout = {int(1000 * wait)}")
+            try:
+                # once is enough: a later try has only to empty the WAL
+                self.not_wiped = None if self._rewritten else rewrite(self._db)
+                self._rewritten = self.not_wiped is None
+                self.not_wiped = self.not_wiped or empty_wal(self._db)
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            if self.not_wiped is None:
+                try:
+                    with self._transaction() as db:
+                        db.execute("DELETE FROM meta WHERE key = ?", (MARK,))
+                except StorageFull:
+                    self.not_wiped = FULL
 
     def _known(self, object_id: str) -> _Written | None:
         """What the file holds of an object, looked up the first time it is written by this process."""
@@ -283,7 +333,12 @@ class Journal(JournalReader):
         with self._guard, clear_errors(self.path or ":memory:"):
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                if self.written_since():
+                    problem = "another process wrote it since it was opened; nothing of that was overwritten"
+                    raise JournalChanged(self.path, f"{problem}, open it again")
                 yield self._db
+                if self._lock is not None:
+                    self._lock.check()
                 self._db.execute("COMMIT")
             except BaseException:
                 # a full disk may have ended the transaction already

@@ -5,59 +5,28 @@ Everything is checked through a read-only connection first, so that a foreign or
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote
 
-from lastseen.errors import JournalDamaged, JournalForeign, JournalLocked, JournalMissing, StorageFull
+from lastseen.errors import (
+    JournalDamaged,
+    JournalError,
+    JournalForeign,
+    JournalLocked,
+    JournalMissing,
+    StorageFull,
+)
+from lastseen.memory.longterm.journal.private_copy import copy_with_wal, has_wal, state_of
 from lastseen.memory.longterm.journal.schema import APPLICATION_ID, migrate, newest
+from lastseen.memory.longterm.journal.writer_lock import FileConnection, holder_of
 
-_MAGIC = b"SQLite format 3\x00"
 _PAGE_SIZE = 8192
-_BUSY_MS = 5000
-
-
-class WriterLock:
-    """The right to write a journal, held by one process at a time; the system frees it when the process dies."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.with_name(path.name + ".lock")
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(self._file, 32).decode(errors="replace").strip() or "unknown"
-            os.close(self._file)
-            raise JournalLocked(path, holder) from None
-        os.ftruncate(self._file, 0)
-        try:
-            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
-        except OSError as error:
-            # the number only tells others whom to ask: on a full disk the lock holds without it
-            if error.errno != errno.ENOSPC:
-                self.release()
-                raise
-
-    def release(self) -> None:
-        """Let another process write; may be called twice."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
+BUSY_MS = 5000
 
 
 @contextmanager
@@ -72,56 +41,93 @@ def clear_errors(path: Path | str) -> Iterator[None]:
             raise StorageFull(path) from error
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise JournalDamaged(path, str(error)) from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise JournalLocked(path, holder_of(Path(path)) or "unknown") from error
         raise
 
 
 def inspect(path: Path) -> int:
     """The schema version of a lastseen file; raises when it is missing, foreign, damaged or too new."""
+    connection = connect_reader(path)
+    try:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A read-only connection that sees what is committed, also while another process writes.
+
+    Everything is read through SQLite: opening and closing the file beside it would drop the locks that another
+    connection of this process holds.
+    """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header.startswith(_MAGIC) or len(header) < 100:
-        raise JournalForeign(path, "it is not an SQLite file")
-    page = int.from_bytes(header[16:18], "big")
-    page = 65536 if page == 1 else page
-    pages = int.from_bytes(header[28:32], "big")
-    wal = path.with_name(path.name + "-wal")
-    if path.stat().st_size < pages * page and not (wal.exists() and wal.stat().st_size > 0):
-        raise JournalDamaged(path, f"it has {path.stat().st_size} bytes of {pages * page}: the end is missing")
+    if path.stat().st_size == 0:
+        raise JournalForeign(path, "it is empty")
+    holder = holder_of(path) if path.stat().st_nlink > 1 and not has_wal(path) else None
+    if holder is not None:
+        raise JournalError(path, f"process {holder} is writing it by another name (hard link); read it by that one")
     with clear_errors(path):
-        connection = connect_reader(path)
+        connection = None
         try:
-            mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        finally:
-            connection.close()
+            connection = _read(path)
+            _check(connection, path)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                raise JournalForeign(path, "it is not an SQLite file") from error
+            raise
+    return connection
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    pages, page = (int(connection.execute(f"PRAGMA page_{what}").fetchone()[0]) for what in ("count", "size"))
     if mark != APPLICATION_ID:
         raise JournalForeign(path, "it is another program's SQLite file")
     if version > newest():
         raise JournalForeign(path, f"it is of version {version}, this program reads up to {newest()}")
     if not {"objects", "sessions", "events"} <= tables:
         raise JournalDamaged(path, "tables are missing")
-    return version
+    # SQLite itself misses only whole pages; what is not in the file yet is in the WAL
+    if not has_wal(path) and path.stat().st_size < pages * page:
+        raise JournalDamaged(path, f"it has {path.stat().st_size} bytes of {pages * page}: the end is missing")
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection that sees what is committed, also while another process writes."""
-    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+def _read(path: Path) -> sqlite3.Connection:
     try:
-        connection = _connect(address)
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        # a medium that cannot be written has no writer either
-        connection = _connect(address + "&immutable=1")
+        return _connect(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+    # a folder or medium that takes no helper files: the file can be read as it stands, but not the WAL beside it
+    then = state_of(path)
+    if has_wal(path):
+        folder = tempfile.TemporaryDirectory(prefix="lastseen-")
+        try:
+            connection = _connect(copy_with_wal(path, Path(folder.name)), "mode=ro")
+        except BaseException:
+            folder.cleanup()
+            raise
+        connection.at_end = folder.cleanup
+    else:
+        connection = _connect(path, "mode=ro&immutable=1")
+    connection.is_outdated = lambda: state_of(path) != then
     return connection
 
 
 def connect_writer(path: Path | None) -> sqlite3.Connection:
     """A connection that makes or upgrades the file and commits durably; ``None`` keeps everything in RAM."""
-    connection = _connect(":memory:" if path is None else f"file:{quote(str(path.absolute()))}?mode=rwc")
+    connection = (
+        sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        if path is None
+        else _connect(path, "mode=rwc")
+    )
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -132,9 +138,24 @@ def connect_writer(path: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def _connect(address: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+def _connect(path: Path, how: str) -> FileConnection:
+    """A connection to a file that was found to work; ``how`` is the query of SQLite's address."""
+    # links are followed first: the WAL lies beside the file itself
+    file = Path(os.path.realpath(path))
+    connection = sqlite3.connect(
+        f"file:{quote(str(file))}?{how}",
+        uri=True,
+        factory=FileConnection,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        connection.use(file)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -38,7 +38,8 @@ class JournalReader:
 
     def written_since(self) -> bool:
         """Whether another process has written the file since it was opened here."""
-        return self._version() != self._opened_at
+        is_outdated = getattr(self._db, "is_outdated", None)
+        return self._version() != self._opened_at or (is_outdated is not None and bool(is_outdated()))
 
     def objects(self) -> Iterator[ObjectRecord]:
         """Every object in the order it was first written; a vector that does not add up raises."""
@@ -103,6 +104,21 @@ class JournalReader:
             ).fetchall()
         found = [EventRecord(time, key, kind, json.loads(evidence)) for _, time, key, kind, evidence in rows]
         return rows[-1][0] if rows else number, found
+
+    def absorbed_by(self, object_ids: Sequence[str]) -> list[str]:
+        """The objects that went on as one of these, directly or by way of others, and are themselves no more."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT object_id, evidence FROM events WHERE evidence LIKE '%\"absorbed\"%' ORDER BY id"
+            )
+            joined = [(str(key), json.loads(evidence).get("absorbed")) for key, evidence in rows]
+            held = {str(key) for (key,) in db.execute("SELECT id FROM objects")}
+        found = dict.fromkeys(object_ids)
+        # what was absorbed first was absorbed by what was absorbed later
+        for keeper, absorbed in reversed(joined):
+            if keeper in found and isinstance(absorbed, str) and absorbed not in held:
+                found[absorbed] = None
+        return [key for key in found if key not in set(object_ids)]
 
     def last_event(self) -> int:
         """The number of the newest event; 0 before the first."""

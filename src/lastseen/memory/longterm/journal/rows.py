@@ -130,6 +130,11 @@ def _scores(text: str) -> Mapping[str, float]:
     return known
 
 
+def forget_texts() -> None:
+    """Drop the texts kept in RAM: they hold labels."""
+    _PARSED.clear()
+
+
 def _scores_text(scores: Mapping[str, float]) -> str:
     return json.dumps({label: float(scores[label]) for label in sorted(scores)}, ensure_ascii=False)
 

@@ -208,6 +208,7 @@ class LongTermStore:
             self.table.forget_labels(labels)
             forgotten = set(ids)
             for object_id in ids:
+                for known in (self._objects, self._gone, self.colors):
                     known.pop(object_id, None)
                 self._forgotten[object_id] = None
             self._events = [event for event in self._events if event.object_id not in forgotten]

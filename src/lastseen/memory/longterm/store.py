@@ -200,9 +200,9 @@ class LongTermStore:
                 # what was staged again meanwhile waits for the next commit
                 self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
                 self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
-                for name, rows in self._space.items():
+                for name, staged in self._space.items():
                     written = getattr(batch, name)
-                    self._space[name] = {key: body for key, body in rows.items() if written.get(key) is not body}
+                    self._space[name] = {key: body for key, body in staged.items() if written.get(key) is not body}
             return rows
 
     def forget(self, ids: Sequence[str], *, outbox: bool = False) -> None:

@@ -28,6 +28,8 @@ TILE = 64
 """Cells along the side of a tile, the unit in which floor is stored: 12.8 m, some 300 bytes once compressed."""
 _LARGEST = 64 * TILE
 """Cells along the side of a grid at most: 800 m. What lies beyond is not mapped; a pose that far off is wrong."""
+_FARTHEST = 2**31
+"""Cells from the origin at most: ten times round the Earth. A pose or a tile beyond it is no place at all."""
 
 Cell = tuple[int, int]
 Points = NDArray[np.float32]
@@ -108,16 +110,16 @@ class FloorGrid:
         in_the_way = known & (points[..., 2] > floor_height(reach, self.settings))
         blocked = np.where(in_the_way, reach, np.inf).min(axis=0)
         seen = np.where(known, reach, 0.0).max(axis=0)
-        if self._grows:
-            self._reach(pose, self.settings.max_range)
+        if self._grows and not self._reach(pose, self.settings.max_range):
+            return
         self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
         self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
 
     def mark_blocked(self, pose: Pose2D) -> None:
         """Something unseen stopped the robot: remember it just ahead, whatever depth says later."""
         ahead = self.settings.robot_radius + self.settings.cell
-        if self._grows:
-            self._reach(pose, 2.0 * ahead)
+        if self._grows and not self._reach(pose, 2.0 * ahead):
+            return
         for side in (-0.5, 0.0, 0.5):
             bump = pose.compose(Pose2D(ahead, side * self.settings.robot_radius, 0.0))
             cell = self.cell_of(bump.x, bump.y)
@@ -135,8 +137,7 @@ class FloorGrid:
         """The tiles that changed since the last call, by tile number, compressed for the memory file."""
         tiles = {}
         for tile in sorted(self._changed):
-            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
-            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[rows, columns]).tobytes())
+            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[self._within(tile)]).tobytes())
         self._changed.clear()
         return tiles
 
@@ -144,6 +145,9 @@ class FloorGrid:
         """Fill a grid that grows with stored tiles; ``path`` is named where one cannot be read."""
         if not tiles:
             return
+        absurd = [tile for tile in tiles if max(map(abs, tile)) >= _FARTHEST // TILE]
+        if absurd:
+            raise JournalDamaged(path, f"floor tile {min(absurd)} lies nowhere on Earth")
         numbers = np.array(list(tiles))
         self._extend_to(numbers.min(axis=0) * TILE, (numbers.max(axis=0) + 1) * TILE, path=path)
         for tile, body in tiles.items():
@@ -154,21 +158,28 @@ class FloorGrid:
                 raise JournalDamaged(path, f"floor tile {tile} cannot be unpacked: {error}") from error
             if len(evidence) != TILE * TILE:
                 raise JournalDamaged(path, f"floor tile {tile} has another size than {TILE} x {TILE}")
-            rows, columns = (slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True))
-            self._evidence[rows, columns] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
+            self._evidence[self._within(tile)] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
         self._blocked = None
         self.revision += 1
+
+    def _within(self, tile: Cell) -> tuple[slice, slice]:
+        """Where a tile lies in the grid."""
+        (i, j), (top, left) = tile, self._first
+        return slice(i * TILE - top, (i + 1) * TILE - top), slice(j * TILE - left, (j + 1) * TILE - left)
 
     def _numbers(self, x: float, y: float) -> Cell:
         """The cell's numbers from the origin: the cell around it is (0, 0)."""
         size = self.settings.cell
         return math.floor((x - self._x) / size + 0.5), math.floor((y - self._y) / size + 0.5)
 
-    def _reach(self, pose: Pose2D, metres: float) -> None:
-        """Make room for everything within so many metres of a pose."""
+    def _reach(self, pose: Pose2D, metres: float) -> bool:
+        """Make room for everything within so many metres of a pose; False where no map can be."""
         low = self._numbers(pose.x - metres, pose.y - metres)
         high = self._numbers(pose.x + metres, pose.y + metres)
+        if max(map(abs, (*low, *high))) >= _FARTHEST:
+            return False
         self._extend_to(np.array(low), np.array(high) + 1)
+        return True
 
     def _extend_to(self, low: NDArray[np.int64], high: NDArray[np.int64], *, path: object | None = None) -> None:
         first = np.array(self._first)

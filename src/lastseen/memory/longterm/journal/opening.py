@@ -73,6 +73,9 @@ def clear_errors(path: Path | str) -> Iterator[None]:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise JournalDamaged(path, str(error)) from error
         raise
+    except UnicodeDecodeError as error:
+        # SQLite quotes the damaged bytes in its message, which Python then cannot read
+        raise JournalDamaged(path, str(error)) from error
 
 
 def inspect(path: Path) -> int:

@@ -216,7 +216,7 @@ class JournalReader:
         if mean is not None and checksum(mean, gallery) != expected:
             raise JournalDamaged(self.path, f"the vector of {row[0]} does not match its checksum")
         try:
-            if row_checksum(row) != row[17]:
+            if row_checksum(row, expected) != row[17]:
                 raise JournalDamaged(self.path, f"the row of {row[0]} does not match its checksum")
             return read_object(row, mean, gallery)
         except (ValueError, TypeError, AttributeError) as error:

@@ -180,7 +180,7 @@ class JournalReader:
         query = "SELECT o.id, v.body, v.checksum FROM viewpoints v JOIN objects o USING (num) ORDER BY v.num"
         with self._reading() as db:
             return {
-                key: bytes(self._whole(body, expected, f"the viewpoints of {key}"))
+                key: bytes(self._whole(body, expected, f"the row of viewpoints of {key}"))
                 for key, body, expected in db.execute(query)
             }
 

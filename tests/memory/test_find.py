@@ -18,7 +18,7 @@ def test_the_class_is_found(memory: Memory) -> None:
     answer = memory.find("bowl")
     assert answer.status == "found"
     assert answer.hits[0].label == "bowl"
-    assert answer.hits[0].xyz == pytest.approx((0.0, 1.0, 0.8), abs=0.05)
+    assert answer.hits[0].position == pytest.approx((0.0, 1.0, 0.8), abs=0.05)
 
 
 def test_the_colour_decides_between_two_of_a_kind(memory: Memory) -> None:
@@ -26,7 +26,7 @@ def test_the_colour_decides_between_two_of_a_kind(memory: Memory) -> None:
         answer = memory.find(f"the {color} mug")
         assert answer.status == "found"
         assert answer.hits[0].color == color
-        assert answer.hits[0].xyz[0] == pytest.approx(x, abs=0.05)
+        assert answer.hits[0].position[0] == pytest.approx(x, abs=0.05)
 
 
 def test_two_that_fit_alike_are_ambiguous(memory: Memory) -> None:

@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from lastseen.memory.facade import Memory
 
 from lastseen.action import Action
 from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
-from lastseen.memory.facade import Memory
 from lastseen.memory.longterm.journal.forgetting import MARK, READ
 from lastseen.memory.longterm.outbox import Outbox
 from tests.memory.homes import ROOM, Item, stream, walk

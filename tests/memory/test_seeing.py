@@ -63,7 +63,7 @@ def test_a_thing_without_a_name_is_found_by_its_look(clip: Encoder) -> None:
         memory.flush()
         answer = memory.find("a photo of a red mug", include_tentative=True)
         assert answer.status == "found", answer.reason
-        assert answer.hits[0].xyz == pytest.approx((0.0, 0.0, 1.0))
+        assert answer.hits[0].position == pytest.approx((0.0, 0.0, 1.0))
 
 
 def test_a_name_is_surer_than_a_look(clip: Encoder) -> None:
@@ -103,4 +103,4 @@ def test_a_memory_of_another_encoder_takes_it_by_reindex(clip: Encoder, tmp_path
         Memory.open(file, image_encoder=clip)
     assert reindex(file, clip, settings=settings).encoder == clip.name
     with Memory.open(file, image_encoder=clip) as memory:
-        assert memory.stats()["look"] == clip.name
+        assert memory.stats()["image_encoder"] == clip.name

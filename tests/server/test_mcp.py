@@ -90,7 +90,7 @@ def test_an_object_comes_with_its_picture(home: Running) -> None:
 
 def test_what_is_not_remembered_is_said_so(home: Running) -> None:
     assert ask(address(home), "relations", object_id="obj-99")["status"] == "not_found"
-    assert ask(address(home), "whats_in", place="kitchen")["status"] == "not_found"
+    assert ask(address(home), "whats_in", place="cellar")["status"] == "not_found"
     assert ask(address(home), "go_to_hint", query="obj-99")["status"] == "not_found"
     assert ask(address(home), "what_changed", since="yesterday")["status"] == "error"
     assert ask(address(home), "list_objects", state="asleep")["status"] == "error"

@@ -150,7 +150,7 @@ def test_corrections_are_made_and_taken_back(home: Running) -> None:
         ("/objects/obj-99", {}, 404),
         ("/objects/..%2f..%2fetc%2fpasswd", {}, 404),
         ("/objects/obj-1/snapshots/99/image", {}, 404),
-        ("/places/7", {}, 404),
+        ("/places/99", {}, 404),
         ("/nowhere", {}, 404),
         ("/objects", {"limit": 0}, 422),
         ("/objects", {"limit": 100000}, 422),

@@ -73,7 +73,7 @@ def test_the_full_state_comes_first_and_then_only_what_changed(home: Running) ->
         first = until(client, "objects_update")
         assert first["reset"]
         assert len(first["objects"]) == requests.get(f"{home.address.base}/objects", timeout=10).json()["total"]
-        sightings(home, stamp=next(STAMPS), xyz_world=[6, 6, 1], labels={"lamp": 0.9})
+        sightings(home, stamp=next(STAMPS), xyz=(6.0, 6.0, 1.0), xyz_world=[6, 6, 1], labels={"lamp": 0.9})
         later = until(client, "objects_update")
         assert not later["reset"]
         assert [one["label_primary"] for one in later["objects"]] == ["lamp"]

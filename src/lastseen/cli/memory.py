@@ -298,7 +298,7 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     for title, unit in (("counts", ""), ("disk", " B"), ("ram", " B")):
         rows = [[name, f"{value:,}{unit}"] for name, value in facts[title].items()]
         print_table([title, "value"], rows, right=["value"])
-    typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['look'] or 'none yet'}")
+    typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['image_encoder'] or 'none yet'}")
 
 
 def open_memory(path: Path, *, settings: Settings | None = None, read_only: bool = True) -> Memory:

@@ -171,24 +171,36 @@ class Memory:
             raise InvalidValue(
                 "observe", "both or none", "takes observations or detections", remedy="give one of them; [] for none"
             )
+        self._writing.check_writable("observe")
         seen = None
         if detections is not None:
             seen, observations = labels_of(detections), self._lifted(frame, detections)
-        events = self._writing.observe(frame, observations or (), seen=seen, step=step)
-        for subscriber in tuple(self._subscribers):
-            for event in events:
-                subscriber(event)
+        events = self._publish(self._writing.observe(frame, observations or (), seen=seen, step=step))
+        self._writing.flush_if_due()
         return events
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call a function with every event of objects from now on, in the thread that observes.
+        """Call a function with every event of objects from now on; returns what ends it, which may be called twice.
 
-        Returns a function that ends the subscription.
+        It is called in the thread that observes or corrects, after the change and before it is written.
 
         >>> memory.subscribe(lambda event: print(event.kind, event.object_id))  # doctest: +SKIP
         """
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
+
+    def _publish(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Tell the subscribers, in the order they came, and give the events back."""
+        for subscriber in tuple(self._subscribers):
+            for event in events:
+                subscriber(event)
+        return events
+
+    def _correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        """Make a change that does not come from a frame, tell the subscribers and write it."""
+        events = self._publish(self._writing.correct(change))
+        self.flush()
+        return events
 
     def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
         """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
@@ -404,19 +416,19 @@ class Memory:
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
-        return self._writing.correct(lambda: self._objects.relabel(object_id, label))
+        return self._correct(lambda: self._objects.relabel(object_id, label))
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
-        return self._writing.correct(lambda: self._objects.delete(object_id))
+        return self._correct(lambda: self._objects.delete(object_id))
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
-        return self._writing.correct(lambda: self._objects.merge(keep, lose))
+        return self._correct(lambda: self._objects.merge(keep, lose))
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete or merge of this session."""
-        return self._writing.correct(self._objects.undo)
+        return self._correct(self._objects.undo)
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
@@ -426,7 +438,7 @@ class Memory:
             self.spatial.correct_poses(floor)
             return self._objects.correct_poses(poses)
 
-        return self._writing.correct(correct)
+        return self._correct(correct)
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> Forgotten:
         """Delete one object, or all not seen since a time, for good: working memory, file and indexes.

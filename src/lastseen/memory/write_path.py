@@ -83,24 +83,27 @@ class WritePath:
         seen: Sequence[tuple[str, float]] | None,
         step: Step | None,
     ) -> tuple[Event, ...]:
-        """Take one frame and what was seen in it; every upsert period it is written at once."""
-        self._check_writable("observe")
+        """Take one frame and what was seen in it into working memory; ``flush_if_due`` writes it."""
         with self.lock:
             self.objects.check(observations)
             frame = self._in_memory_time(frame)
             events = self.objects.observe(frame, observations)
+            self._stage_events(events)
             self.place_events = self.space.observe(
                 frame, observations, ids=self.objects.matched, events=events, seen=seen, step=step
             )
-            self._stage_events(events)
-            due = self._upsert_is_due(frame.stamp)
+        return events
+
+    def flush_if_due(self) -> None:
+        """Write what changed, once in an upsert period of memory time."""
+        with self.lock:
+            due = self._upsert_is_due(self.clock.now)
         if due:
             self.flush()
-        return events
 
     def end_session(self) -> None:
         """Let the next frame begin a session."""
-        self._check_writable("begin a session")
+        self.check_writable("begin a session")
         self.flush()
         with self.lock:
             self._order = StampOrder()
@@ -108,13 +111,12 @@ class WritePath:
             self.space.tracker.end_walk()
 
     def correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
-        """Make a change to working memory that does not come from a frame, and write it."""
-        self._check_writable("correct it")
+        """Make a change to working memory that does not come from a frame; ``flush`` writes it."""
+        self.check_writable("correct it")
         with self.lock:
             events = change()
             self.space.viewpoints.take_events(events)
             self._stage_events(events)
-        self.flush()
         return events
 
     def forget(self, ids: Sequence[str]) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ class WritePath:
         Objects that went on as one of these go too, and names that no object has any more. Everything is staged
         first; one commit deletes it from the file.
         """
-        self._check_writable("forget")
+        self.check_writable("forget")
         if not ids:
             return ()
         with self.lock:
@@ -216,7 +218,8 @@ class WritePath:
         same = set(rows.columns) == set(self.objects.store.fields)
         self._version = rows.version if same else 0
 
-    def _check_writable(self, purpose: str) -> None:
+    def check_writable(self, purpose: str) -> None:
+        """Refuse what would change a memory that was opened for reading."""
         if self.read_only:
             path = self.store.journal.path
             raise JournalReadOnly(path, f"was opened for reading; open it for writing to {purpose}")

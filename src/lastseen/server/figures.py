@@ -43,7 +43,7 @@ def routes(service: Service) -> APIRouter:
                 "disk": facts["disk"],
                 "ram": facts["ram"],
                 "encoder": facts["encoder"],
-                "look": facts["look"],
+                "image_encoder": facts["image_encoder"],
                 "waiting": service.memory.store.waiting,
                 "events": service.hub.events_told,
             }

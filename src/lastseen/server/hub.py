@@ -49,6 +49,8 @@ class Hub:
         self._gone: OrderedDict[str, int] = OrderedDict()
         self._gone_before = 0
         self._fresh: dict[str, float] = {}
+        self._places: dict[str, tuple[object, object]] = {}
+        self._places_revision: int | None = None
         self._events: deque[tuple[int, str]] = deque(maxlen=settings.events_kept)
         self._kept: dict[tuple[int, bool], Update] = {}
 
@@ -56,8 +58,9 @@ class Hub:
         """Bring in what changed in memory since the last time; says whether anything did."""
         browse = self.facts.memory.browse
         with self._refreshing:
+            moved = self._refresh_places()
             if self._revision == browse.revision:
-                return False
+                return moved
             # a file that was replaced by an older one counts from less
             since = self._revision if self._revision is not None and self._revision < browse.revision else 0
             changed = browse.changed(since)
@@ -65,6 +68,20 @@ class Hub:
             self._take(self.facts.objects(changed.objects), gone)
             self._revision, self._numbers = changed.revision, changed.numbers
             return True
+
+    def _refresh_places(self) -> bool:
+        """Tell of objects whose place is another one, though nothing happened to them: an anchor was laid nearer."""
+        memory = self.facts.memory
+        revision = memory.spatial.revision
+        if revision == self._places_revision:
+            return False
+        self._places_revision = revision
+        known = list(self._places.items())
+        now = memory.places_at([xyz for _, (xyz, _) in known])
+        moved = [object_id for (object_id, (_, place)), found in zip(known, now, strict=True) if place != found]
+        if moved:
+            self._take(self.facts.objects(memory.browse.states(moved)), np.zeros(0, dtype=np.int64))
+        return bool(moved)
 
     def age(self) -> None:
         """Tell of objects that became stale: nothing happened to them, only time passed."""
@@ -105,6 +122,7 @@ class Hub:
         with self._lock:
             for facts in objects:
                 key, text = str(facts["id"]), text_of(facts)
+                self._places[key] = facts["xyz_world"], facts["place"]
                 # a memory that was read anew counts every object as changed
                 if key not in self._objects or self._objects[key][1] != text:
                     self.newest += 1
@@ -120,6 +138,7 @@ class Hub:
                 self.newest += 1
                 self._objects.pop(key, None)
                 self._fresh.pop(key, None)
+                self._places.pop(key, None)
                 self._gone[key] = self.newest
             while len(self._gone) > _GONE_KEPT:
                 _, self._gone_before = self._gone.popitem(last=False)

@@ -31,6 +31,9 @@ class RoomRules:
         room = likely_room(labels) or UNKNOWN
         objects = tuple(sorted({label for label, _ in labels})[:_MOST_NAMED])
         held = f" with {', '.join(objects[:3])}" if objects else ""
+        room_named = "place" if room == UNKNOWN else room
+        article = "An" if room_named[0] in "aeiou" else "A"
+        description = f"{article} {room_named}{held}." if room != UNKNOWN or objects else ""
         answer: Future[Scene | None] = Future()
-        answer.set_result(Scene(room, objects, f"A {room}{held}."))
+        answer.set_result(Scene(room, objects, description))
         return answer

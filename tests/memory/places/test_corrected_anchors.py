@@ -47,10 +47,7 @@ def test_ids_that_start_again_name_frames_of_another_session() -> None:
 
 def test_a_memory_moves_anchors_and_objects_together_and_knows_the_place_of_a_thing() -> None:
     memory = Memory.open()
-    frame = frame_at(0)
-    memory.spatial.at_frame(0, frame.floor_pose)
-    memory.spatial.scene_analyzed("kitchen", world_pose=frame.floor_pose)
-    memory.observe(frame, [seen([2.0, 0.0, 0.8], labels={"mug": 0.9}, embedding=unit(1))])
+    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8], labels={"stove": 0.9}, embedding=unit(1))])
     place = memory.place_of("obj-1")
     assert place is not None
     assert place.place_type == "kitchen"
@@ -64,8 +61,9 @@ def test_a_memory_moves_anchors_and_objects_together_and_knows_the_place_of_a_th
 
 def test_a_thing_far_from_every_anchor_is_in_no_place() -> None:
     memory = Memory.open()
-    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8])])
-    assert memory.place_of("obj-1") is None
+    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8]), seen([9.0, 0.0, 0.8])])
+    assert memory.place_of("obj-1") is not None
+    assert memory.place_of("obj-2") is None
 
 
 def test_places_of_many_points_are_those_of_their_nearest_anchors() -> None:

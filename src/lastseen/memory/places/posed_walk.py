@@ -37,6 +37,11 @@ class PosedWalk:
         self.settings = settings or Settings()
         self._last: Pose2D | None = None
 
+    @property
+    def pose(self) -> Pose2D | None:
+        """Where the last step ended; None before a walk has begun."""
+        return self._last
+
     def stand_at(self, world_pose: Pose2D) -> None:
         """Go on from here: somebody else counted the steps that led to this pose."""
         self._last = world_pose

@@ -60,6 +60,7 @@ class SpatialMemory:
         self._dwell = Dwell(self.settings.places.dwell)
         self._analyzed_at: int | None = None
         self._asked = False
+        self._unnamed: int | None = None
         self._settled = False
         self._earlier = EarlierWalks(self.graph, episode=self.episode)
         self.path.clear()
@@ -198,9 +199,25 @@ class SpatialMemory:
             events += self._settle()
         return events
 
+    def arrive(self, world_pose: Pose2D) -> list[SpatialEvent]:
+        """Enter an unknown place here, unless the robot is in a place already: whoever names scenes may be slow.
+
+        A place that is made so takes the name that the next analysis gives it.
+        """
+        if self.current_place_id is not None:
+            return []
+        self.revision += 1
+        events = self._arrive(UNKNOWN, (), "", world_pose)
+        self._unnamed = self.current_place_id if events[0]["event"] == "place_created" else None
+        return events
+
     def scene_asked(self) -> None:
         """Note that an analysis was asked for; until ``scene_analyzed`` brings it, none is due and none is missed."""
         self._asked = True
+
+    def scene_withdrawn(self) -> None:
+        """Note that no analysis is awaited any more: it came, or it will never come."""
+        self._asked = False
 
     def scene_analyzed(
         self,
@@ -224,8 +241,11 @@ class SpatialMemory:
             events += self._arrive(told, objects, description, world_pose)
         elif not known:
             self._dwell.pending = None
+        elif self.current_place_id == self._unnamed:
+            self._name(self.current_place, told, objects, description)
         else:
             events += self._compare(told, objects, description, world_pose)
+        self._unnamed = None
         return events + self._settle()
 
     def saw(self, labels: Iterable[str]) -> None:
@@ -260,6 +280,12 @@ class SpatialMemory:
     def avoid_hint(self) -> str | None:
         """The pattern that holds now, in the words of section 10.5."""
         return self.progress.avoid_hint()
+
+    def _name(self, place: Place, scene_type: str, objects: Iterable[str], description: str) -> None:
+        """Give a place that was made before anybody could name it the type of the spot it was made at."""
+        place.place_type = scene_type
+        place.learn(objects, description, max_characters=self.settings.places.max_description)
+        self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
 
     def _compare(
         self, scene_type: str, objects: Iterable[str], description: str, world_pose: Pose2D | None

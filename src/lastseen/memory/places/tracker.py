@@ -6,18 +6,24 @@ recording, a robot that somebody drives) the steps follow from the frames' poses
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from concurrent.futures import Future
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
+from typing import Any
 
 from lastseen.action import Action
+from lastseen.errors import LastseenError
 from lastseen.frame import Frame
+from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.branch import is_branch
 from lastseen.memory.places.events import SpatialEvent, event
 from lastseen.memory.places.posed_walk import PosedWalk
 from lastseen.memory.places.spatial_memory import SpatialMemory, plain_label
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Scene, SceneAnalyzer
+
+_log = logging.getLogger(__name__)
 
 Seen = Sequence[tuple[str, float]]
 """Labels with their scores, the surest first."""
@@ -35,6 +41,15 @@ class Step:
     panorama: bool = False
 
 
+@dataclass(slots=True)
+class _Question:
+    """A scene that an analyzer was asked to name; ``withdrawn`` when the walk it belongs to has ended."""
+
+    frame_id: int
+    answer: Future[Scene | None]
+    withdrawn: bool = False
+
+
 class PlaceTracker:
     """Feeds one spatial memory frame by frame; ``analyzer`` names the scenes, None leaves them unknown."""
 
@@ -43,23 +58,29 @@ class PlaceTracker:
         self._walk = PosedWalk(spatial.settings)
         self._origin = ORIGIN
         self._seen: dict[str, float] = {}
-        self._answer: tuple[int, Future[Scene | None]] | None = None
+        self._question: _Question | None = None
+        self._frame_id: int | None = None
+        self._resumed = False
+        self._failing = False
 
     def observe(self, frame: Frame, seen: Seen, step: Step | None = None) -> list[SpatialEvent]:
         """Take one frame: where it was taken, what was seen in it, and what led to it where that is known.
 
         Returns what happened to places and anchors, in the order it happened.
         """
+        if self._resumed and self._frame_id is not None and frame.id <= self._frame_id:
+            # ids that start again after a restart are those of another recording or another run
+            self.end_walk()
+        self._resumed, self._frame_id = False, frame.id
         world_pose = frame.floor_pose
         self.spatial.at_frame(frame.id, world_pose)
         labels = [label for label, _ in seen]
         if step is not None:
             events = self._follow_action(frame, world_pose, step)
             self.spatial.saw(labels)
-            return events + self._take_answer(world_pose) + self._analyze(frame, seen, world_pose)
-        for label, score in seen:
-            self._seen[label] = max(self._seen.get(label, 0.0), score)
-        events = self._follow_pose(frame, world_pose)
+            events += self._take_answer(world_pose) + self._analyze(frame, seen, world_pose)
+            return events + self.spatial.arrive(world_pose)
+        events = self._follow_pose(frame, seen, world_pose) + self.spatial.arrive(world_pose)
         self.spatial.saw(labels)
         return events
 
@@ -70,12 +91,31 @@ class PlaceTracker:
     def end_walk(self) -> None:
         """Let the next frame begin a walk: no way leads to it from here."""
         self._walk.forget()
+        self._seen = {}
         self.spatial.retire_frames()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a tracker of the same spatial memory needs to go on with the walk, in plain JSON values."""
+        return {
+            "frame_id": self._frame_id,
+            "pose": None if self._walk.pose is None else pose_to_list(self._walk.pose),
+            "origin": pose_to_list(self._origin),
+            "seen": dict(sorted(self._seen.items())),
+        }
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Take up the walk that ``to_dict`` wrote, unless the ids of the frames start again."""
+        self._frame_id, pose = values["frame_id"], values["pose"]
+        if pose is not None:
+            self._walk.stand_at(Pose2D(*pose))
+        self._origin = Pose2D(*values["origin"])
+        self._seen = {str(label): float(score) for label, score in values["seen"].items()}
+        self._resumed = True
 
     def _follow_action(self, frame: Frame, world_pose: Pose2D, step: Step) -> list[SpatialEvent]:
         self._walk.stand_at(world_pose)
         if step.action is None:
-            self._origin = self.spatial.begin_walk(world_pose)
+            self._begin_walk(world_pose)
             return []
         settings = self.spatial.settings
         branch = settings.places.detect_branches and is_branch(
@@ -85,16 +125,26 @@ class PlaceTracker:
             step.action, collided=step.collided, branch=branch, panorama=step.panorama, world_pose=world_pose
         )
 
-    def _follow_pose(self, frame: Frame, world_pose: Pose2D) -> list[SpatialEvent]:
+    def _follow_pose(self, frame: Frame, seen: Seen, world_pose: Pose2D) -> list[SpatialEvent]:
         moved = self._walk.move_to(world_pose)
         if moved.began:
-            self._origin = self.spatial.begin_walk(world_pose)
+            self._begin_walk(world_pose)
+        for label, score in seen:
+            self._seen[label] = max(self._seen.get(label, 0.0), score)
         events = self._name_by_all_seen(frame, world_pose)
         for step in moved.steps:
             pose = step.world_pose.relative_to(self._origin)
             events += self.spatial.step(step.action, world_pose=step.world_pose, pose=pose)
             events += self._name_by_all_seen(frame, step.world_pose)
         return events
+
+    def _begin_walk(self, world_pose: Pose2D) -> None:
+        self._seen = {}
+        self._origin = self.spatial.begin_walk(world_pose)
+        if self._question is not None:
+            # what was seen in the walk before names nothing in this one; the analyzer is busy with it all the same
+            self._question.withdrawn = True
+            self.spatial.scene_asked()
 
     def _name_by_all_seen(self, frame: Frame, world_pose: Pose2D) -> list[SpatialEvent]:
         """Have the scene named by all that was seen since the last time: frames come closer together than steps."""
@@ -110,20 +160,29 @@ class PlaceTracker:
             return []
         if self.analyzer is None:
             return self.spatial.scene_analyzed(None, world_pose=world_pose)
+        answer: Future[Scene | None]
+        try:
+            answer = self.analyzer.submit(frame, seen)
+        except LastseenError as error:
+            answer = Future()
+            answer.set_exception(error)
         self.spatial.scene_asked()
-        self._answer = frame.id, self.analyzer.submit(frame, seen)
+        self._question = _Question(frame.id, answer)
         return self._take_answer(world_pose)
 
     def _take_answer(self, world_pose: Pose2D) -> list[SpatialEvent]:
         """Take the analyzer's answer into account if it came; it applies from this frame on."""
-        if self._answer is None or not self._answer[1].done():
+        if self._question is None or not self._question.answer.done():
             return []
-        (frame_id, answer), self._answer = self._answer, None
-        scene = answer.result()
+        question, self._question = self._question, None
+        self.spatial.scene_withdrawn()
+        scene = self._result(question.answer)
+        if question.withdrawn:
+            return []
         told = event(
             "scene_analyzed",
             self.spatial.step_id,
-            frame_id=frame_id,
+            frame_id=question.frame_id,
             scene_type=None if scene is None else scene.scene_type,
             objects=[] if scene is None else list(scene.objects),
             description="" if scene is None else scene.description,
@@ -137,3 +196,18 @@ class PlaceTracker:
                 world_pose=world_pose,
             ),
         ]
+
+    def _result(self, answer: Future[Scene | None]) -> Scene | None:
+        """The answer; None, and a warning the first time in a row, where the analyzer could not give one.
+
+        An error of another kind than ours is a mistake in the analyzer and is raised.
+        """
+        try:
+            scene = answer.result()
+        except (LastseenError, CancelledError) as error:
+            if not self._failing:
+                _log.warning("the scene could not be named, the place stays as it is: %s", str(error) or "cancelled")
+            self._failing = True
+            return None
+        self._failing = False
+        return scene

@@ -27,6 +27,8 @@ TILE = 64
 """Cells along the side of a tile, the unit in which floor is stored: 12.8 m, some 300 bytes once compressed."""
 _LARGEST = 64 * TILE
 """Cells along the side of a grid at most: 800 m. What lies beyond is not mapped; a pose that far off is wrong."""
+_FARTHEST = 2**31
+"""Cells from the origin at most: ten times round the Earth. A pose or a tile beyond it is no place at all."""
 
 Cell = tuple[int, int]
 Points = NDArray[np.float32]
@@ -109,18 +111,20 @@ class FloorGrid:
         in_the_way = known & (points[..., 2] > floor_height(reach, self.settings))
         blocked = np.where(in_the_way, reach, np.inf).min(axis=0)
         seen = np.where(known, reach, 0.0).max(axis=0)
-        if self._grows:
-            self._reach(pose, self.settings.max_range)
+        if not self._is_on_earth(pose):
+            return
         self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
         self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
 
     def mark_blocked(self, pose: Pose2D) -> None:
         """Something unseen stopped the robot: remember it just ahead; in a window, whatever depth says later."""
         ahead = self.settings.robot_radius + self.settings.cell
-        if self._grows:
-            self._reach(pose, 2.0 * ahead)
+        if not self._is_on_earth(pose):
+            return
         for side in (-0.5, 0.0, 0.5):
             bump = pose.compose(Pose2D(ahead, side * self.settings.robot_radius, 0.0))
+            if self._grows:
+                self._extend_to(*(np.array(self._numbers(bump.x, bump.y)) + more for more in (0, 1)))
             cell = self.cell_of(bump.x, bump.y)
             if cell is not None:
                 # a person in the way today is gone tomorrow: what lasts must be able to change
@@ -137,10 +141,7 @@ class FloorGrid:
         """The tiles that changed since the last call, by tile number, compressed for the memory file."""
         tiles = {}
         for tile in sorted(self._changed):
-            rows, columns = (
-                slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True)
-            )
-            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[rows, columns]).tobytes())
+            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[self._within(tile)]).tobytes())
         self._changed.clear()
         return tiles
 
@@ -148,6 +149,9 @@ class FloorGrid:
         """Fill a grid that grows with stored tiles; ``path`` is named where one cannot be read."""
         if not tiles:
             return
+        absurd = [tile for tile in tiles if max(map(abs, tile)) >= _FARTHEST // TILE]
+        if absurd:
+            raise JournalDamaged(path, f"floor tile {min(absurd)} lies nowhere on Earth")
         numbers = np.array(list(tiles))
         self._extend_to(numbers.min(axis=0) * TILE, (numbers.max(axis=0) + 1) * TILE, path=path)
         for tile, body in tiles.items():
@@ -158,28 +162,22 @@ class FloorGrid:
                 raise JournalDamaged(path, f"floor tile {tile} cannot be unpacked: {error}") from error
             if len(evidence) != TILE * TILE:
                 raise JournalDamaged(path, f"floor tile {tile} has another size than {TILE} x {TILE}")
-            rows, columns = (
-                slice(k * TILE - first, (k + 1) * TILE - first) for k, first in zip(tile, self._first, strict=True)
-            )
-            self._evidence[rows, columns] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
+            self._evidence[self._within(tile)] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
         self._blocked = None
         self.revision += 1
 
-    def _inside(self, tile: Cell) -> tuple[slice, slice]:
-        """The rows and columns of a tile."""
-        i, j = tile[0] * TILE - self._first[0], tile[1] * TILE - self._first[1]
-        return slice(i, i + TILE), slice(j, j + TILE)
+    def _within(self, tile: Cell) -> tuple[slice, slice]:
+        """Where a tile lies in the grid."""
+        (i, j), (top, left) = tile, self._first
+        return slice(i * TILE - top, (i + 1) * TILE - top), slice(j * TILE - left, (j + 1) * TILE - left)
 
     def _numbers(self, x: float, y: float) -> Cell:
         """The cell's numbers from the origin: the cell around it is (0, 0)."""
         size = self.settings.cell
         return math.floor((x - self._x) / size + 0.5), math.floor((y - self._y) / size + 0.5)
 
-    def _reach(self, pose: Pose2D, metres: float) -> None:
-        """Make room for everything within so many metres of a pose."""
-        low = self._numbers(pose.x - metres, pose.y - metres)
-        high = self._numbers(pose.x + metres, pose.y + metres)
-        self._extend_to(np.array(low), np.array(high) + 1)
+    def _is_on_earth(self, pose: Pose2D) -> bool:
+        return max(abs(number) for number in self._numbers(pose.x, pose.y)) < _FARTHEST
 
     def _extend_to(self, low: NDArray[np.int64], high: NDArray[np.int64], *, path: object | None = None) -> None:
         first = np.array(self._first)
@@ -214,18 +212,26 @@ class FloorGrid:
         cos, sin, size = math.cos(pose.yaw), math.sin(pose.yaw), self.settings.cell
         x = pose.x + cos * body_xy[:, 0] - sin * body_xy[:, 1]
         y = pose.y + sin * body_xy[:, 0] + cos * body_xy[:, 1]
-        i = np.floor((x - self._x) / size + 0.5).astype(np.int64) - self._first[0]
-        j = np.floor((y - self._y) / size + 0.5).astype(np.int64) - self._first[1]
+        if not len(x):
+            return
+        i = np.floor((x - self._x) / size + 0.5).astype(np.int64)
+        j = np.floor((y - self._y) / size + 0.5).astype(np.int64)
+        # each cell changes once per look, however many pixels fall on it
+        top, left, width = i.min(), j.min(), j.max() - j.min() + 1
+        cells, counts = np.unique((i - top) * width + j - left, return_counts=True)
+        i, j = np.divmod(cells[counts >= at_least], width)
+        i, j = i + top, j + left
+        if self._grows and len(i):
+            # no farther than what changes, so that a grid that is restored has the same size
+            self._extend_to(np.array([i.min(), j.min()]), np.array([i.max(), j.max()]) + 1)
+        i, j = i - self._first[0], j - self._first[1]
         rows, columns = self._evidence.shape
         inside = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
-        # each cell changes once per look, however many pixels fall on it
-        cells, counts = np.unique(i[inside] * columns + j[inside], return_counts=True)
-        cells = cells[counts >= at_least]
-        flat = self._evidence.reshape(-1)
-        old = flat[cells]
+        i, j = i[inside], j[inside]
+        old = self._evidence[i, j]
         # a bump stays: what stopped the robot was not to be seen
-        flat[cells] = np.where(old == _BUMP, old, np.clip(old + amount, _LEAST, _MOST))
-        self._note_changed(cells // max(columns, 1), cells % max(columns, 1))
+        self._evidence[i, j] = np.where(old == _BUMP, old, np.clip(old + amount, _LEAST, _MOST))
+        self._note_changed(i, j)
 
     def _note_changed(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         self._blocked = None

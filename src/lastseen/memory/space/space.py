@@ -25,6 +25,7 @@ from lastseen.memory.longterm.journal import Journal
 from lastseen.memory.longterm.records import SpaceChanges
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
+from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.lookup import PlaceLookup
 from lastseen.memory.places.tracker import PlaceTracker, Step
@@ -34,7 +35,7 @@ from lastseen.observation import Observation
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.protocols import SceneAnalyzer
 
-_PLACES, _POSE = "places.state", "robot.pose"
+_PLACES, _POSE, _STATE = "places.state", "robot.pose", "space.state"
 _STILL, _SAME_HEADING = 0.05, math.radians(4.0)
 """Metres and radians within which a second look at the floor shows nothing new: a camera at 30 Hz is mostly there."""
 _WIDTH = 160
@@ -62,11 +63,14 @@ class Space:
         # cells of a room's scale: finer ones cost more and say no more about where a robot can go
         self.floor = FloorGrid(replace(settings.policy, cell=settings.explored.cell))
         self.floor.restore(journal.floor(), path)
+        self._floor_seen_from: Pose2D | None = None
+        self._written_state = meta.get(_STATE)
+        if self._written_state is not None:
+            self._restore_state(self._written_state, path)
         self.pose = self._written_pose = _read_pose(meta)
         self._revision = self.spatial.revision
         self._reach = settings.live.place_reach
         self._lookup: tuple[int, PlaceLookup] | None = None
-        self._floor_seen_from: Pose2D | None = None
 
     def observe(
         self,
@@ -114,6 +118,9 @@ class Space:
             changes.meta[_PLACES] = json.dumps(state)
             changes.places.update(self._unwritten("places", "place_id", graph["places"]))
             changes.anchors.update(self._unwritten("anchors", "anchor_id", graph["anchors"]))
+        state_text = self._state_text()
+        if self.pose is not None and state_text != self._written_state:
+            changes.meta[_STATE] = self._written_state = state_text
         if self.pose is not None and self.pose is not self._written_pose:
             self._written_pose = self.pose
             changes.meta[_POSE] = json.dumps(
@@ -124,6 +131,29 @@ class Space:
                 }
             )
         return changes
+
+    def _state_text(self) -> str:
+        """What the next frame depends on besides places and floor: with it, a stream may go on in another process."""
+        seen_from = self._floor_seen_from
+        return json.dumps(
+            {
+                "walk": self.tracker.to_dict(),
+                "cell": self.floor.settings.cell,
+                "floor_seen_from": None if seen_from is None else pose_to_list(seen_from),
+            }
+        )
+
+    def _restore_state(self, text: str, path: object) -> None:
+        try:
+            state = json.loads(text)
+            self.tracker.restore(state["walk"])
+            cell, seen_from = float(state["cell"]), state["floor_seen_from"]
+            self._floor_seen_from = None if seen_from is None else Pose2D(*seen_from)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise JournalDamaged(path, f"the state of its walk cannot be read: {error}") from error
+        if cell != self.floor.settings.cell:
+            problem = f"is not the {cell} of this file's floor"
+            raise InvalidValue("explored.cell", self.floor.settings.cell, problem, remedy="set it as it was")
 
     def _see_floor(self, frame: Frame, pose: Pose2D) -> None:
         last = self._floor_seen_from

@@ -20,7 +20,10 @@ MOST = 8
 SEEN_WELL = 3.0
 """Metres within which a thing that was seen is seen again: beyond it detectors miss it now and then."""
 _APART = 0.4
-"""Metres between two spots of one object: nearer ones show the same, and the one nearer to the thing is kept."""
+"""Metres between two spots of one object: nearer ones show the same, and the first of them is kept.
+
+Keeping the one nearer to the thing instead would let a robot that walks up to it drag a single spot along.
+"""
 
 Spot = tuple[float, float]
 
@@ -53,7 +56,11 @@ class Viewpoints:
             if event.kind is EventKind.MOVED:
                 self._put(event.object_id, self._spots.pop(absorbed, []))
             elif event.kind is EventKind.MERGED and absorbed in self._spots:
-                self._put(event.object_id, [*self._spots.get(event.object_id, []), *self._spots.pop(absorbed)][:MOST])
+                spots = self._spots.get(event.object_id, [])
+                for spot in self._spots.pop(absorbed):
+                    if len(spots) < MOST and _is_apart(spot, spots):
+                        spots = [*spots, spot]
+                self._put(event.object_id, spots)
 
     def forget(self, object_ids: Iterable[str]) -> None:
         """Drop the spots of objects that are remembered no longer."""
@@ -81,14 +88,11 @@ class Viewpoints:
             self._spots[object_id] = [(round(x, 2), round(y, 2)) for x, y in spots.tolist()]
 
     def _add(self, object_id: str, spot: Spot, thing: Spot) -> None:
+        """Keep a spot apart from the others; where there are enough, in place of the one farthest from the thing."""
         spots = self._spots.setdefault(object_id, [])
-        near = [k for k, other in enumerate(spots) if math.dist(other, spot) < _APART]
-        if near:
-            k = min(near, key=lambda k: (math.dist(spots[k], spot), k))
-            if math.dist(spot, thing) >= math.dist(spots[k], thing):
-                return
-            spots[k] = spot
-        elif len(spots) < MOST:
+        if not _is_apart(spot, spots):
+            return
+        if len(spots) < MOST:
             spots.append(spot)
         else:
             k = max(range(MOST), key=lambda k: (math.dist(spots[k], thing), k))
@@ -100,3 +104,7 @@ class Viewpoints:
     def _put(self, object_id: str, spots: list[Spot]) -> None:
         self._spots[object_id] = spots
         self._changed.add(object_id)
+
+
+def _is_apart(spot: Spot, spots: Sequence[Spot]) -> bool:
+    return all(math.dist(other, spot) >= _APART for other in spots)

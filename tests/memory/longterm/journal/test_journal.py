@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_read_back(file: Path) -> None:
-    records = [make_record(1, place="kitchen", colors=np.ones(11, np.float32)), make_record(2, dim=None)]
+    records = [make_record(1, colors=np.ones(11, np.float32)), make_record(2, dim=None)]
     journal = Journal.open(file)
     journal.write(Batch(time=5.0, objects=records), settings=SETTINGS)
     journal.close()
@@ -112,16 +112,17 @@ def test_sessions_events_places_and_meta_come_back(file: Path) -> None:
     session = SessionRecord(1, "robot", 0.0, 1.7e9, 0.0, 9.0)
     event = EventRecord(3.0, "obj-1", "moved", {"from": [0, 0, 0]})
     journal = Journal.open(file)
-    journal.write(Batch(time=9.0, events=[event], session=session, meta={"a": "b"}), settings=SETTINGS)
-    journal.put_bodies("places", {"p1": {"type": "kitchen"}})
-    journal.put_bodies("nodes", {"n1": {"tags": ["mug"]}})
+    places, anchors = {1: '{"type": "kitchen"}'}, {4: '{"tags": ["mug"]}'}
+    journal.write(
+        Batch(time=9.0, events=[event], session=session, meta={"a": "b"}, places=places, anchors=anchors),
+        settings=SETTINGS,
+    )
     journal.close()
     again = Journal.open(file, read_only=True)
     assert again.sessions() == [session]
     assert again.events() == [event]
     assert again.events(since=3.1) == []
-    assert again.bodies("places") == {"p1": {"type": "kitchen"}}
-    assert again.bodies("nodes") == {"n1": {"tags": ["mug"]}}
+    assert again.places() == {"places": [{"type": "kitchen"}], "anchors": [{"tags": ["mug"]}]}
     assert again.meta() == {"a": "b"}
 
 

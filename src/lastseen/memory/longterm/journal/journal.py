@@ -28,6 +28,7 @@ from lastseen.memory.longterm.journal.rows import (
     object_row,
     version_row,
 )
+from lastseen.memory.longterm.journal.schema import in_newest_version
 from lastseen.memory.longterm.journal.writer_lock import WriterLock
 from lastseen.memory.longterm.records import (
     PROTO,
@@ -104,7 +105,7 @@ class Journal(JournalReader):
             return cls(connect_writer(None), path=None, lock=None)
         file = Path(path)
         if read_only:
-            return cls(connect_reader(file), path=file, lock=None)
+            return cls(in_newest_version(connect_reader(file)), path=file, lock=None)
         lock = WriterLock(file)
         connection = None
         try:
@@ -227,15 +228,16 @@ class Journal(JournalReader):
         known = self._written.get(object_id)
         if known is None:
             record = self.object(object_id)
-            known = (
-                None if record is None else _digests(object_row(record), embedding_row(record), version_row(record))
-            )
+            if record is not None:
+                vectors = embedding_row(record)
+                known = _digests(object_row(record, vectors), vectors, version_row(record))
         return known
 
     def _put_object(
         self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
     ) -> _Written | None:
-        row, vectors, version = object_row(record), embedding_row(record), version_row(record)
+        vectors, version = embedding_row(record), version_row(record)
+        row = object_row(record, vectors)
         digests, known = _digests(row, vectors, version), self._known(record.id)
         if known is not None and known == digests:
             return None

@@ -42,7 +42,8 @@ def load_objects(db: sqlite3.Connection, path: object) -> Iterator[Block]:
     while rows := cursor.fetchmany(_BLOCK):
         for row in rows:
             try:
-                whole = row_checksum(row) == row[17] and (row[18] is None or checksum(row[18], row[19]) == row[20])
+                whole = row[18] is None or checksum(row[18], row[19]) == row[20]
+                whole = whole and row_checksum(row, row[20]) == row[17]
             except (TypeError, ValueError, AttributeError) as error:
                 raise JournalDamaged(path, f"the row of {row[0]} cannot be read: {error}") from error
             if not whole:

@@ -44,6 +44,9 @@ def clear_errors(path: Path | str) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise JournalLocked(path, holder_of(Path(path)) or "unknown") from error
         raise
+    except UnicodeDecodeError as error:
+        # SQLite quotes the damaged bytes in its message, which Python then cannot read
+        raise JournalDamaged(path, str(error)) from error
 
 
 def inspect(path: Path) -> int:

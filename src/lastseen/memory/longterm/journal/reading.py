@@ -196,7 +196,7 @@ class JournalReader:
         query = "SELECT o.id, v.body, v.checksum FROM viewpoints v JOIN objects o USING (num) ORDER BY v.num"
         with self._reading() as db:
             return {
-                key: bytes(self._whole(body, expected, f"the viewpoints of {key}"))
+                key: bytes(self._whole(body, expected, f"the row of viewpoints of {key}"))
                 for key, body, expected in db.execute(query)
             }
 
@@ -232,7 +232,7 @@ class JournalReader:
         if mean is not None and checksum(mean, gallery) != expected:
             raise JournalDamaged(self.path, f"the vector of {row[0]} does not match its checksum")
         try:
-            if row_checksum(row) != row[17]:
+            if row_checksum(row, expected) != row[17]:
                 raise JournalDamaged(self.path, f"the row of {row[0]} does not match its checksum")
             return read_object(row, mean, gallery)
         except (ValueError, TypeError, AttributeError) as error:

@@ -21,8 +21,8 @@ _NUMBERS = struct.Struct("<10d")
 VERSION_COLUMNS = "time, x, y, z, label_scores, state, hits, first_seen, last_seen, colors"
 
 
-def object_row(record: ObjectRecord) -> tuple[object, ...]:
-    """The values of ``OBJECT_COLUMNS``."""
+def object_row(record: ObjectRecord, vectors: tuple[bytes, bytes, int] | None) -> tuple[object, ...]:
+    """The values of ``OBJECT_COLUMNS``; ``vectors`` is the record's ``embedding_row``."""
     row = (
         record.id,
         record.label,
@@ -38,16 +38,19 @@ def object_row(record: ObjectRecord) -> tuple[object, ...]:
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
         record.state,
     )
-    return (*row, row_checksum(row))
+    return (*row, row_checksum(row, None if vectors is None else vectors[2]))
 
 
-def row_checksum(row: tuple[Any, ...]) -> int:
-    """What a row's values add up to: SQLite itself notices a broken page, but not a changed value."""
+def row_checksum(row: tuple[Any, ...], vectors: int | None) -> int:
+    """What a row's values add up to: SQLite itself notices a broken page, but not a changed value.
+
+    ``vectors`` is the checksum of the object's embedding, None without one: a row that lost it is noticed too.
+    """
     try:
         numbers = _NUMBERS.pack(*row[3:9], row[10], row[11], row[13], row[14])
     except struct.error as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
-    text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}"
+    text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{vectors}"
     return zlib.crc32(row[16], zlib.crc32(b"".join((numbers, text.encode(), row[15] or b""))))
 
 

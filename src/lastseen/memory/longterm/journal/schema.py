@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 APPLICATION_ID = 0x4C534E31
 """The letters LSN1."""
@@ -76,26 +78,53 @@ UPDATE objects SET state = 'tentative' WHERE state = 'proto';
 
 
 def to_version_2(connection: sqlite3.Connection) -> None:
-    """Give places, anchors, viewpoints and floor tables of their own; all of it was one text before."""
-    from lastseen.memory.longterm.journal.rows import OBJECT_COLUMNS, row_checksum
+    """Give places, anchors, viewpoints and floor tables of their own; the whole spatial memory was one text before.
 
+    Columns and checksums are written out here as they were: what later versions do with them changes nothing about
+    the files of these two.
+    """
+    # a checksum that is made anew must not hide that the old one did not fit
+    rows = connection.execute(
+        "SELECT num, id, label, label_scores, x, y, z, width, depth, height, status, hits, stability, view_bins, "
+        "first_seen, last_seen, place, colors, state, o.checksum, e.checksum "
+        "FROM objects o LEFT JOIN embeddings e USING (num)"
+    ).fetchall()
+    sums = []
+    for num, *values, place, colors, working, expected, vectors in rows:
+        if _checksum(values, f"\x1f{place}", colors, working) != expected:
+            raise sqlite3.DatabaseError(f"the row of {values[0]} does not match its checksum")
+        values[9] = "tentative" if values[9] == "proto" else values[9]
+        sums.append((_checksum(values, f"\x1f{vectors}", colors, working), num))
     execute_all(connection, VERSION_2)
+    connection.executemany("UPDATE objects SET checksum = ? WHERE num = ?", sums)
     found = connection.execute("SELECT value FROM meta WHERE key = 'places.state'").fetchone()
-    if found is not None:
+    if found is None:
+        return
+    try:
         state = json.loads(found[0])
         graph = state.pop("graph")
-        for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
-            bodies = [(body[name], json.dumps(body)) for body in graph[table]]
-            connection.executemany(
-                f"INSERT INTO {table} VALUES (?, ?, ?)",
-                [(number, body, zlib.crc32(body.encode())) for number, body in bodies],
-            )
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'places.state'", (json.dumps(state),))
-    # the checksum of a row covers its state, and no longer a place
-    rows = connection.execute(f"SELECT num, {OBJECT_COLUMNS} FROM objects").fetchall()
-    connection.executemany(
-        "UPDATE objects SET checksum = ? WHERE num = ?", [(row_checksum(row[1:]), row[0]) for row in rows]
-    )
+        bodies = {
+            table: [(int(body[name]), json.dumps(body)) for body in graph[table]]
+            for table, name in (("places", "place_id"), ("anchors", "anchor_id"))
+        }
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise sqlite3.DatabaseError(f"its places cannot be read: {error}") from error
+    for table, found in bodies.items():
+        connection.executemany(
+            f"INSERT INTO {table} VALUES (?, ?, ?)",
+            [(number, body, zlib.crc32(body.encode())) for number, body in found],
+        )
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'places.state'", (json.dumps(state),))
+
+
+def _checksum(values: Sequence[Any], last: str, colors: bytes | None, working: bytes) -> int:
+    """What versions 1 and 2 kept of a row: its numbers, its texts with one more at their end, and its two blobs."""
+    try:
+        numbers = struct.pack("<10d", *values[3:9], values[10], values[11], values[13], values[14])
+        text = "\x1f".join(str(values[at]) for at in (0, 1, 2, 9, 12)) + last
+        return zlib.crc32(working, zlib.crc32(b"".join((numbers, text.encode(), colors or b""))))
+    except (struct.error, TypeError, UnicodeEncodeError) as error:
+        raise sqlite3.DatabaseError(f"the row of {values[0]} cannot be read: {error}") from error
 
 
 Step = str | Callable[[sqlite3.Connection], None]
@@ -128,6 +157,24 @@ def migrate(connection: sqlite3.Connection, *, steps: Mapping[int, Step] = STEPS
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def in_newest_version(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """A connection to the same contents in the newest version; an older file is read from a copy in RAM.
+
+    The file itself is not touched. What another process writes to it later does not reach the copy.
+    """
+    if int(connection.execute("PRAGMA user_version").fetchone()[0]) == newest():
+        return connection
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        connection.backup(copy)
+        connection.close()
+        migrate(copy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
 
 
 def execute_all(connection: sqlite3.Connection, statements: str) -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lastseen.memory.last_pose import META_KEY, LastPose
 
 from lastseen.memory.memory import Memory
 from tests.memory.objects.scenes import frame_at
@@ -32,6 +33,11 @@ def test_nothing_is_written_where_the_robot_did_not_look(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"xyz": [1, 2], "quaternion_xyzw": [0, 0, 0, 1], "time": 1}'])
-def test_a_pose_that_cannot_be_read_is_none(body: str) -> None:
-    assert LastPose.from_meta({META_KEY: body}) is None
-    assert LastPose.from_meta({}) is None
+def test_a_pose_that_cannot_be_read_is_none(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "home.lastseen"
+    Memory.open(path).close()
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("INSERT INTO meta VALUES ('robot.pose', ?)", (body,))
+    with Memory.open(path, read_only=True) as memory:
+        assert memory.last_pose() is None
+        assert memory.pose() is None

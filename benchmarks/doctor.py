@@ -1,6 +1,6 @@
 """Does the doctor name every fault, and stay silent on clean data?
 
-Real recordings damaged in every known way; clean are the recordings themselves and walks through simulated homes.
+Real recordings with every known fault; clean are the recordings themselves and walks through simulated homes.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,8 +21,10 @@ from lastseen.sim.generate import generate_home
 from lastseen.sim.recording import record
 from lastseen.sim.walk import WalkPlan
 from lastseen.sources import SourceOptions, open_source
-from lastseen.sources.damage import FAULTS, damage
 from lastseen.sources.doctor import Report, examine
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.sources.faults import FAULTS, copy_with_fault
 
 DATA = Path(os.environ.get("LASTSEEN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CLEAN = {
@@ -76,7 +79,7 @@ def main() -> None:
             named, extra = named + kept[case]["named"], extra + kept[case]["more"]
             continue
         with tempfile.TemporaryDirectory() as folder:
-            copy = damage(DATA / name, Path(folder) / "copy", fault)
+            copy = copy_with_fault(DATA / name, Path(folder) / "copy", fault)
             started = time.process_time()
             report = examine(open_source(copy, CLEAN[name]))
             seconds = time.process_time() - started

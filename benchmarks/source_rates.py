@@ -17,8 +17,7 @@ from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.ros.container import Container
 from lastseen.sources.ros.types import ros1_types, ros2_types
 from lastseen.sources.ros.writing import record
-from lastseen.sources.wire import END, pack
-from lastseen.sources.zmq_stream import ZmqSource
+from lastseen.sources.zmq_stream import END, ZmqSource, pack
 
 FRAMES = 60
 
@@ -83,7 +82,7 @@ def over_zmq(frames: list[Frame]) -> tuple[int, float, float]:
         with ZmqSource(f"127.0.0.1:{port}", options) as source:
             sender.start()
             taken = drain(source)
-            source.mailbox.close()
+            source.queue.close()
             sender.join()
     return taken
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.sources import SourceOptions
-from lastseen.sources.damage import damage
+from tests.sources.faults import copy_with_fault
 from tests.sources.room import walk, write_recording
 
 
@@ -34,7 +34,7 @@ def test_clean_data_exits_with_zero_and_prints_the_table(clean: Path) -> None:
 
 
 def test_a_fault_exits_with_one_and_the_fix_is_written(clean: Path, tmp_path: Path) -> None:
-    copy = damage(clean, tmp_path / "copy", "pose inverted")
+    copy = copy_with_fault(clean, tmp_path / "copy", "pose inverted")
     done = run(str(copy), "--fix", str(copy / "source.toml"), "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["faults"] == ["pose direction"]

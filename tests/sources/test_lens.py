@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.errors import SourceError
+from lastseen.sources.conversion import Box
 from lastseen.sources.lens import Lens, Straightener
-from lastseen.sources.turning import Box
 from tests.sources.room import CAMERA, looking, render
 
 LENSES = {

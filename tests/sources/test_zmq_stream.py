@@ -17,8 +17,7 @@ from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.doctor import examine
 from lastseen.sources.follow import follow
-from lastseen.sources.wire import END, pack
-from lastseen.sources.zmq_stream import ZmqSource
+from lastseen.sources.zmq_stream import END, ZmqSource, pack
 
 zmq = pytest.importorskip("zmq")
 

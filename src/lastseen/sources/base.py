@@ -1,4 +1,4 @@
-"""What all sources of raw records share: the door, the numbering of frames, the count of what was left out."""
+"""What all sources share: conversion of records to frames, their numbering, the count of what was left out."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.protocols import Detector
-from lastseen.sources.door import to_frame, to_pose
+from lastseen.sources.conversion import quarter_turns, rotate_pose, to_frame, to_pose
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, RawRecord, Trajectory
-from lastseen.sources.turning import quarter_turns, turn_pose
 
 REMEMBERED = 20_000
 """Frames whose number is kept for a later correction of their pose: as many as a source remembers poses for."""
@@ -30,7 +32,7 @@ class News:
 
 
 class RecordSource(ABC):
-    """A source that yields raw records; ``frames`` takes each through the door and survives the bad ones.
+    """A source that yields raw records; ``frames`` converts each and skips the bad ones.
 
     ``intake`` counts what came and what was skipped, by reason, since the last call of ``records`` or ``frames``.
     """
@@ -69,8 +71,8 @@ class RecordSource(ABC):
             for revised in record.revised:
                 if revised.stamp in numbers:
                     pose = to_pose(revised.translation, revised.quaternion, self.options)
-                    turned = turn_pose(pose, quarter_turns(self.options.image_rotation))
-                    self._news.poses[numbers[revised.stamp]] = turned
+                    rotated = rotate_pose(pose, quarter_turns(self.options.image_rotation))
+                    self._news.poses[numbers[revised.stamp]] = rotated
             try:
                 frame = to_frame(record, self.options, frame_id=number)
             except InvalidValue as error:
@@ -99,6 +101,10 @@ class RecordSource(ABC):
 
     def trajectory(self) -> Trajectory | None:
         """All stored poses, where the source has them apart from the images."""
+        return None
+
+    def stamps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """All stamps of colour and of depth, sorted, where they are known without decoding images."""
         return None
 
     def detector(self) -> Detector | None:

@@ -21,9 +21,8 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.frame import Frame
 from lastseen.sim.mask_code import decode_mask, encode_mask
-from lastseen.sources.door import stored_image
+from lastseen.sources.conversion import Box, mirror_box, quarter_turns, rotate_box, rotate_image, sensor_image
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.turning import Box, mirror_box, quarter_turns, turn_box, turn_image
 
 RECENT = 64
 """Frames of a live stream whose detections are kept: they are asked for while the frames come."""
@@ -91,14 +90,14 @@ class RecordedDetections:
         straight = self._straight(detection.box, stored)
         if straight is None:
             return None
-        box: Box = turn_box(straight, -turned % 4, width=stored[0], height=stored[1])
+        box: Box = rotate_box(straight, -turned % 4, width=stored[0], height=stored[1])
         if options.mirrored:
             box = mirror_box(box, width=width)
-        box = turn_box(box, turns, width=width, height=height)
+        box = rotate_box(box, turns, width=width, height=height)
         mask = None
         if found.runs is not None:
             mask = decode_mask(found.runs, width=stored[0], height=stored[1])
-            mask = turn_image(np.ascontiguousarray(stored_image(mask, options)), turns)
+            mask = rotate_image(np.ascontiguousarray(sensor_image(mask, options)), turns)
         return Detection(box=box, score=detection.score, labels=detection.labels, mask=mask)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.turning import Box, Scalar
+from lastseen.sources.conversion import Box, Scalar
 
 PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
 

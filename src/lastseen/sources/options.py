@@ -1,4 +1,4 @@
-"""How one source speaks: its axes, scales and clocks, so that the door can turn it into ours.
+"""The conventions of one source: its axes, scales and clocks, so that its data can be converted to ours.
 
 Nearly every "it does not work with my camera" is one of these lines. They are kept per source, not in the settings,
 because they describe a recording and not a robot; the doctor finds them and ``save`` writes them next to the data.
@@ -23,30 +23,13 @@ FILE_NAME = "source.toml"
 """Options in a file of this name inside a recording's folder are read without being asked for."""
 
 _CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
-_CAMERA |= {
-    "image_rotation",
-    "rescale_intrinsics",
-    "fx",
-    "fy",
-    "cx",
-    "cy",
-    "share_view",
-    "focal_factor",
-    "max_pixels",
-}
-_CAMERA |= {"depth_shift_x", "depth_shift_y"}
+_CAMERA |= {"image_rotation", "rescale_intrinsics", "fx", "fy", "cx", "cy", "share_view", "focal_factor"}
+_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y"}
 _CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
 _TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
-_TOPICS |= {
-    "world_frame",
-    "camera_frame",
-    "pose_frame",
-    "odom_frame",
-    "jump_correction",
-    "jump_distance",
-    "jump_angle",
-}
-_STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_after", "max_leap", "max_message_mb"}
+_TOPICS |= {"world_frame", "camera_frame", "pose_frame", "odom_frame"}
+_TOPICS |= {"jump_correction", "jump_distance", "jump_angle"}
+_STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_after", "max_message_mb"}
 
 TAKEN = {
     "bag": _CAMERA | _CLOCKS | _TOPICS,
@@ -182,9 +165,6 @@ class SourceOptions(Section):
         unit="s",
         low=0.0,
         why="a live clock that goes back further began anew; less is an image that was overtaken",
-    )
-    max_leap: float = setting(
-        60.0, unit="s", low=0.0, why="a live clock that leaps ahead further is told of: two clocks may be mixed"
     )
     max_message_mb: int = setting(
         64, unit="MiB", low=1, why="a larger message is refused before it is taken in; 4K RGB-D raw has 56 MiB"

@@ -8,11 +8,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
@@ -20,13 +24,31 @@ from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.detections import RecordedDetections
 from lastseen.sources.images import read_color, read_depth
-from lastseen.sources.listing import Listing, read_listing, read_trajectory
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.posing import StoredPose, pose_at
-from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Trajectory
+from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 
 TUM_RAW_PER_METRE = 5000.0
 """What the benchmark's depth images mean when camera.json says nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """Stamps with one file name each, sorted by stamp."""
+
+    stamps: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    def nearest(self, stamp: float) -> int:
+        """The index of the entry nearest in time; the earlier one of two equally near."""
+        right = int(np.searchsorted(self.stamps, stamp))
+        options = [index for index in (right - 1, right) if 0 <= index < len(self.stamps)]
+        return min(options, key=lambda index: (abs(self.stamps[index] - stamp), index))
+
+    def match(self, stamp: float, *, tolerance: float) -> int | None:
+        """The index of the entry nearest in time, if it is within ``tolerance`` seconds."""
+        index = self.nearest(stamp)
+        # a stamp is text with six decimals: half a microsecond forgives the way through binary
+        return index if abs(float(self.stamps[index]) - stamp) <= tolerance + 5e-7 else None
 
 
 class TumSource(RecordSource):
@@ -56,9 +78,9 @@ class TumSource(RecordSource):
         """Every stored pose, sorted by stamp."""
         return self._poses
 
-    def stamps(self) -> tuple[Listing, Listing]:
-        """The listings of colour and depth, for a look at the clocks without decoding images."""
-        return self._rgb, self._depth
+    def stamps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The stamps of colour and depth as listed."""
+        return self._rgb.stamps, self._depth.stamps
 
     def detector(self) -> Detector | None:
         """The detections in ``detections.jsonl``, where there are any."""
@@ -75,12 +97,12 @@ class TumSource(RecordSource):
 
     def _record(self, index: int) -> RawRecord | None:
         stamp, options = float(self._rgb.stamps[index]), self.options
-        match = _match(self._depth, stamp + options.depth_delay, options.max_stamp_difference)
+        match = self._depth.match(stamp + options.depth_delay, tolerance=options.max_stamp_difference)
         if match is None:
             away = abs(float(self._depth.stamps[self._depth.nearest(stamp)]) - stamp)
             self.intake.skip(NO_DEPTH, f"stamp {stamp:.6f}: nearest is {away:.3f} s away")
             return None
-        pose = pose_at(self._poses, stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
+        pose = self._poses.at(stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None
@@ -97,7 +119,7 @@ class TumSource(RecordSource):
         depth = read_depth(self.folder / depth_name, name=depth_name, max_pixels=limit)
         confidence = None
         if self._confidence is not None:
-            match = _match(self._confidence, float(self._depth.stamps[depth_index]), 1e-3)
+            match = self._confidence.match(float(self._depth.stamps[depth_index]), tolerance=1e-3)
             if match is not None:
                 name = self._confidence.names[match]
                 confidence = read_depth(self.folder / name, name=name, max_pixels=limit).astype(np.uint8)
@@ -115,6 +137,67 @@ class TumSource(RecordSource):
             depth_stamp=float(self._depth.stamps[depth_index]),
             pose_stamp=pose.stamp,
         )
+
+
+def read_listing(path: Path, intake: Intake) -> Listing:
+    """Read ``stamp filename`` lines; malformed lines are counted, lines out of order are counted and sorted."""
+    rows: list[tuple[float, str]] = []
+    for number, words in _lines(path):
+        stamp = _finite(words[0])
+        if len(words) < 2 or stamp is None:
+            intake.skip(f"malformed line in {path.name}", f"line {number}: {' '.join(words)[:60]}")
+            continue
+        rows.append((stamp, words[1]))
+    if not rows:
+        raise SourceError(path.name, str(path), "lists no images", remedy="write lines `stamp filename`")
+    intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
+    rows.sort(key=lambda row: row[0])
+    return Listing(np.array([stamp for stamp, _ in rows]), tuple(name for _, name in rows))
+
+
+def read_trajectory(path: Path, intake: Intake) -> Trajectory:
+    """Read ``stamp tx ty tz q q q q`` lines; lines with NaN or missing numbers are counted and left out."""
+    rows: list[list[float]] = []
+    for number, words in _lines(path):
+        values = [_finite(word) for word in words[:8]]
+        if len(values) < 8 or values[0] is None:
+            intake.skip(f"malformed line in {path.name}", f"line {number}: {' '.join(words)[:60]}")
+        elif any(value is None for value in values):
+            intake.skip(f"NaN pose in {path.name}", f"line {number}")
+        else:
+            rows.append([value for value in values if value is not None])
+    if not rows:
+        raise SourceError(path.name, str(path), "holds no valid pose", remedy="write `stamp tx ty tz qx qy qz qw`")
+    intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
+    table = np.array(sorted(rows, key=lambda row: row[0]))
+    return Trajectory(table[:, 0], table[:, 1:4], table[:, 4:8])
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SourceError(
+            path.name,
+            str(path),
+            f"cannot be read ({error.strerror})",
+            remedy="a TUM-layout folder has rgb.txt, depth.txt, groundtruth.txt and camera.json",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SourceError(path.name, str(path), "is not text", remedy="check the recording") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if words and not words[0].startswith("#"):
+            yield number, words
+
+
+def _finite(word: str) -> float | None:
+    """The finite number a word holds, or None."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def read_camera(path: Path, options: SourceOptions) -> tuple[Intrinsics, Intrinsics | None, float]:
@@ -152,9 +235,3 @@ def _number(tree: Mapping[str, Any], key: str, default: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise SourceError(f"camera.json {key}", value, "must be a number", remedy="give pixels, or values per metre")
     return float(value)
-
-
-def _match(listing: Listing, stamp: float, tolerance: float) -> int | None:
-    index = listing.nearest(stamp)
-    # a stamp is text with six decimals: half a microsecond forgives the way through binary
-    return index if abs(float(listing.stamps[index]) - stamp) <= tolerance + 5e-7 else None

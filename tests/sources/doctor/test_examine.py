@@ -10,8 +10,8 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions, open_source
-from lastseen.sources.damage import FAULTS, damage
 from lastseen.sources.doctor import Report, Verdict, examine
+from tests.sources.faults import FAULTS, copy_with_fault
 from tests.sources.room import looking, walk, write_recording
 
 CHECKS = [
@@ -46,7 +46,7 @@ def report_of(stored_walk: Path, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
     @functools.cache
     def examined(fault: str) -> Report:
-        return examine(open_source(damage(stored_walk, tmp_path_factory.mktemp("damaged") / "copy", fault)))
+        return examine(open_source(copy_with_fault(stored_walk, tmp_path_factory.mktemp("damaged") / "copy", fault)))
 
     return examined
 
@@ -60,7 +60,7 @@ def test_clean_data_gets_a_clean_report(stored_walk: Path) -> None:
 
 
 def test_a_clean_source_with_options_is_clean_with_them(tmp_path: Path, stored_walk: Path) -> None:
-    copy = damage(stored_walk, tmp_path / "copy", "world y up")
+    copy = copy_with_fault(stored_walk, tmp_path / "copy", "world y up")
     assert examine(open_source(copy, SourceOptions(world_up="y"))).faults == []
 
 
@@ -98,13 +98,13 @@ def test_the_correction_is_the_option_that_undoes_the_fault(
 def test_corrected_data_gets_a_clean_report(
     report_of: Callable[[str], Report], stored_walk: Path, tmp_path: Path
 ) -> None:
-    copy = damage(stored_walk, tmp_path / "copy", "ROS body camera")
+    copy = copy_with_fault(stored_walk, tmp_path / "copy", "ROS body camera")
     assert examine(open_source(copy, report_of("ROS body camera").options)).faults == []
 
 
 def test_two_faults_at_once_are_both_named(stored_walk: Path, tmp_path: Path) -> None:
-    first = damage(stored_walk, tmp_path / "first", "scale 5 too large")
-    second = damage(first, tmp_path / "second", "pose inverted")
+    first = copy_with_fault(stored_walk, tmp_path / "first", "scale 5 too large")
+    second = copy_with_fault(first, tmp_path / "second", "pose inverted")
     assert examine(open_source(second)).options.changed() == {"pose_inverted": True, "depth_scale": 1000.0}
 
 

@@ -13,10 +13,10 @@ from itertools import product
 
 from lastseen.config.doctor import Doctor
 from lastseen.geometry import CameraAxes
+from lastseen.sources.conversion import quarter_turns
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import Reprojection
 from lastseen.sources.options import QUARTER_TURNS, SourceOptions
-from lastseen.sources.turning import quarter_turns
 
 COMMON_SCALES = (1.0, 10.0, 100.0, 256.0, 1000.0, 4000.0, 5000.0, 8000.0, 10000.0)
 """Raw values per metre that sensors and file formats use."""

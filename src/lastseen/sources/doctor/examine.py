@@ -70,10 +70,8 @@ class _Examination:
 
     def _clocks(self) -> Iterator[Check]:
         sample, config = self.sample, self.config
-        stamps = getattr(self.source, "stamps", None)
-        listed = None if stamps is None else tuple(listing.stamps for listing in stamps())
         order = judge_order(sample.intake)
-        clock = judge_depth_clock(sample, listed, self.working, config)
+        clock = judge_depth_clock(sample, self.source.stamps(), self.working, config)
         coverage = judge_pose_coverage(sample.intake, len(sample.records), self.working, config)
         wider: dict[str, object] = dict(clock.changes)
         if sample.intake.skipped[NO_POSE] > 0.5 * len(sample.records):

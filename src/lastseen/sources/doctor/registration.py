@@ -12,9 +12,9 @@ from scipy import fft, ndimage
 from lastseen.config.doctor import Doctor
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.sources.conversion import to_frame
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.sample import Sample
-from lastseen.sources.door import to_frame
 from lastseen.sources.options import SourceOptions
 
 REACH = 24

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from lastseen.config.doctor import Doctor
 from lastseen.frame import metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sources.conversion import cameras, sensor_image, to_pose
 from lastseen.sources.doctor.sample import Sample
-from lastseen.sources.door import cameras, stored_image, to_pose
 from lastseen.sources.options import SourceOptions
 
 Pairs = Sequence[tuple[int, int]]
@@ -104,10 +104,10 @@ class Reprojection:
         # every n-th pixel of a large image: a lookup needs no more than a small one holds
         stride = max(1, camera.width // LOOKUP_WIDTH)
         thinned = (slice(stride // 2, None, stride), slice(stride // 2, None, stride))
-        raw = stored_image(record.depth, options)[thinned]
+        raw = sensor_image(record.depth, options)[thinned]
         depth = metric_depth(raw, scale=options.depth_scale or record.raw_per_metre)
         if record.confidence is not None and options.min_confidence:
-            depth[stored_image(record.confidence, options)[thinned] < options.min_confidence] = np.nan
+            depth[sensor_image(record.confidence, options)[thinned] < options.min_confidence] = np.nan
         camera = Intrinsics(
             camera.fx / stride,
             camera.fy / stride,

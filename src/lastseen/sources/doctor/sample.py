@@ -9,7 +9,6 @@ import numpy as np
 from lastseen.config.doctor import Doctor
 from lastseen.geometry import Pose3D
 from lastseen.sources.base import RecordSource
-from lastseen.sources.posing import pose_at
 from lastseen.sources.record import Intake, RawRecord, Trajectory
 
 HOLE = 3.0
@@ -48,7 +47,7 @@ class Sample:
             return self
         kept = []
         for record, stretch in zip(self.records, self.stretch, strict=True):
-            pose = pose_at(self.trajectory, record.stamp, max_gap=max_gap, delay=delay)
+            pose = self.trajectory.at(record.stamp, max_gap=max_gap, delay=delay)
             if pose is not None:
                 moved = replace(record, translation=pose.translation, quaternion=pose.quaternion)
                 kept.append((moved, stretch))

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from lastseen.config.doctor import Doctor
 from lastseen.geometry import Pose3D, WorldUp
+from lastseen.sources.conversion import quarter_turns
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import Reprojection, View
 from lastseen.sources.options import QUARTER_TURNS, SourceOptions
-from lastseen.sources.turning import quarter_turns
 
 AXES = {
     WorldUp.Z: (0.0, 0.0, 1.0),

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
+from lastseen.sources.conversion import Box
 from lastseen.sources.detections import RecordedDetections
-from lastseen.sources.listing import Listing
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import BEYOND_LENS, NO_POSE, RawRecord, Trajectory
 from lastseen.sources.ros import decode
@@ -24,7 +25,6 @@ from lastseen.sources.ros.container import Container, Raw
 from lastseen.sources.ros.index import BagIndex, cut_off_line, read_index
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
-from lastseen.sources.turning import Box
 
 MAX_WAITING_BYTES = 256 * 2**20
 """Bytes of images that wait for their partner at most."""
@@ -53,11 +53,9 @@ class BagSource(RecordSource):
         """How many colour images there are."""
         return len(self._index.color_stamps)
 
-    def stamps(self) -> tuple[Listing, Listing]:
-        """The stamps of colour and depth, sorted, for a look at the clocks without decoding images."""
-        found = (self._index.color_stamps, self._index.depth_stamps)
-        color, depth = (Listing(np.sort(np.array(stamps)), ("",) * len(stamps)) for stamps in found)
-        return color, depth
+    def stamps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The stamps of colour and depth, sorted."""
+        return np.sort(self._index.color_stamps), np.sort(self._index.depth_stamps)
 
     def trajectory(self) -> Trajectory | None:
         """The camera's pose at every sample of tf or of the pose topic."""

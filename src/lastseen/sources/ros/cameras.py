@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
+from lastseen.sources.conversion import Box
 from lastseen.sources.lens import Lens, Straightener
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.registering import register_depth, stand_apart
 from lastseen.sources.ros import decode
-from lastseen.sources.turning import Box
 
 
 @dataclass(frozen=True, slots=True)

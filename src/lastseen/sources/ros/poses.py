@@ -15,8 +15,7 @@ import numpy as np
 
 from lastseen.geometry import Pose3D
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.posing import between
-from lastseen.sources.record import RevisedPose, Trajectory
+from lastseen.sources.record import RevisedPose, Trajectory, interpolate
 from lastseen.sources.ros.transforms import Link, TransformTree
 
 HISTORY = 20_000
@@ -147,7 +146,7 @@ class Corrections:
         for index in touched:
             past = self._past[index]
             share = 1.0 if whole or end - start < UNCHANGED else (past.way - start) / (end - start)
-            moved = between(past.T_world_odom, T_world_odom, share)
+            moved = interpolate(past.T_world_odom, T_world_odom, share)
             self._past[index] = _Past(past.stamp, moved, past.T_odom_camera, past.way)
             revised[past.stamp] = moved @ past.T_odom_camera
         return revised

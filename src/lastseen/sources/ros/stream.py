@@ -18,6 +18,7 @@ from typing import Any
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.geometry import Pose3D
 from lastseen.protocols import Detector
+from lastseen.sources.conversion import Box
 from lastseen.sources.detections import RecentDetections, StoredDetection
 from lastseen.sources.live import LiveSource
 from lastseen.sources.options import SourceOptions
@@ -31,7 +32,6 @@ from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
 from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
 from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
-from lastseen.sources.turning import Box
 
 KEEP_TF = 30.0
 """Seconds of tf that are kept: an image older than that is not waited for."""
@@ -100,16 +100,16 @@ class RosStream(LiveSource[Arrived]):
     def take(self, topic: str, kind: str, data: bytes) -> None:
         """Take one message; may be called by any thread of the middleware."""
         if len(data) > self.options.max_message_mb * 2**20:
-            self.mailbox.report("unreadable message", f"{topic}: {len(data)} bytes exceed max_message_mb")
+            self.queue.skip("unreadable message", f"{topic}: {len(data)} bytes exceed max_message_mb")
             return
         try:
             with self._lock:
                 ready = self._sort(topic, kind, data)
         except InvalidValue as error:
-            self.mailbox.report(f"unreadable message on {topic}", str(error))
+            self.queue.skip(f"unreadable message on {topic}", str(error))
             return
         for one in ready:
-            self.mailbox.put(one)
+            self.queue.put(one)
 
     def decode(self, item: Arrived) -> RawRecord:
         """The record of a pair of images."""
@@ -163,7 +163,7 @@ class RosStream(LiveSource[Arrived]):
         if kind == CAMERA_INFO:
             self._infos[topic] = message
         elif kind == TF:
-            self._tree.take(message, topic=topic, refuse=self.mailbox.report)
+            self._tree.take(message, topic=topic, refuse=self.queue.skip)
         elif kind in POSES:
             self._pose(message)
         else:
@@ -184,7 +184,7 @@ class RosStream(LiveSource[Arrived]):
         self._unposed.extend(arrive(stamp, data, len(data)))
         for reason, count in self._counts.skipped.items():
             for _ in range(count):
-                self.mailbox.report(reason, self._counts.examples[reason])
+                self.queue.skip(reason, self._counts.examples[reason])
         self._counts.skipped.clear()
         for link in self._tree.links.values():
             link.forget_before(self._newest - KEEP_TF)
@@ -205,7 +205,7 @@ class RosStream(LiveSource[Arrived]):
             if pose is None:
                 wanted = self._poses.options.world_frame
                 missing = f"; world_frame {wanted} is not above {self._poses.camera}" if wanted and not placed else ""
-                self.mailbox.report(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.told()}")
+                self.queue.skip(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.told()}")
                 continue
             # from now on this is the world, whatever tf puts above it later
             self._poses.options = self._poses.options.replaced(world_frame=self._poses.world)

@@ -14,7 +14,7 @@ from typing import Any
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.sources.posing import between
+from lastseen.sources.record import interpolate
 from lastseen.sources.ros import decode
 
 END_TOLERANCE = 0.01
@@ -73,7 +73,7 @@ class Link:
         gap = self.stamps[right] - self.stamps[left]
         if gap > max_gap:
             return None
-        return between(self.poses[left], self.poses[right], (stamp - self.stamps[left]) / gap)
+        return interpolate(self.poses[left], self.poses[right], (stamp - self.stamps[left]) / gap)
 
 
 class TransformTree:

@@ -1,4 +1,4 @@
-"""Known faults for a TUM-layout recording, to see that they are found: by the doctor, or by a pipeline of yours.
+"""Known faults for a TUM-layout recording, to see that the doctor finds them.
 
 Each fault is one that real recordings arrive with. Images are linked, not copied, unless the fault is in them.
 """
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_from_opencv, world_from_z_up
-from lastseen.sources.listing import Listing, read_listing, read_trajectory
+from lastseen.sources.conversion import rotate_image, rotate_intrinsics, rotate_pose
 from lastseen.sources.record import Intake, Trajectory
-from lastseen.sources.turning import turn_image, turn_intrinsics, turn_pose
+from lastseen.sources.tum import Listing, read_listing, read_trajectory
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Fault:
     why: str = field(default="")
 
 
-def damage(folder: str | Path, out: str | Path, fault: str) -> Path:
+def copy_with_fault(folder: str | Path, out: str | Path, fault: str) -> Path:
     """Write a copy of a recording with one fault of ``FAULTS`` into a new folder."""
     recording = _read(Path(folder))
     FAULTS[fault].apply(recording)
@@ -172,14 +172,14 @@ def _mirrored(recording: Recording) -> None:
 
 
 def _turned(turns: int) -> Callable[[Recording], None]:
-    return lambda recording: recording.change_images(lambda image: turn_image(image, turns))
+    return lambda recording: recording.change_images(lambda image: rotate_image(image, turns))
 
 
 def _sideways(turns: int) -> Callable[[Recording], None]:
     def apply(recording: Recording) -> None:
-        recording.change_images(lambda image: turn_image(image, turns))
-        recording.intrinsics(lambda camera: turn_intrinsics(camera, turns))
-        recording.move(lambda pose: turn_pose(pose, turns))
+        recording.change_images(lambda image: rotate_image(image, turns))
+        recording.intrinsics(lambda camera: rotate_intrinsics(camera, turns))
+        recording.move(lambda pose: rotate_pose(pose, turns))
 
     return apply
 

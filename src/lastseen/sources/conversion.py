@@ -1,6 +1,11 @@
-"""The one place where a source's conventions become ours: from a raw record and options to a ``Frame``."""
+"""Sensor frame conversion: the one place where a source's conventions become ours, from a raw record to a ``Frame``.
+
+Rotating an image by quarter turns takes everything along that belongs to it: depth, intrinsics, pose and boxes.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +15,27 @@ from lastseen.frame import Frame, metric_depth
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import RawRecord
-from lastseen.sources.turning import Scalar, quarter_turns, turn_image, turn_intrinsics, turn_pose
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Box = tuple[float, float, float, float]
+
+_HALF = float(np.sqrt(0.5))
+# the pose of the rotated camera in the original one: about the optical axis, against the image's own rotation
+_T_CAMERA_ROTATED = {
+    0: Pose3D.identity(),
+    1: Pose3D(np.zeros(3), np.array([0.0, 0.0, -_HALF, _HALF])),
+    2: Pose3D(np.zeros(3), np.array([0.0, 0.0, 1.0, 0.0])),
+    3: Pose3D(np.zeros(3), np.array([0.0, 0.0, _HALF, _HALF])),
+}
 
 
 def to_frame(record: RawRecord, options: SourceOptions, *, frame_id: int) -> Frame:
-    """Apply every option to one record; raises ``InvalidValue`` naming what does not fit."""
+    """The frame of a record with every option applied; raises ``InvalidValue`` naming what does not fit."""
     camera, depth_camera = cameras(record, options)
-    rgb = stored_image(record.rgb, options)
-    metres = metric_depth(stored_image(record.depth, options), scale=options.depth_scale or record.raw_per_metre)
+    rgb = sensor_image(record.rgb, options)
+    metres = metric_depth(sensor_image(record.depth, options), scale=options.depth_scale or record.raw_per_metre)
     if record.confidence is not None and options.min_confidence > 0:
-        confidence = stored_image(record.confidence, options)
+        confidence = sensor_image(record.confidence, options)
         if confidence.shape != metres.shape:
             raise SourceError(
                 "confidence", confidence, f"must have the size of depth {metres.shape}", remedy="drop the map"
@@ -29,16 +45,16 @@ def to_frame(record: RawRecord, options: SourceOptions, *, frame_id: int) -> Fra
     return Frame(
         id=frame_id,
         stamp=record.stamp,
-        rgb=turn_image(np.ascontiguousarray(rgb), turns),
-        depth=turn_image(np.ascontiguousarray(metres), turns),
-        T_world_camera=turn_pose(to_pose(record.translation, record.quaternion, options), turns),
-        intrinsics=turn_intrinsics(camera, turns),
-        depth_intrinsics=None if depth_camera is None else turn_intrinsics(depth_camera, turns),
+        rgb=rotate_image(np.ascontiguousarray(rgb), turns),
+        depth=rotate_image(np.ascontiguousarray(metres), turns),
+        T_world_camera=rotate_pose(to_pose(record.translation, record.quaternion, options), turns),
+        intrinsics=rotate_intrinsics(camera, turns),
+        depth_intrinsics=None if depth_camera is None else rotate_intrinsics(depth_camera, turns),
     )
 
 
 def to_pose(translation: NDArray[np.float64], quaternion: NDArray[np.float64], options: SourceOptions) -> Pose3D:
-    """T_world_camera in our conventions of the stored numbers, before any turn of the image."""
+    """T_world_camera in our conventions of the stored numbers, before any rotation of the image."""
     numbers = np.roll(quaternion, -1) if options.quaternion_order == "wxyz" else quaternion
     pose = Pose3D.from_quaternion(translation, numbers)
     if options.pose_inverted:
@@ -46,9 +62,9 @@ def to_pose(translation: NDArray[np.float64], quaternion: NDArray[np.float64], o
     return world_to_z_up(camera_to_opencv(pose, CameraAxes(options.camera_axes)), WorldUp(options.world_up))
 
 
-def stored_image(image: NDArray[Scalar], options: SourceOptions) -> NDArray[Scalar]:
-    """The image as the sensor saw it: a flip or turn done after capture is undone."""
-    image = turn_image(image, -quarter_turns(options.images_turned))
+def sensor_image(image: NDArray[Scalar], options: SourceOptions) -> NDArray[Scalar]:
+    """The image as the sensor saw it: a flip or rotation done after capture is undone."""
+    image = rotate_image(image, -quarter_turns(options.images_turned))
     return image[:, ::-1] if options.mirrored else image
 
 
@@ -104,3 +120,42 @@ def _shifted(camera: Intrinsics, factor: float, right: float, down: float) -> In
 def _size(image: NDArray[np.generic], options: SourceOptions) -> tuple[int, int]:
     height, width = image.shape[:2]
     return (height, width) if quarter_turns(options.images_turned) % 2 else (width, height)
+
+
+def quarter_turns(degrees: str) -> int:
+    """Quarter turns clockwise of a text option: "90" is 1."""
+    return int(degrees) // 90 % 4
+
+
+def rotate_image(image: NDArray[Scalar], turns: int) -> NDArray[Scalar]:
+    """The image rotated clockwise by quarter turns."""
+    return np.ascontiguousarray(np.rot90(image, -turns)) if turns % 4 else image
+
+
+def rotate_intrinsics(camera: Intrinsics, turns: int) -> Intrinsics:
+    """The camera of the image rotated clockwise by quarter turns."""
+    for _ in range(turns % 4):
+        camera = Intrinsics(
+            camera.fy, camera.fx, camera.height - 1 - camera.cy, camera.cx, camera.height, camera.width
+        )
+    return camera
+
+
+def rotate_pose(T_world_camera: Pose3D, turns: int) -> Pose3D:
+    """The pose of the camera whose image is the old one rotated clockwise."""
+    return T_world_camera @ _T_CAMERA_ROTATED[turns % 4] if turns % 4 else T_world_camera
+
+
+def rotate_box(box: Box, turns: int, *, width: int, height: int) -> Box:
+    """A box of an image of this size, in the image rotated clockwise."""
+    left, top, right, bottom = box
+    for _ in range(turns % 4):
+        left, top, right, bottom = height - bottom, left, height - top, right
+        width, height = height, width
+    return left, top, right, bottom
+
+
+def mirror_box(box: Box, *, width: int) -> Box:
+    """A box in the image flipped left to right."""
+    left, top, right, bottom = box
+    return width - right, top, width - left, bottom

@@ -15,8 +15,8 @@ from PIL import Image
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.sources import SourceOptions, open_source
-from lastseen.sources.door import to_frame
-from lastseen.sources.wire import pack, read_header, unpack
+from lastseen.sources.conversion import to_frame
+from lastseen.sources.zmq_stream import pack, read_header, unpack
 
 MANY = 10**6
 

@@ -34,7 +34,7 @@ def render(
     pixels = np.stack(np.meshgrid(np.arange(camera.width), np.arange(camera.height)), axis=-1)
     plane = camera.unproject(pixels, np.ones(pixels.shape[:2]))
     if lens is not None:
-        plane[..., :2] = lens.straighten(plane[..., :2])
+        plane[..., :2] = lens.undistort(plane[..., :2])
     rays = plane @ pose.rotation.T
     inverse = 1.0 / np.where(np.abs(rays) < 1e-9, 1e-9, rays)
     origin = pose.translation

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lastseen.errors import SourceError
 from lastseen.sources.conversion import Box
-from lastseen.sources.lens import Lens, Straightener
+from lastseen.sources.lens import Lens, Undistorter
 from tests.sources.room import CAMERA, looking, render
 
 LENSES = {
@@ -25,30 +25,30 @@ POSE = looking(-0.5, 0.1, yaw=0.2)
 @given(x=st.floats(-0.6, 0.6), y=st.floats(-0.45, 0.45))
 def test_straight_points_are_those_the_lens_bends_here(model: str, x: float, y: float) -> None:
     lens, points = LENSES[model], np.array([[x, y]])
-    assert np.allclose(lens.straighten(lens.bend(points)), points, atol=1e-5)
+    assert np.allclose(lens.undistort(lens.distort(points)), points, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", LENSES)
 def test_a_straight_image_is_what_a_pinhole_sees(model: str) -> None:
-    straightener = Straightener(CAMERA, LENSES[model])
+    undistorter = Undistorter(CAMERA, LENSES[model])
     bent_rgb, bent_depth = render(POSE, lens=LENSES[model])
     rgb, depth = render(POSE)
-    mine = straightener.depth(bent_depth)
+    mine = undistorter.depth(bent_depth)
     seen = mine > 0
     assert seen.mean() > 0.75
     off_before = np.abs(bent_depth - depth)[seen].mean()
     off_after = np.abs(mine - depth)[seen].mean()
     assert off_after < 0.25 * off_before
-    colors = straightener.color(bent_rgb).astype(int)
+    colors = undistorter.color(bent_rgb).astype(int)
     assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(bent_rgb.astype(int) - rgb)[seen].mean()
 
 
 def test_a_large_image_needs_few_bytes_per_pixel() -> None:
     image = np.zeros((900, 1200, 3), dtype=np.uint8)
-    straightener = Straightener(CAMERA, LENSES["rational_polynomial"])
+    undistorter = Undistorter(CAMERA, LENSES["rational_polynomial"])
     tracemalloc.start()
     try:
-        straightener.color(image)
+        undistorter.color(image)
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -63,8 +63,8 @@ def shown(box: Box | None) -> Box:
 
 
 def test_a_box_follows_the_image() -> None:
-    straightener = Straightener(CAMERA, LENSES["plumb_bob"])
-    left, top, right, bottom = shown(straightener.box((4.0, 3.0, 40.0, 30.0), SIZE))
+    undistorter = Undistorter(CAMERA, LENSES["plumb_bob"])
+    left, top, right, bottom = shown(undistorter.box((4.0, 3.0, 40.0, 30.0), SIZE))
     # barrel distortion pulls the corners in, so the straight box lies further out
     assert left < 4.0
     assert top < 3.0
@@ -74,9 +74,9 @@ def test_a_box_follows_the_image() -> None:
 
 @pytest.mark.parametrize("model", LENSES)
 def test_a_box_of_an_image_twice_the_size_is_twice_the_size(model: str) -> None:
-    straightener = Straightener(CAMERA, LENSES[model])
-    small = shown(straightener.box((4.0, 3.0, 40.0, 30.0), SIZE))
-    large = shown(straightener.box((8.0, 6.0, 80.0, 60.0), (2 * SIZE[0], 2 * SIZE[1])))
+    undistorter = Undistorter(CAMERA, LENSES[model])
+    small = shown(undistorter.box((4.0, 3.0, 40.0, 30.0), SIZE))
+    large = shown(undistorter.box((8.0, 6.0, 80.0, 60.0), (2 * SIZE[0], 2 * SIZE[1])))
     assert large == pytest.approx([2.0 * value for value in small])
 
 
@@ -85,7 +85,7 @@ def test_a_box_of_an_image_twice_the_size_is_twice_the_size(model: str) -> None:
 def test_a_box_lies_in_the_straight_image_or_is_none(
     coefficients: tuple[float, ...], left: float, top: float, side: float
 ) -> None:
-    box = Straightener(CAMERA, Lens("plumb_bob", coefficients)).box((left, top, left + side, top + side), SIZE)
+    box = Undistorter(CAMERA, Lens("plumb_bob", coefficients)).box((left, top, left + side, top + side), SIZE)
     if box is not None:
         assert 0.0 <= box[0] < box[2] <= SIZE[0]
         assert 0.0 <= box[1] < box[3] <= SIZE[1]

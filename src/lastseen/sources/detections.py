@@ -36,11 +36,11 @@ class StoredDetection:
     runs: tuple[int, ...] | None = None
 
 
-Straight = Callable[[Box, tuple[int, int]], Box | None]
-"""A box of a stored image of some width and height as the image shows it once its lens is undone, if it does."""
+UndistortBox = Callable[[Box, tuple[int, int]], Box | None]
+"""Maps a box of a stored image of (width, height) into the undistorted image; None where that does not show it."""
 
 
-def _as_it_is(box: Box, size: tuple[int, int]) -> Box | None:
+def _unchanged(box: Box, size: tuple[int, int]) -> Box | None:
     del size
     return box
 
@@ -49,9 +49,13 @@ class RecordedDetections:
     """A detector that looks up what was detected at the frame's stamp."""
 
     def __init__(
-        self, rows: Sequence[tuple[float, StoredDetection]], options: SourceOptions, *, straight: Straight = _as_it_is
+        self,
+        rows: Sequence[tuple[float, StoredDetection]],
+        options: SourceOptions,
+        *,
+        undistort: UndistortBox = _unchanged,
     ) -> None:
-        self._straight = straight
+        self._undistort = undistort
         self._rows = sorted(rows, key=lambda row: row[0])
         self._stamps = np.array([stamp for stamp, _ in self._rows])
         self._options = options
@@ -81,16 +85,16 @@ class RecordedDetections:
         )
 
     def _placed(self, found: StoredDetection, frame: Frame) -> Detection | None:
-        """The detection in the pixels of the frame as it left the door; None where the frame does not show it."""
+        """The detection in the pixels of the converted frame; None where the frame does not show it."""
         options, detection = self._options, found.detection
         turned, turns = quarter_turns(options.images_turned), quarter_turns(options.image_rotation)
         size = (frame.intrinsics.width, frame.intrinsics.height)
         width, height = size[::-1] if turns % 2 else size
         stored = (height, width) if turned % 2 else (width, height)
-        straight = self._straight(detection.box, stored)
-        if straight is None:
+        undistorted = self._undistort(detection.box, stored)
+        if undistorted is None:
             return None
-        box: Box = rotate_box(straight, -turned % 4, width=stored[0], height=stored[1])
+        box: Box = rotate_box(undistorted, -turned % 4, width=stored[0], height=stored[1])
         if options.mirrored:
             box = mirror_box(box, width=width)
         box = rotate_box(box, turns, width=width, height=height)
@@ -104,8 +108,8 @@ class RecordedDetections:
 class RecentDetections:
     """A detector for a live stream: it knows what came with the last few frames."""
 
-    def __init__(self, options: SourceOptions, *, straight: Straight = _as_it_is) -> None:
-        self._options, self._straight = options, straight
+    def __init__(self, options: SourceOptions, *, undistort: UndistortBox = _unchanged) -> None:
+        self._options, self._undistort = options, undistort
         self._rows: OrderedDict[float, list[tuple[float, StoredDetection]]] = OrderedDict()
 
     def add(self, stamp: float, rows: Sequence[tuple[float, StoredDetection]]) -> None:
@@ -118,7 +122,7 @@ class RecentDetections:
         """What came with the frame, best first; ``targets`` do not matter."""
         del targets
         near = [row for rows in list(self._rows.values()) for row in rows]
-        return RecordedDetections(near, self._options, straight=self._straight).detect(frame)
+        return RecordedDetections(near, self._options, undistort=self._undistort).detect(frame)
 
 
 def rows_of_line(line: str, where: str) -> list[tuple[float, StoredDetection]]:

@@ -1,6 +1,6 @@
-"""Lenses that bend lines, and the straight image a pinhole would have seen.
+"""Lens distortion, and the undistorted image a pinhole would have seen.
 
-Everything behind the door projects by a pinhole. A raw image of a wide lens fits none, so it is taken straight once,
+Everything after conversion projects by a pinhole. A raw image of a wide lens fits none, so it is undistorted once,
 where it is read: colour between its pixels, depth from the nearest one, by maps that are computed once per camera.
 """
 
@@ -31,7 +31,7 @@ _SAME = {"radtan": PLUMB_BOB, "fisheye": EQUIDISTANT}
 _STEPS = 20
 _NEGLIGIBLE = 1e-9
 _FOUND = 0.01
-"""How near the steps must come to a point of the plane at distance 1: a few pixels, they are slow towards the rim."""
+"""How near the iteration must come to a point of the plane at distance 1: a few pixels, it is slow at the rim."""
 _FIXED = 256
 """Steps between two pixels that colour is mixed in: the grey levels it has."""
 _BAND = 1 << 16
@@ -49,7 +49,7 @@ class Lens:
 
     @classmethod
     def of(cls, model: str, coefficients: tuple[float, ...]) -> Lens | None:
-        """The lens of a calibration; None for one that bends nothing. An unknown model raises ``SourceError``."""
+        """The lens of a calibration; None for one without distortion. An unknown model raises ``SourceError``."""
         if not np.isfinite(coefficients).all():
             raise SourceError("lens", list(coefficients), "must be finite", remedy="calibrate the camera")
         if not any(abs(value) > _NEGLIGIBLE for value in coefficients):
@@ -65,7 +65,7 @@ class Lens:
             )
         return cls(_SAME.get(model, model or PLUMB_BOB), coefficients[:used])
 
-    def bend(self, points: Floats) -> Floats:
+    def distort(self, points: Floats) -> Floats:
         """Where the lens puts points (..., 2) of the plane at distance 1."""
         k = (*self.coefficients, *[0.0] * (12 - len(self.coefficients)))
         x, y = points[..., 0], points[..., 1]
@@ -82,28 +82,28 @@ class Lens:
         dy = k[2] * (r2 + 2.0 * y * y) + 2.0 * k[3] * x * y + r2 * (k[10] + r2 * k[11])
         return np.stack([x * radial + dx, y * radial + dy], axis=-1)
 
-    def straighten(self, points: Floats) -> Floats:
-        """The points that ``bend`` puts here, found step by step; NaN beyond the lens's rim, where there is none."""
+    def undistort(self, points: Floats) -> Floats:
+        """The points that ``distort`` maps here, found by iteration; NaN beyond the lens's rim."""
         if self.model == EQUIDISTANT:
             # far out the plane runs to infinity: what lies beyond 85 degrees stays at 85
             wanted = np.linalg.norm(points, axis=-1)
             angle = np.minimum(wanted, np.radians(85.0))
             for _ in range(_STEPS):
-                reached = np.linalg.norm(self.bend(np.stack([np.tan(angle), 0.0 * angle], axis=-1)), axis=-1)
+                reached = np.linalg.norm(self.distort(np.stack([np.tan(angle), 0.0 * angle], axis=-1)), axis=-1)
                 angle = np.clip(angle + wanted - reached, 0.0, np.radians(85.0))
             scale = np.where(wanted > 1e-12, np.tan(angle) / np.maximum(wanted, 1e-12), 1.0)
             return points * scale[..., np.newaxis]
         found = points.copy()
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(_STEPS):
-                found = found + (points - self.bend(found))
-            missed = np.linalg.norm(points - self.bend(found), axis=-1)
+                found = found + (points - self.distort(found))
+            missed = np.linalg.norm(points - self.distort(found), axis=-1)
         found[~(missed < _FOUND)] = np.nan
         return found
 
 
-class Straightener:
-    """Takes images of one camera straight; the maps are made for the first image's size and kept."""
+class Undistorter:
+    """Undistorts the images of one camera; the maps are made for the first image's size and kept."""
 
     def __init__(self, camera: Intrinsics, lens: Lens) -> None:
         self.camera, self.lens = camera, lens
@@ -116,7 +116,7 @@ class Straightener:
         self._down: NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
 
     def color(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """A straight colour image; black where the lens saw nothing."""
+        """The undistorted colour image; black where the lens saw nothing."""
         self._prepare(image.shape)
         flat = image.reshape(-1, image.shape[2])
         mixed = np.empty_like(flat)
@@ -135,32 +135,26 @@ class Straightener:
         return mixed.reshape(image.shape)
 
     def depth(self, image: NDArray[Scalar]) -> NDArray[Scalar]:
-        """A straight depth image; 0 where the lens saw nothing. Values are never mixed: between two is neither."""
+        """The undistorted depth image; 0 where the lens saw nothing. Values of two surfaces are never mixed."""
         self._prepare(image.shape)
-        straight: NDArray[Scalar] = image.reshape(-1)[self._nearest]
-        straight[self._outside] = 0
-        return straight.reshape(image.shape)
+        undistorted: NDArray[Scalar] = image.reshape(-1)[self._nearest]
+        undistorted[self._outside] = 0
+        return undistorted.reshape(image.shape)
 
     def box(self, box: Box, size: tuple[int, int]) -> Box | None:
-        """The box around what a box of a raw image of this width and height shows, in the straight one.
+        """The box around what a box of a raw image of this width and height shows, in the undistorted one.
 
-        None where the straight image shows nothing of it.
+        None where the undistorted image shows nothing of it.
         """
         left, top, right, bottom = box
         share = np.linspace(0.0, 1.0, 9)
         x, y = left + share * (right - left), top + share * (bottom - top)
-        edge = np.concatenate(
-            [
-                np.stack([x, np.full(9, top)], axis=-1),
-                np.stack([x, np.full(9, bottom)], axis=-1),
-                np.stack([np.full(9, left), y], axis=-1),
-                np.stack([np.full(9, right), y], axis=-1),
-            ]
-        )
+        sides = ((x, np.full(9, top)), (x, np.full(9, bottom)), (np.full(9, left), y), (np.full(9, right), y))
+        edge = np.concatenate([np.stack(side, axis=-1) for side in sides])
         camera = self.camera.resized(*size)
         focal, center = np.array([camera.fx, camera.fy]), np.array([camera.cx, camera.cy])
         # a box counts from the edge of a pixel, a camera from its middle
-        found = self.lens.straighten((edge - 0.5 - center) / focal) * focal + center + 0.5
+        found = self.lens.undistort((edge - 0.5 - center) / focal) * focal + center + 0.5
         found = found[np.isfinite(found).all(axis=1)]
         if not len(found):
             return None
@@ -182,16 +176,16 @@ class Straightener:
         self._size = (width, height)
 
     def _map(self, band: slice, width: int, height: int) -> None:
-        """Where the pixels of a band of the straight image come from."""
+        """Where the pixels of a band of the undistorted image come from."""
         # the coefficients are of the plane at distance 1: they hold for any size of the same image
         camera = self.camera.resized(width, height)
         v, u = np.divmod(np.arange(band.start, band.stop, dtype=np.float64), width)
         plane = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy], axis=-1)
-        bent = self.lens.bend(plane)
+        distorted = self.lens.distort(plane)
         # a polynomial turns back beyond the lens's rim, and would show the image twice
-        back = np.linalg.norm(self.lens.bend(plane * 1.001), axis=1) <= np.linalg.norm(bent, axis=1)
+        back = np.linalg.norm(self.lens.distort(plane * 1.001), axis=1) <= np.linalg.norm(distorted, axis=1)
         back &= np.linalg.norm(plane, axis=1) > 1e-6
-        x, y = bent[:, 0] * camera.fx + camera.cx, bent[:, 1] * camera.fy + camera.cy
+        x, y = distorted[:, 0] * camera.fx + camera.cx, distorted[:, 1] * camera.fy + camera.cy
         inside = ~back & (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
         x, y = np.where(inside, x, 0.0).clip(0, width - 1), np.where(inside, y, 0.0).clip(0, height - 1)
         column, row = np.floor(x), np.floor(y)

@@ -92,7 +92,7 @@ class SimSource(RecordSource):
 
 
 class _WalkDetector:
-    """Gives detections in the pixels of the frame as it left the door."""
+    """Gives detections in the pixels of the converted frame."""
 
     def __init__(self, source: SimSource) -> None:
         self._source = source

@@ -13,7 +13,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 from rosbags.rosbag2 import Writer as Writer2
 
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.sources.ros.types import CAMERA_INFO, IMAGE, ros1_types, ros2_types
+from lastseen.sources.ros.messages import CAMERA_INFO, IMAGE, ros1_types, ros2_types
 from tests.sources.room import CAMERA, render
 
 CONTAINERS = ("ros1", "sqlite3", "mcap", "mcap zstd", "bare mcap")

@@ -18,7 +18,7 @@ from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.doctor import examine
 from lastseen.sources.follow import follow
 from lastseen.sources.ros.bag import BagSource
-from lastseen.sources.ros.decode import DEPTH_HEADER
+from lastseen.sources.ros.messages import DEPTH_HEADER
 from tests.sources.room import CAMERA, looking, render, walk
 from tests.sources.ros.bags import COLOR, CONTAINERS, DEPTH, INFO, OPTICAL, START, Bag, images_of, walk_bag
 

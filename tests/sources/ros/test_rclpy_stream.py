@@ -8,8 +8,8 @@ import pytest
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.live import LiveSource
-from lastseen.sources.ros import encode
-from lastseen.sources.ros.types import CAMERA_INFO, IMAGE, POSE, ros2_types
+from lastseen.sources.ros import writing
+from lastseen.sources.ros.messages import CAMERA_INFO, IMAGE, POSE, ros2_types
 from tests.sources.room import CAMERA, render, walk
 from tests.sources.ros.bags import Bag
 
@@ -52,9 +52,9 @@ def test_frames_come_through_a_real_ros_graph() -> None:
         for number, pose in enumerate(poses):
             stamp = 10.0 + 0.1 * number
             rgb, depth = render(pose)
-            publish("/cam/color/camera_info", encode.camera_info(CAMERA, stamp=stamp))
-            publish("/cam/color/image_raw", encode.image(rgb, "rgb8", stamp=stamp))
-            publish("/cam/depth/image_raw", encode.image(depth, "32FC1", stamp=stamp))
+            publish("/cam/color/camera_info", writing.camera_info(CAMERA, stamp=stamp))
+            publish("/cam/color/image_raw", writing.image(rgb, "rgb8", stamp=stamp))
+            publish("/cam/depth/image_raw", writing.image(depth, "32FC1", stamp=stamp))
             bag.pose("/slam/pose", stamp, pose)
             source._stop.wait(0.1)
             publish("/slam/pose", bag.messages[-1][3])

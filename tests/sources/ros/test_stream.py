@@ -6,10 +6,10 @@ import pytest
 
 from lastseen.frame import Frame
 from lastseen.sources import SourceOptions
-from lastseen.sources.lens import Lens, Straightener
+from lastseen.sources.lens import Lens, Undistorter
+from lastseen.sources.ros.messages import ros2_types
 from lastseen.sources.ros.stream import RosStream, live_topics
 from lastseen.sources.ros.topics import Topic
-from lastseen.sources.ros.types import ros2_types
 from tests.sources.room import CAMERA, looking, render
 from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
 
@@ -30,7 +30,7 @@ class Replayed(RosStream):
     def receive(self, stop: threading.Event) -> None:
         del stop
         for topic, kind, _, message in self._bag.messages:
-            self.take(topic, kind, bytes(ros2_types().serialize_cdr(message, kind)))
+            self.on_message(topic, kind, bytes(ros2_types().serialize_cdr(message, kind)))
 
 
 def bent_stream(frames: int) -> Bag:
@@ -52,14 +52,14 @@ def bent_stream(frames: int) -> Bag:
 def test_boxes_are_straightened_and_maps_made_once_though_tf_does_not_place_depth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made: list[Straightener] = []
-    start = Straightener.__init__
+    made: list[Undistorter] = []
+    start = Undistorter.__init__
 
-    def counted(self: Straightener, *args: object) -> None:
+    def counted(self: Undistorter, *args: object) -> None:
         made.append(self)
         start(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Straightener, "__init__", counted)
+    monkeypatch.setattr(Undistorter, "__init__", counted)
     with Replayed(bent_stream(4)) as source:
         detector = source.detector()
         assert detector is not None
@@ -68,7 +68,7 @@ def test_boxes_are_straightened_and_maps_made_once_though_tf_does_not_place_dept
             frames.append(frame)
             if len(frames) == 1:
                 (found,) = detector.detect(frame)
-                assert found.box == Straightener(CAMERA, Lens("plumb_bob", BENT)).box(
+                assert found.box == Undistorter(CAMERA, Lens("plumb_bob", BENT)).box(
                     BOX, (CAMERA.width, CAMERA.height)
                 )
                 made.pop()

@@ -4,8 +4,8 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, ODOMETRY, POSE
 from lastseen.sources.ros.topics import Topic, choose
-from lastseen.sources.ros.types import CAMERA_INFO, DETECTIONS, IMAGE, ODOMETRY, POSE
 
 REALSENSE = [
     Topic("/camera/infra1/image_rect_raw", IMAGE, 90, depth=False),

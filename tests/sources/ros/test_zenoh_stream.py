@@ -10,8 +10,8 @@ import pytest
 from lastseen.errors import SourceError
 from lastseen.geometry import Pose3D
 from lastseen.sources import SourceOptions, open_source
-from lastseen.sources.ros import encode
-from lastseen.sources.ros.types import CAMERA_INFO, DETECTIONS, IMAGE, TF, ros2_types
+from lastseen.sources.ros import writing
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, TF, ros2_types
 from lastseen.sources.ros.zenoh_stream import ZenohSource, topic_of_token, type_key
 from tests.sources.room import CAMERA, render, walk
 
@@ -53,7 +53,7 @@ class Robot:
             cache=zenoh.ext.CacheConfig(1),
             publisher_detection=True,
         )
-        self._static.put(self.data(TF, encode.transform(MOUNT, stamp=1.0, parent="base")))
+        self._static.put(self.data(TF, writing.transform(MOUNT, stamp=1.0, parent="base")))
 
     def key(self, topic: str) -> str:
         return f"{DOMAIN}{topic}/{type_key(TYPES[topic])}/RIHS01_00"
@@ -66,12 +66,12 @@ class Robot:
 
     def frame(self, stamp: float, pose: Pose3D) -> None:
         rgb, depth = render(pose)
-        self.publish("/cam/color/camera_info", encode.camera_info(CAMERA, stamp=stamp))
-        self.publish(COLOR, encode.image(rgb, "rgb8", stamp=stamp))
-        self.publish(DEPTH, encode.image(np.round(depth * 1000).astype(np.uint16), "16UC1", stamp=stamp))
+        self.publish("/cam/color/camera_info", writing.camera_info(CAMERA, stamp=stamp))
+        self.publish(COLOR, writing.image(rgb, "rgb8", stamp=stamp))
+        self.publish(DEPTH, writing.image(np.round(depth * 1000).astype(np.uint16), "16UC1", stamp=stamp))
 
     def body(self, stamp: float, pose: Pose3D) -> None:
-        self.publish("/tf", encode.transform(pose @ MOUNT.inverse(), stamp=stamp, parent="map", child="base"))
+        self.publish("/tf", writing.transform(pose @ MOUNT.inverse(), stamp=stamp, parent="map", child="base"))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_the_world_of_the_first_frame_stays_the_world(robot: Robot, source: Zeno
         robot.body(stamp, pose)
         if number == 1:
             # a localizer that wakes up late puts a frame above what was the world
-            robot.publish("/tf", encode.transform(MOUNT, stamp=stamp, parent="earth", child="map"))
+            robot.publish("/tf", writing.transform(MOUNT, stamp=stamp, parent="earth", child="map"))
     found = []
     for frame in source.frames():
         found.append(frame.T_world_camera.translation)
@@ -165,7 +165,7 @@ def test_detections_are_those_of_the_stamp(robot: Robot, source: ZenohSource) ->
     detector = source.detector()
     assert detector is not None
     mug = Detection(box=(1.0, 2.0, 30.0, 40.0), score=0.8, labels={"mug": 0.8})
-    robot.publish("/detections", encode.boxes([mug], stamp=50.0))
+    robot.publish("/detections", writing.boxes([mug], stamp=50.0))
     for stamp in (50.0, 50.1):
         robot.frame(stamp, pose)
         robot.body(stamp, pose)

@@ -7,8 +7,11 @@ images. So every image finds its pose, however late tf was recorded, and memory 
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +20,25 @@ from lastseen.errors import InvalidValue, SourceError
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.conversion import Box
-from lastseen.sources.detections import RecordedDetections
+from lastseen.sources.detections import RecordedDetections, StoredDetection, rows_of_line
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import BEYOND_LENS, NO_POSE, RawRecord, Trajectory
-from lastseen.sources.ros import decode
+from lastseen.sources.record import NO_POSE, Intake, RawRecord, Trajectory
+from lastseen.sources.ros import messages
+from lastseen.sources.ros.cameras import UNPLACED_DEPTH, CameraPair, color_frame_in
 from lastseen.sources.ros.container import Container, Raw
-from lastseen.sources.ros.index import BagIndex, cut_off_line, read_index
+from lastseen.sources.ros.messages import CAMERA_INFO, IMAGES, TF
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
+from lastseen.sources.ros.topics import Topic, choose
+from lastseen.sources.ros.transforms import Link, TransformTree, frame_name, pose_frames
 
 MAX_WAITING_BYTES = 256 * 2**20
 """Bytes of images that wait for their partner at most."""
+
+PLACE_TRIES = 64
+"""Stamps of a recording at which tf is asked how depth stands to colour: one good answer is enough."""
+
+BREAKS_OFF = "bag breaks off"
 
 
 class BagSource(RecordSource):
@@ -37,17 +48,11 @@ class BagSource(RecordSource):
         super().__init__(str(path), options)
         self._bag = Container(Path(path))
         try:
-            self._index = read_index(self._bag, self.options)
+            self._index = BagIndex(self._bag, self.options)
         except SourceError:
             self._bag.close()
             raise
-        self.intake = copy.deepcopy(self._index.intake)
-        self._cameras = self._index.cameras(self.options, self.intake)
-
-    @property
-    def index(self) -> BagIndex:
-        """What the first reading found: topics, frames, cameras."""
-        return self._index
+        self._start()
 
     def length(self) -> int:
         """How many colour images there are."""
@@ -59,20 +64,19 @@ class BagSource(RecordSource):
 
     def trajectory(self) -> Trajectory | None:
         """The camera's pose at every sample of tf or of the pose topic."""
-        return self._poses().trajectory()
+        return self._index.poses(self.options).trajectory()
 
     def detector(self) -> Detector | None:
         """The recorded detections, where there are any."""
         topics = self._index.topics
         if not (topics.detections or topics.detections_text):
             return None
-        return RecordedDetections(self._index.detections, self.options, straight=self._straight_box)
+        return RecordedDetections(self._index.detections, self.options, undistort=self._undistort_box)
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""
-        self.intake = copy.deepcopy(self._index.intake)
-        self._cameras = self._index.cameras(self.options, self.intake)
-        poses = self._poses()
+        self._start()
+        poses = self._index.poses(self.options)
         corrections = Corrections(poses)
         stamps: list[float] = []
         for pair in self._pairs(wanted):
@@ -82,21 +86,19 @@ class BagSource(RecordSource):
                 yield record
         if self.intake.cut_off and wanted is None:
             # the last images may have lost their depth or pose behind the cut
-            self.intake.cut_off = cut_off_line(stamps)
+            self.intake.cut_off = _cut_off_line(stamps)
 
     def close(self) -> None:
         """Release the files."""
         self._bag.close()
 
-    def _straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
-        # detections written by us are of images that were straight already, and their CameraInfo says so
-        found = self._cameras.straight_box(box, size)
-        if found is None:
-            self.intake.skip(BEYOND_LENS, f"box {box}")
-        return found
+    def _start(self) -> None:
+        self.intake = copy.deepcopy(self._index.intake)
+        self._cameras = self._index.cameras(self.options, self.intake)
 
-    def _poses(self) -> CameraPoses:
-        return CameraPoses(self._index.tree, self._index.camera_frame, self.options)
+    def _undistort_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+        # detections written by us are of undistorted images, and their CameraInfo says so
+        return self._cameras.undistort_box(box, size, self.intake)
 
     def _pairs(self, wanted: Callable[[int], bool] | None) -> Iterator[Pair[Raw]]:
         topics = self._index.topics
@@ -112,7 +114,7 @@ class BagSource(RecordSource):
                 if wanted is None or wanted(number):
                     yield from pairs.color(stamp, raw, len(raw.data))
         except SourceError as error:
-            self.intake.skip("bag breaks off", str(error))
+            self.intake.skip(BREAKS_OFF, str(error))
         yield from pairs.end()
 
     def _record(self, pair: Pair[Raw], poses: CameraPoses, corrections: Corrections) -> RawRecord | None:
@@ -122,25 +124,163 @@ class BagSource(RecordSource):
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None
         try:
-            color = self._bag.decode(pair.color.item)
-            rgb = decode.color_image(color, name="color", max_pixels=limit)
-            depth, raw_per_metre = decode.depth_image(
+            rgb = messages.color_image(self._bag.decode(pair.color.item), name="color", max_pixels=limit)
+            depth, raw_per_metre = messages.depth_image(
                 self._bag.decode(pair.depth.item), name="depth", max_pixels=limit
             )
-            view = self._cameras.view(rgb, depth, raw_per_metre)
+            record = self._cameras.record(pair, rgb, depth, raw_per_metre, pose=pose)
         except InvalidValue as error:
             self.intake.skip(f"unreadable {error.field.split()[0]}", str(error))
             return None
-        return RawRecord(
-            stamp=stamp,
-            rgb=view.rgb,
-            depth=view.depth,
-            raw_per_metre=raw_per_metre,
-            translation=pose.translation,
-            quaternion=pose.quaternion,
-            intrinsics=view.camera,
-            depth_intrinsics=view.depth_camera,
-            depth_stamp=pair.depth.stamp + self.options.depth_delay,
-            pose_stamp=stamp,
-            revised=corrections.advance(stamp),
+        return dataclasses.replace(record, revised=corrections.advance(stamp))
+
+
+class BagIndex:
+    """The first reading of a bag: its topics, and everything about them that is not an image."""
+
+    def __init__(self, bag: Container, options: SourceOptions) -> None:
+        self._bag, self._options = bag, options
+        self.topics = choose(_topics(bag), options)
+        self.tree = TransformTree(odom_frame=options.odom_frame)
+        self.camera_frame = self.topics.color.frame
+        self.color_stamps: list[float] = []
+        self.depth_stamps: list[float] = []
+        self.detections: list[tuple[float, StoredDetection]] = []
+        self.intake = Intake()
+        self._infos: dict[str, Any] = {}
+        self._pose_link: Link | None = None
+        self._read()
+        self._settle_links()
+        self._check_frames()
+
+    def poses(self, options: SourceOptions) -> CameraPoses:
+        """The camera's poses, read with these options."""
+        return CameraPoses(self.tree, self.camera_frame, options)
+
+    def cameras(self, options: SourceOptions, intake: Intake) -> CameraPair:
+        """The two cameras as one; what cannot be put right about them is noted in ``intake``."""
+        T_color_depth = None
+        topics, color, depth = self.topics, self.camera_frame, self.topics.depth.frame
+        if depth and depth != color and self.color_stamps:
+            color = color_frame_in(self.tree, color, options)
+            # tf may begin later than the images, so stamps spread over the recording are tried
+            stamps = sorted(self.color_stamps)
+            found = (
+                self.tree.between_frames(color, depth, stamp + options.pose_delay, max_gap=options.max_pose_gap)
+                for stamp in stamps[:: -(-len(stamps) // PLACE_TRIES)]
+            )
+            T_color_depth = next((one for one in found if one is not None), None)
+            if T_color_depth is None:
+                intake.note(UNPLACED_DEPTH.format(depth=depth, color=color))
+        return CameraPair(
+            self._infos.get(topics.color_info),
+            self._infos.get(topics.depth_info),
+            names=(topics.color.name, topics.depth.name),
+            options=options,
+            intake=intake,
+            T_color_depth=T_color_depth,
         )
+
+    def _read(self) -> None:
+        for name in self._bag.left_out:
+            self.intake.note(f"{name} holds nothing that can be read, and is left out")
+        topics = self.topics
+        named = {topics.color.name, topics.depth.name, topics.color_info, topics.depth_info, topics.pose}
+        tf = {name for name, (kind, _) in self._bag.topics().items() if kind == TF}
+        try:
+            for raw in self._bag.messages({*named, *tf, topics.detections_text or topics.detections} - {""}):
+                self._add(raw)
+        except SourceError as error:
+            if not self.color_stamps:
+                raise
+            self.intake.skip(BREAKS_OFF, str(error))
+        if self._bag.cut_off or self.intake.skipped[BREAKS_OFF]:
+            self.intake.cut_off = _cut_off_line(self.color_stamps)
+        for stamps in (self.color_stamps, self.depth_stamps):
+            self.intake.out_of_order += sum(later < earlier for earlier, later in pairwise(stamps))
+
+    def _add(self, raw: Raw) -> None:
+        """Keep what a message says; one that cannot be read is counted."""
+        topics = self.topics
+        if raw.topic in {topics.color.name, topics.depth.name}:
+            stamp = self._bag.header_stamp(raw)
+            if stamp == 0 and raw.log_time != 0:
+                self.intake.note(f"{raw.topic} has no stamps: the time of recording stands in for them")
+            stamps = self.color_stamps if raw.topic == topics.color.name else self.depth_stamps
+            stamps.append((stamp or raw.log_time) / 1e9)
+            return
+        if raw.topic in self._infos:
+            return
+        try:
+            message = self._bag.decode(raw)
+            if raw.type == CAMERA_INFO:
+                self._infos[raw.topic] = message
+            elif raw.type == TF:
+                self.tree.add_message(message, topic=raw.topic, skip=self.intake.skip)
+            elif raw.topic == topics.detections_text:
+                self.detections += rows_of_line(message.data, raw.topic)
+            else:
+                stamp = (messages.nanoseconds(message.header) or raw.log_time) / 1e9
+                if raw.topic == topics.pose:
+                    self._add_pose(message, raw.topic, stamp)
+                else:
+                    self.detections += [(stamp, StoredDetection(one)) for one in messages.detections(message)]
+        except InvalidValue as error:
+            self.intake.skip(f"unreadable message on {raw.topic}", str(error))
+
+    def _add_pose(self, message: Any, topic: str, stamp: float) -> None:
+        parent, child = pose_frames(message, self._options, camera=self.camera_frame)
+        try:
+            pose = messages.pose_of(message)
+        except InvalidValue as error:
+            self.intake.skip(f"NaN or no pose on {topic}", f"stamp {stamp:.6f}: {error}")
+            return
+        if self._pose_link is None or (self._pose_link.parent, self._pose_link.child) != (parent, child):
+            self._pose_link = Link(parent, child)
+        self._pose_link.add(stamp, pose)
+
+    def _settle_links(self) -> None:
+        """Decide what needs the whole recording: links that never move, and whether the pose topic is used."""
+        for link in self.tree.links.values():
+            # one that has a single sample holds for the whole recording
+            if len(link.stamps) == 1 and not self.tree.is_step(link):
+                link.static = True
+        if self._pose_link is not None and (self._options.pose_topic or not self.poses(self._options).moves()):
+            self.tree.override(self._pose_link)
+
+    def _check_frames(self) -> None:
+        """Refuse a frame that was named and is not there, before every image is left out for want of a pose."""
+        options, tree = self._options, self.tree
+        camera = options.camera_frame or self.camera_frame
+        remedy = f"tf has: {tree.frame_list()}"
+        if options.camera_frame and camera not in tree.frames():
+            raise SourceError("camera_frame", camera, "is no frame of tf", remedy=remedy)
+        if options.world_frame and tree.chain(options.world_frame, camera) is None:
+            raise SourceError("world_frame", options.world_frame, f"is not above {camera} in tf", remedy=remedy)
+
+
+def _topics(bag: Container) -> Iterator[Topic]:
+    """Every topic; of images and camera infos the first message says what they hold."""
+    found = bag.topics()
+    peek = {name for name, (kind, count) in found.items() if kind in {*IMAGES, CAMERA_INFO} and count > 0}
+    first: dict[str, Any] = {}
+    for raw in bag.messages(peek):
+        if raw.topic not in first:
+            try:
+                first[raw.topic] = bag.decode(raw)
+            except SourceError:
+                # whatever the first one is, the others may be whole: a named topic is tried all the same
+                first[raw.topic] = None
+        if len(first) == len(peek):
+            break
+    for name, (kind, count) in found.items():
+        message = first.get(name)
+        frame = "" if message is None else frame_name(message.header.frame_id)
+        depth = messages.holds_depth(message) if message is not None and kind in IMAGES else None
+        yield Topic(name, kind, count, depth, frame)
+
+
+def _cut_off_line(stamps: list[float]) -> str:
+    """What is said of a recording that breaks off."""
+    until = f" (t = {max(stamps):.3f} s, {max(stamps) - min(stamps):.1f} s after the first)" if stamps else ""
+    return f"the recording was cut off after {len(stamps)} frames{until}"

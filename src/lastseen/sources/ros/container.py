@@ -1,24 +1,26 @@
 """One way to read messages from a ROS 1 bag, a ROS 2 folder (sqlite3 or MCAP) and a bare file, through rosbags.
 
-What a damaged container makes the reader raise becomes one clear error here.
+What a broken container makes the reader raise becomes one clear error here.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import struct
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Self
 
 from lastseen.errors import SourceError
-from lastseen.sources.ros.folder import METADATA, files_of_folder
-from lastseen.sources.ros.mending import MAGIC, MendedFile, has_header, is_cut_off
-from lastseen.sources.ros.types import require_rosbags, ros2_types
+from lastseen.sources.ros.messages import require_rosbags, ros2_types
+from lastseen.sources.ros.recover import MAGIC, RecoveredFile, has_header, is_cut_off
 
+METADATA = "metadata.yaml"
+_PART = re.compile(r"(?P<stem>.+)_(?P<number>\d+)")
 _REMEDIES = {
     ".bag": "repair it with `rosbag reindex` or `rosbag filter`",
     ".mcap": "repair it with `mcap recover`",
@@ -56,7 +58,7 @@ class Container:
         except bag_errors() as error:
             if isinstance(error, SourceError):
                 raise
-            raise self._damaged(error) from error
+            raise self._unreadable(error) from error
         self.ros1 = not self._reader.is2
 
     def topics(self) -> dict[str, tuple[str, int]]:
@@ -76,7 +78,7 @@ class Container:
             for connection, log_time, data in self._reader.messages(connections=wanted):
                 yield Raw(connection.topic, connection.msgtype, log_time, data)
         except bag_errors() as error:
-            raise self._damaged(error) from error
+            raise self._unreadable(error) from error
 
     def decode(self, raw: Raw) -> Any:
         """The message; one that does not fit its type raises ``SourceError``."""
@@ -114,7 +116,7 @@ class Container:
         """What to give the reader: the path, or the files themselves where a recorder did not come to its end."""
         path = self.path
         unfinished = path.is_dir() and not (path / METADATA).exists()
-        files = [path] if path.is_file() else files_of_folder(path)
+        files = [path] if path.is_file() else _files_of_folder(path)
         blank = [file for file in files if _is_blank(file)]
         if len(blank) < len(files):
             # a recorder that lost power may have begun a file of which nothing reached the disk
@@ -127,11 +129,48 @@ class Container:
         if not self.cut_off:
             return [path]
         # the files of a folder are in the order of time: each whole one and what is left of the last
-        return [MendedFile(file) if file in cut else file for file in files]
+        return [RecoveredFile(file) if file in cut else file for file in files]
 
-    def _damaged(self, error: BaseException) -> SourceError:
+    def _unreadable(self, error: BaseException) -> SourceError:
         remedy = _REMEDIES.get(self.path.suffix, "check metadata.yaml and the files beside it")
         return SourceError("bag", str(self.path), f"cannot be read ({_words(error)})", remedy=remedy)
+
+
+def _files_of_folder(folder: Path) -> list[Path]:
+    """The files of the one recording in a folder, in the order of time.
+
+    They are those its metadata names, or the numbered parts of one name. A folder without metadata is either a
+    recording whose recorder did not come to its end, or a place where somebody keeps recordings: the second is
+    refused.
+    """
+    there = sorted(one for one in folder.iterdir() if one.suffix in {".mcap", ".db3"})
+    if (folder / METADATA).exists():
+        named = _named_files(folder / METADATA)
+        return [file for file in there if file.name in named]
+    if len(there) <= 1:
+        return there
+    parts = [(_PART.fullmatch(file.stem), file) for file in there]
+    numbered = [(int(part["number"]), part["stem"] + file.suffix, file) for part, file in parts if part]
+    if len(numbered) < len(there) or len({name for _, name, _ in numbered}) > 1:
+        raise SourceError(
+            "bag",
+            str(folder),
+            f"holds several recordings ({', '.join(file.name for file in there)}) and no {METADATA}",
+            remedy="give one of the files",
+        )
+    return [file for _, _, file in sorted(numbered)]
+
+
+def _named_files(metadata: Path) -> set[str]:
+    """The names in the metadata; none where it cannot be read, which its reader will tell."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        tree = YAML(typ="safe").load(metadata.read_text(encoding="utf-8"))
+        return {PurePath(name).name for name in tree["rosbag2_bagfile_information"]["relative_file_paths"]}
+    except (YAMLError, OSError, ValueError, LookupError, TypeError):
+        return set()
 
 
 def _is_blank(file: Path) -> bool:

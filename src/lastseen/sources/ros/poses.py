@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastseen.geometry import Pose3D
+from lastseen.sources.base import REMEMBERED
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import RevisedPose, Trajectory, interpolate
 from lastseen.sources.ros.transforms import Link, TransformTree
-
-HISTORY = 20_000
-"""Earlier poses kept for corrections: half an hour at 10 Hz, a few megabytes."""
 
 METRES_PER_RADIAN = 0.5
 """How much way a turn counts for when drift is shared out: odometry drifts in turns as well."""
@@ -58,7 +56,7 @@ class CameraPoses:
         return any(not link.static for link in self.links())
 
     def at(self, stamp: float) -> Pose3D | None:
-        """T_world_camera at a moment of the image clock; None where nobody knows."""
+        """T_world_camera at a stamp of the image clock; None where it is not known."""
         moment = stamp + self.options.pose_delay
         return self.tree.frame_in(self.world, self.camera, moment, max_gap=self.options.max_pose_gap)
 
@@ -89,7 +87,7 @@ class Corrections:
 
     def __init__(self, poses: CameraPoses) -> None:
         self._poses = poses
-        self._past: deque[_Past] = deque(maxlen=HISTORY)
+        self._past: deque[_Past] = deque(maxlen=REMEMBERED)
         self._looked_until = -math.inf
         self._changed_at = -math.inf
 

@@ -13,10 +13,9 @@ from typing import Any
 from lastseen.errors import SourceError
 from lastseen.sources.live import POLL
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.address import split_address
-from lastseen.sources.ros.stream import RosStream, live_topics
+from lastseen.sources.ros.messages import TF
+from lastseen.sources.ros.stream import RosStream, live_topics, split_address
 from lastseen.sources.ros.topics import Topic
-from lastseen.sources.ros.types import TF
 
 DEPTH = 10
 """Messages the middleware keeps for us: as ROS does by default."""
@@ -56,7 +55,7 @@ class RclpySource(RosStream):
                 continue
 
             def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
-                self.take(topic, kind, bytes(data))
+                self.on_message(topic, kind, bytes(data))
 
             self._node.create_subscription(
                 _message_class(kind), topic, handle, _quality(static=topic == "/tf_static"), raw=True

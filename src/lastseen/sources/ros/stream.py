@@ -6,7 +6,10 @@ waits until tf has caught up with it, because a pose is interpolated and never g
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import os
+import re
 import struct
 import threading
 from abc import abstractmethod
@@ -14,6 +17,7 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.geometry import Pose3D
@@ -22,22 +26,24 @@ from lastseen.sources.conversion import Box
 from lastseen.sources.detections import RecentDetections, StoredDetection
 from lastseen.sources.live import LiveSource
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import BEYOND_LENS, NO_POSE, Intake, RawRecord, RevisedPose
-from lastseen.sources.ros import decode
-from lastseen.sources.ros.cameras import CameraPair
+from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
+from lastseen.sources.ros import messages
+from lastseen.sources.ros.cameras import UNPLACED_DEPTH, CameraPair, color_frame_in
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.index import UNNAMED_WORLD, UNPLACED_DEPTH, frame_of_color
+from lastseen.sources.ros.messages import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
-from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
-from lastseen.sources.ros.types import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
+from lastseen.sources.ros.transforms import Link, TransformTree, frame_name, pose_frames
 
 KEEP_TF = 30.0
 """Seconds of tf that are kept: an image older than that is not waited for."""
 
 WAIT_FOR_POSE = 30
 """Images that wait for tf at most; the oldest goes without a pose, and that is counted."""
+
+MAX_DOMAIN = 232
+"""The largest ROS domain that DDS has ports for."""
 
 FIND_TOPICS = 10.0
 """Seconds until the camera's topics must have shown up."""
@@ -59,7 +65,7 @@ class RosStream(LiveSource[Arrived]):
         super().__init__(address, options)
         self._lock = threading.Lock()
         self._chosen: Chosen | None = None
-        self._detections = RecentDetections(self.options, straight=self._straight_box)
+        self._detections = RecentDetections(self.options, undistort=self._undistort_box)
         self._infos: dict[str, Any] = {}
         self._cameras: CameraPair | None = None
         self._T_color_depth: Pose3D | None = None
@@ -97,8 +103,8 @@ class RosStream(LiveSource[Arrived]):
             named[chosen.pose] = next(topic.type for topic in self.find_topics() if topic.name == chosen.pose)
         return {**named, "/tf": TF, "/tf_static": TF}
 
-    def take(self, topic: str, kind: str, data: bytes) -> None:
-        """Take one message; may be called by any thread of the middleware."""
+    def on_message(self, topic: str, kind: str, data: bytes) -> None:
+        """Handle one message in CDR; may be called by any thread of the middleware."""
         if len(data) > self.options.max_message_mb * 2**20:
             self.queue.skip("unreadable message", f"{topic}: {len(data)} bytes exceed max_message_mb")
             return
@@ -115,31 +121,19 @@ class RosStream(LiveSource[Arrived]):
         """The record of a pair of images."""
         chosen, limit = self.topics(), self.options.max_pixels
         color = _message(item.pair.color.item, chosen.color.type, "color")
-        rgb = decode.color_image(color, name="color", max_pixels=limit)
+        rgb = messages.color_image(color, name="color", max_pixels=limit)
         distant = _message(item.pair.depth.item, chosen.depth.type, "depth")
-        depth, raw_per_metre = decode.depth_image(distant, name="depth", max_pixels=limit)
+        depth, raw_per_metre = messages.depth_image(distant, name="depth", max_pixels=limit)
         frames = frame_name(color.header.frame_id), frame_name(distant.header.frame_id)
         cameras = self._camera_pair(*frames, item.pair.color.stamp)
-        view = cameras.view(rgb, depth, raw_per_metre)
+        record = cameras.record(item.pair, rgb, depth, raw_per_metre, pose=item.pose)
         with self._lock:
             if self._poses is not None:
                 world, top = self._poses.world, self._tree.root(self._poses.camera)
                 if world != top and not self.options.world_frame:
                     self.intake.note(f"tf has put {top} above {world}, which stays the world; set world_frame={top}")
             revised, self._revised = tuple(self._revised.values()), {}
-        return RawRecord(
-            stamp=item.pair.color.stamp,
-            rgb=view.rgb,
-            depth=view.depth,
-            raw_per_metre=raw_per_metre,
-            translation=item.pose.translation,
-            quaternion=item.pose.quaternion,
-            intrinsics=view.camera,
-            depth_intrinsics=view.depth_camera,
-            depth_stamp=item.pair.depth.stamp + self.options.depth_delay,
-            pose_stamp=item.pair.color.stamp,
-            revised=revised,
-        )
+        return dataclasses.replace(record, revised=revised)
 
     def _begin(self) -> None:
         """Forget all that belongs to one clock: at the start, and when the clock begins anew."""
@@ -163,12 +157,12 @@ class RosStream(LiveSource[Arrived]):
         if kind == CAMERA_INFO:
             self._infos[topic] = message
         elif kind == TF:
-            self._tree.take(message, topic=topic, refuse=self.queue.skip)
+            self._tree.add_message(message, topic=topic, skip=self.queue.skip)
         elif kind in POSES:
-            self._pose(message)
+            self._add_pose(message)
         else:
-            stamp = decode.nanoseconds(message.header) / 1e9
-            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in decode.detections(message)])
+            stamp = messages.nanoseconds(message.header) / 1e9
+            self._detections.add(stamp, [(stamp, StoredDetection(one)) for one in messages.detections(message)])
         return self._posed()
 
     def _image(self, is_color: bool, kind: str, data: bytes) -> list[Arrived]:
@@ -205,7 +199,7 @@ class RosStream(LiveSource[Arrived]):
             if pose is None:
                 wanted = self._poses.options.world_frame
                 missing = f"; world_frame {wanted} is not above {self._poses.camera}" if wanted and not placed else ""
-                self.queue.skip(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.told()}")
+                self.queue.skip(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.frame_list()}")
                 continue
             # from now on this is the world, whatever tf puts above it later
             self._poses.options = self._poses.options.replaced(world_frame=self._poses.world)
@@ -214,26 +208,20 @@ class RosStream(LiveSource[Arrived]):
             ready.append(Arrived(pair, pose))
         return ready
 
-    def _pose(self, message: Any) -> None:
-        options = self.options
-        told = frame_name(getattr(message, "child_frame_id", ""))
-        child = options.pose_frame or told or options.camera_frame or (self._poses.camera if self._poses else "")
+    def _add_pose(self, message: Any) -> None:
+        parent, child = pose_frames(message, self.options, camera=self._poses.camera if self._poses else "")
         if not child:
-            # nobody has said yet which frame the camera is
+            # nothing has named the camera's frame yet
             return
-        parent = frame_name(message.header.frame_id) or UNNAMED_WORLD
         link = self._tree.links.get(child)
         if link is None or link is not self._pose_link:
             link = self._pose_link = Link(parent, child)
-            self._tree.give(link)
-        link.add(decode.nanoseconds(message.header) / 1e9, decode.pose_of(message))
+            self._tree.override(link)
+        link.add(messages.nanoseconds(message.header) / 1e9, messages.pose_of(message))
 
-    def _straight_box(self, box: Box, size: tuple[int, int]) -> Box | None:
+    def _undistort_box(self, box: Box, size: tuple[int, int]) -> Box | None:
         # asked for a frame that has come through here, so its cameras are known
-        found = box if self._cameras is None else self._cameras.straight_box(box, size)
-        if found is None:
-            self.intake.skip(BEYOND_LENS, f"box {box}")
-        return found
+        return box if self._cameras is None else self._cameras.undistort_box(box, size, self.intake)
 
     def _camera_pair(self, color: str, depth: str, stamp: float) -> CameraPair:
         """The two cameras as one; made anew when more becomes known about them, not for every frame."""
@@ -244,7 +232,7 @@ class RosStream(LiveSource[Arrived]):
         together = depth in {"", color}
         if not together and self._T_color_depth is None:
             with self._lock:
-                color = frame_of_color(color, self._tree, options)
+                color = color_frame_in(self._tree, color, options)
                 self._T_color_depth = self._tree.between_frames(
                     color, depth, stamp + options.pose_delay, max_gap=math.inf
                 )
@@ -292,3 +280,18 @@ def _stamp(data: bytes) -> float:
         raise SourceError("image", data, "is cut off", remedy="the message is left out")
     seconds, rest = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, 4)
     return (int(seconds) * 10**9 + int(rest)) / 1e9
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host with port (or nothing) and domain of ``host:port?domain=5``; the domain defaults to ROS_DOMAIN_ID or 0."""
+    host, _, query = address.partition("?")
+    if host and not re.fullmatch(r"[\w.:\[\]-]+:\d{1,5}", host):
+        raise SourceError("ROS address", address, "is no host:port", remedy="for example 127.0.0.1:7447?domain=5")
+    domain = os.environ.get("ROS_DOMAIN_ID", "") or "0"
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name != "domain":
+            raise SourceError(f"ROS {name}", text, "is not known", remedy="the only word is domain")
+        domain = text
+    if not domain.isdecimal() or int(domain) > MAX_DOMAIN:
+        raise SourceError("ROS domain", domain, f"must be 0 to {MAX_DOMAIN}", remedy="0 is the usual one")
+    return host, int(domain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lastseen.errors import SourceError
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.types import CAMERA_INFO, DETECTIONS, IMAGES, POSES, TEXT
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGES, POSES, TEXT
 
 DETECTIONS_TEXT = "/lastseen/detections"
 """Detections as lines of ``detections.jsonl``, with masks; what ``lastseen record`` writes beside the boxes."""

@@ -1,4 +1,4 @@
-"""The tree of frames that tf describes, and the pose of one frame in another at a moment.
+"""The tree of frames that tf describes, and the pose of one frame in another at a stamp.
 
 Links that move are interpolated; the link that carries a localizer's corrections (map -> odom) is a step: it holds
 until the localizer says otherwise, and a jump of it is never smeared over the frames before.
@@ -14,11 +14,12 @@ from typing import Any
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.sources.record import interpolate
-from lastseen.sources.ros import decode
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import END_TOLERANCE, interpolate
+from lastseen.sources.ros import messages
 
-END_TOLERANCE = 0.01
-"""Seconds beyond the first or last sample of a moving link where that sample still holds."""
+UNNAMED_WORLD = "world"
+"""The frame of poses whose message does not name one."""
 
 DEEPEST = 64
 """Links in a chain at most: a longer one is a loop."""
@@ -27,6 +28,13 @@ DEEPEST = 64
 def frame_name(name: str) -> str:
     """A frame's name without the slash that ROS 1 may put before it."""
     return name.lstrip("/")
+
+
+def pose_frames(message: Any, options: SourceOptions, *, camera: str) -> tuple[str, str]:
+    """Parent and child frame of the pose in a PoseStamped or Odometry; ``camera`` where nothing names the child."""
+    parent = frame_name(message.header.frame_id) or UNNAMED_WORLD
+    child = options.pose_frame or frame_name(getattr(message, "child_frame_id", "")) or options.camera_frame or camera
+    return parent, child
 
 
 @dataclass(slots=True)
@@ -40,7 +48,7 @@ class Link:
     poses: list[Pose3D] = field(default_factory=list)
 
     def add(self, stamp: float, pose: Pose3D) -> None:
-        """Take a sample; one with a stamp that is there already replaces it."""
+        """Add a sample; one with a stamp that is there already replaces it."""
         if self.static:
             self.stamps, self.poses = [stamp], [pose]
             return
@@ -58,7 +66,7 @@ class Link:
             del self.stamps[:keep], self.poses[:keep]
 
     def at(self, stamp: float, *, max_gap: float, step: bool) -> Pose3D | None:
-        """The pose at a moment; None where it is not known, or the samples around it are too far apart."""
+        """The pose at a stamp; None where it is not known, or the samples around it are too far apart."""
         if self.static or not self.stamps:
             return self.poses[0] if self.poses else None
         right = bisect_right(self.stamps, stamp)
@@ -85,20 +93,20 @@ class TransformTree:
 
     def __init__(self, *, odom_frame: str, restart_after: float = math.inf) -> None:
         self.links: dict[str, Link] = {}
-        self._given: set[str] = set()
+        self._overridden: set[str] = set()
         self._odom = odom_frame
         self._restart_after = restart_after
         self._of_new_clock: dict[str, Link] = {}
 
     def anew(self) -> TransformTree:
-        """The tree of the clock that has begun: what never moves, and what was already told by that clock."""
+        """The tree of the clock that has begun: what never moves, and the samples that already came by that clock."""
         tree = TransformTree(odom_frame=self._odom, restart_after=self._restart_after)
         tree.links = {child: link for child, link in self.links.items() if link.static} | self._of_new_clock
         return tree
 
     def add(self, parent: str, child: str, stamp: float, pose: Pose3D, *, static: bool = False) -> None:
-        """Take one transform: ``pose`` is T_parent_child. A frame that changes its parent starts anew."""
-        if child in self._given:
+        """Add one transform: ``pose`` is T_parent_child. A frame that changes its parent starts anew."""
+        if child in self._overridden:
             return
         link = self.links.get(child)
         if link is None or link.parent != parent:
@@ -107,22 +115,22 @@ class TransformTree:
             link = self._of_new_clock.setdefault(child, Link(parent, child))
         link.add(stamp, pose)
 
-    def take(self, message: Any, *, topic: str, refuse: Callable[[str, str], None]) -> None:
-        """Take a TFMessage; ``refuse`` hears of each transform that is no pose."""
+    def add_message(self, message: Any, *, topic: str, skip: Callable[[str, str], None]) -> None:
+        """Add the transforms of a TFMessage; ``skip`` is called with the reason for each that is no pose."""
         for one in message.transforms:
-            stamp = decode.nanoseconds(one.header) / 1e9
+            stamp = messages.nanoseconds(one.header) / 1e9
             parent, child = frame_name(one.header.frame_id), frame_name(one.child_frame_id)
             try:
-                pose = decode.pose(one.transform.translation, one.transform.rotation)
+                pose = messages.pose(one.transform.translation, one.transform.rotation)
             except InvalidValue as error:
-                refuse("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
+                skip("NaN or no pose in tf", f"{parent} -> {child} at {stamp:.6f}: {error}")
                 continue
             self.add(parent, child, stamp, pose, static=topic.endswith("tf_static"))
 
-    def give(self, link: Link) -> None:
-        """Let a link hold whatever tf says about its child: it comes from a topic that was chosen for it."""
+    def override(self, link: Link) -> None:
+        """Use this link whatever tf says about its child: it comes from a topic that was chosen for it."""
         self.links[link.child] = link
-        self._given.add(link.child)
+        self._overridden.add(link.child)
 
     def is_step(self, link: Link) -> bool:
         """Whether a link carries corrections: its child is the odometry's frame."""
@@ -141,12 +149,12 @@ class TransformTree:
         """Every frame that somebody named, sorted."""
         return sorted({*self.links, *(link.parent for link in self.links.values())})
 
-    def told(self) -> str:
-        """The frames in words for an error."""
+    def frame_list(self) -> str:
+        """The frames as text for an error."""
         return ", ".join(self.frames()) or "nothing"
 
     def between_frames(self, first: str, second: str, stamp: float, *, max_gap: float) -> Pose3D | None:
-        """T_first_second at a moment, by the frame that both hang from; None where tf does not tell."""
+        """T_first_second at a stamp, by the frame that both hang from; None where tf does not know it."""
         above, frame = [first], first
         while frame in self.links and len(above) <= DEEPEST:
             frame = self.links[frame].parent
@@ -170,12 +178,12 @@ class TransformTree:
         return links[::-1]
 
     def frame_in(self, world: str, frame: str, stamp: float, *, max_gap: float) -> Pose3D | None:
-        """T_world_frame at a moment; None where tf does not tell."""
+        """T_world_frame at a stamp; None where tf does not know it."""
         links = self.chain(world, frame)
         return None if links is None else self.along(links, stamp, max_gap=max_gap)
 
     def along(self, links: list[Link], stamp: float, *, max_gap: float) -> Pose3D | None:
-        """The pose of the end of a chain in its start at a moment."""
+        """The pose of the end of a chain in its start at a stamp."""
         total: Pose3D | None = None
         for link in links:
             pose = link.at(stamp, max_gap=max_gap, step=self.is_step(link))

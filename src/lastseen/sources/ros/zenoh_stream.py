@@ -13,8 +13,7 @@ from typing import Any
 
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.address import split_address
-from lastseen.sources.ros.stream import RosStream, live_topics
+from lastseen.sources.ros.stream import RosStream, live_topics, split_address
 from lastseen.sources.ros.topics import Topic
 
 ANSWER_WITHIN = 1.0
@@ -66,7 +65,7 @@ class ZenohSource(RosStream):
             key = f"{self._domain}{topic}/{type_key(kind)}/*"
 
             def handle(sample: Any, topic: str = topic, kind: str = kind) -> None:
-                self.take(topic, kind, bytes(sample.payload))
+                self.on_message(topic, kind, bytes(sample.payload))
 
             # what was published once and kept for late comers (tf_static) is asked for
             history = zenoh.ext.HistoryConfig(detect_late_publishers=True)

@@ -9,7 +9,7 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.sources import open_source
-from lastseen.sources.ros.mending import CHUNK, MAGIC, MendedFile
+from lastseen.sources.ros.recover import CHUNK, MAGIC, RecoveredFile
 from tests.sources.room import walk
 from tests.sources.ros.bags import walk_bag
 
@@ -114,7 +114,7 @@ def test_a_small_file_never_takes_much_memory(compression: str, tmp_path: Path) 
     path.write_bytes(MAGIC + struct.pack("<BQ", CHUNK, len(head) + len(bomb) + 9) + head + bomb)
     tracemalloc.start()
     try:
-        MendedFile(path)
+        RecoveredFile(path)
         assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
     finally:
         tracemalloc.stop()

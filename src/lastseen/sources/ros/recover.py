@@ -1,4 +1,4 @@
-"""MCAP files that break off, as a robot leaves them that lost power: what lies before the cut is read.
+"""Recovery of MCAP files that break off, as a robot leaves them that lost power: what lies before the cut is read.
 
 Such a file has no index and no end. Its whole records, and those of the last chunk as far as it can be unpacked, are
 shown to the reader with an end put behind them; nothing is written, and a file of any size costs one pass over it.
@@ -38,7 +38,7 @@ _END = (
 _HEAD = struct.Struct("<BQ")
 
 
-class MendedFile:
+class RecoveredFile:
     """A broken MCAP file as a path that the reader can open; it has the few members the reader asks for."""
 
     suffix = ".mcap"

@@ -1,23 +1,41 @@
-"""From ROS messages to arrays, intrinsics, poses and detections: the one place that knows their fields.
+"""ROS messages: their definitions, and the one place that knows their fields when they are read.
 
-It reads attributes, so that messages of rosbags, of ROS 1 and of rclpy all fit. Sizes come from outside: each is
-checked against the limit before anything is made of it.
+Bags mostly bring their own definitions. Those here serve where none came along: old sqlite bags, live topics, and
+writing. Reading goes by attributes, so that messages of rosbags, of ROS 1 and of rclpy all fit. Sizes come from
+outside: each is checked against the limit before anything is made of it.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue, SourceError
+from lastseen.errors import InvalidValue, MissingExtra, SourceError
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.sources.images import read_color, read_depth
+
+if TYPE_CHECKING:
+    from rosbags.typesys.store import Typestore
+
+IMAGE = "sensor_msgs/msg/Image"
+COMPRESSED = "sensor_msgs/msg/CompressedImage"
+CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
+POSE = "geometry_msgs/msg/PoseStamped"
+POSE_COVARIANCE = "geometry_msgs/msg/PoseWithCovarianceStamped"
+ODOMETRY = "nav_msgs/msg/Odometry"
+TF = "tf2_msgs/msg/TFMessage"
+DETECTIONS = "vision_msgs/msg/Detection2DArray"
+TEXT = "std_msgs/msg/String"
+
+IMAGES = (IMAGE, COMPRESSED)
+POSES = (POSE, POSE_COVARIANCE, ODOMETRY)
 
 COLOR_ENCODINGS = {
     "rgb8": (0, 1, 2),
@@ -39,6 +57,46 @@ DEPTH_HEADER = struct.Struct("<iff")
 
 _Layout = TypeVar("_Layout")
 _PNG = b"\x89PNG\r\n\x1a\n"
+_VISION = {
+    "Point2D": "float64 x\nfloat64 y\n",
+    "Pose2D": "vision_msgs/Point2D position\nfloat64 theta\n",
+    "BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y\n",
+    "ObjectHypothesis": "string class_id\nfloat64 score\n",
+    "ObjectHypothesisWithPose": "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose\n",
+    "Detection2D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/BoundingBox2D bbox\nstring id\n",
+    "Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections\n",
+}
+
+
+def require_rosbags(feature: str) -> None:
+    """Raise the error that names the extra where ``rosbags`` is not installed."""
+    try:
+        import rosbags.typesys  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(feature, extra="ros") from error
+
+
+@functools.cache
+def ros2_types() -> Typestore:
+    """ROS 2's standard messages with those of vision_msgs 4."""
+    return _types("ROS2_HUMBLE", {})
+
+
+@functools.cache
+def ros1_types() -> Typestore:
+    """ROS 1's standard messages with those of tf2 and, for lack of older ones, vision_msgs 4."""
+    return _types("ROS1_NOETIC", {TF: "geometry_msgs/TransformStamped[] transforms\n"})
+
+
+def _types(name: str, definitions: Mapping[str, str]) -> Typestore:
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores[name])
+    vision = {f"vision_msgs/msg/{kind}": text for kind, text in _VISION.items()}
+    for kind, text in {**definitions, **vision}.items():
+        store.register(get_types_from_msg(text, kind))
+    return store
 
 
 def is_compressed(message: Any) -> bool:

@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def over_zmq(frames: list[Frame]) -> tuple[int, float, float]:
 def copy_ros1(mcap: Path, out: Path) -> Path:
     from rosbags.rosbag1 import Writer
 
-    with Container(mcap) as bag, Writer(out) as writer:
+    with closing(Container(mcap)) as bag, Writer(out) as writer:
         kinds = {topic: kind for topic, (kind, _) in bag.topics().items()}
         connections = {
             topic: writer.add_connection(topic, kind, typestore=ros1_types()) for topic, kind in kinds.items()
@@ -104,7 +105,7 @@ def copy_ros1(mcap: Path, out: Path) -> Path:
 def copy_sqlite(mcap: Path, out: Path) -> Path:
     from rosbags.rosbag2 import StoragePlugin, Writer
 
-    with Container(mcap) as bag, Writer(out, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
+    with closing(Container(mcap)) as bag, Writer(out, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
         kinds = {topic: kind for topic, (kind, _) in bag.topics().items()}
         connections = {
             topic: writer.add_connection(topic, kind, typestore=ros2_types()) for topic, kind in kinds.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lastseen.config.doctor import Doctor
 from lastseen.config.evaluation import Evaluation
 from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
@@ -60,7 +59,6 @@ class Settings(Section):
     light: Light = field(default_factory=Light)
     navigation: Navigation = field(default_factory=Navigation)
     homes: Homes = field(default_factory=Homes)
-    doctor: Doctor = field(default_factory=Doctor)
     gate: Gate = field(default_factory=Gate)
     segment: Segment = field(default_factory=Segment)
     mask_filter: MaskFilter = field(default_factory=MaskFilter)

@@ -91,7 +91,7 @@ class RecordSource(ABC):
         return self.frames()
 
     def news(self) -> News:
-        """What came with the newest frame, and with bad ones just before it; asking takes it."""
+        """What came with the newest frame and with skipped ones just before it; a second call returns nothing."""
         news, self._news = self._news, News()
         return news
 

@@ -1,4 +1,4 @@
-"""Detections that came with a recording: boxes and labels by stamp, given back as a detector.
+"""Detections that came with a recording: boxes and labels by stamp, behind the interface of a detector.
 
 ``detections.jsonl`` holds one object per line: ``{"stamp": s, "box": [left, top, right, bottom], "score": 0.9,
 "label": "mug"}`` in pixels of the stored colour image; ``labels`` with scores may stand in for ``label``. A line may
@@ -25,7 +25,7 @@ from lastseen.sources.conversion import Box, mirror_box, quarter_turns, rotate_b
 from lastseen.sources.options import SourceOptions
 
 RECENT = 64
-"""Frames of a live stream whose detections are kept: they are asked for while the frames come."""
+"""Frames of a live stream whose detections are kept: they are looked up while the frames come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class RecordedDetections:
 
 
 class RecentDetections:
-    """A detector for a live stream: it knows what came with the last few frames."""
+    """A detector for a live stream that keeps the detections of the last frames."""
 
     def __init__(self, options: SourceOptions, *, undistort: UndistortBox = _unchanged) -> None:
         self._options, self._undistort = options, undistort

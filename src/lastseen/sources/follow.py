@@ -55,7 +55,7 @@ def follow(
     progress: Callable[[Summary], None] | None = None,
     max_frames: int | None = None,
 ) -> Summary:
-    """Take every frame of a source through perception into memory; ``progress`` hears of each frame.
+    """Take every frame of a source through perception into memory; ``progress`` is called after each frame.
 
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
     A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.

@@ -18,13 +18,7 @@ from lastseen.sources.conversion import Box, Scalar
 
 PLUMB_BOB, RATIONAL, EQUIDISTANT = "plumb_bob", "rational_polynomial", "equidistant"
 
-MODELS = {
-    PLUMB_BOB: (4, 5),
-    RATIONAL: (8, 12),
-    EQUIDISTANT: (4,),
-    "radtan": (4, 5),
-    "fisheye": (4,),
-}
+MODELS = {PLUMB_BOB: (4, 5), RATIONAL: (8, 12), EQUIDISTANT: (4,), "radtan": (4, 5), "fisheye": (4,)}
 """Names of lens models as ROS and Kalibr write them, and how many coefficients each may have."""
 
 _SAME = {"radtan": PLUMB_BOB, "fisheye": EQUIDISTANT}

@@ -125,7 +125,7 @@ class LiveSource(RecordSource, Generic[T]):
 
     @abstractmethod
     def receive(self, stop: threading.Event) -> None:
-        """Put items into the queue until told to stop or until the stream ends; runs in a thread of its own."""
+        """Put items into the queue until ``stop`` is set or the stream ends; runs in a thread of its own."""
 
     @abstractmethod
     def decode(self, item: T) -> RawRecord | None:

@@ -20,7 +20,7 @@ from lastseen.errors import SettingsError
 from lastseen.geometry import CameraAxes, WorldUp
 
 FILE_NAME = "source.toml"
-"""Options in a file of this name inside a recording's folder are read without being asked for."""
+"""Options in a file of this name inside a recording's folder are read by themselves."""
 
 _CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
 _CAMERA |= {"image_rotation", "rescale_intrinsics", "fx", "fy", "cx", "cy", "share_view", "focal_factor"}
@@ -46,7 +46,7 @@ QUARTER_TURNS = ("0", "90", "180", "270")
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(Section):
-    """What a source says about itself; the defaults describe a source that already speaks our conventions.
+    """The conventions of a source; the defaults are our own (docs/conventions.md).
 
     >>> SourceOptions(world_up="y").changed()
     {'world_up': 'y'}
@@ -108,10 +108,7 @@ class SourceOptions(Section):
         0.02, unit="s", low=0.0, why="colour and depth further apart are no pair; 20 ms is usual for 30 Hz sensors"
     )
     max_pose_gap: float = setting(
-        0.25,
-        unit="s",
-        low=0.0,
-        why="poses are interpolated across gaps up to this: a slow 4 Hz tracker still works",
+        0.25, unit="s", low=0.0, why="poses are interpolated across gaps up to this: a slow 4 Hz tracker still works"
     )
     pose_delay: float = setting(
         0.0, unit="s", why="how much later than the images the pose clock runs; it is taken off pose stamps"

@@ -1,6 +1,6 @@
 """What a source holds before conversion: values exactly as stored, and a count of what was left out.
 
-The doctor tries conventions on these, and ``conversion`` applies the chosen ones; a ``Frame`` no longer tells how its
+The doctor tries conventions on these, and ``conversion`` applies the chosen ones; a ``Frame`` does not show how its
 data was written.
 """
 
@@ -115,7 +115,7 @@ def _slerp(start: NDArray[np.float64], end: NDArray[np.float64], share: float) -
 
 @dataclass(slots=True)
 class Intake:
-    """What came in and what was left out, by reason; one example of each reason tells where to look.
+    """What came in and what was left out, by reason; with one example of each reason.
 
     ``dropped`` counts frames of a live stream that were too old when their turn came, ``restarts`` how often its
     clock began anew, ``stalls`` how often nothing came for long; ``cut_off`` says where a recording breaks off.

@@ -73,10 +73,7 @@ def scheme_of(address: str | Path) -> tuple[str, str]:
         scheme, rest = _scheme_of_path(Path(text)), text
     if scheme not in SCHEMES:
         raise SourceError(
-            "source",
-            text,
-            f"has an unknown scheme {scheme!r}",
-            remedy=f"use a path or {', '.join(sorted(SCHEMES))}",
+            "source", text, f"has an unknown scheme {scheme!r}", remedy=f"use a path or {', '.join(sorted(SCHEMES))}"
         )
     return scheme, rest
 

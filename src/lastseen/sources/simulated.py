@@ -1,6 +1,6 @@
 """A walk through a simulated home as a source: ``sim://7`` is house 7, with a detector that errs like a real one.
 
-``sim://7?minutes=2&level=good&rooms=5&changes=3`` asks for more; the words are those of ``lastseen sim record``.
+``sim://7?minutes=2&level=good&rooms=5&changes=3`` sets more; the names are those of ``lastseen sim record``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, RawRecord
 
 MINUTES = 2.0
-"""Frame time of a walk that does not say how long it is."""
+"""Length of a walk in minutes of frame time, where the address does not set it."""
 
 RECENT = 8
-"""Frames whose truth is kept for the detector, which is asked while they come."""
+"""Frames whose truth is kept for the detector, which is called while they come."""
 
 _WORDS: dict[str, Callable[[str], Any]] = {"minutes": float, "level": str, "rooms": int, "changes": int}
 
@@ -84,7 +84,7 @@ class SimSource(RecordSource):
             )
 
     def detect(self, stamp: float) -> list[Detection]:
-        """What the simulated detector says about one of the last frames, in pixels as the simulator made them."""
+        """Detections of one of the last frames, in the simulator's own pixels."""
         frame = self._recent.get(stamp)
         if frame is None:
             raise SourceError("stamp", stamp, "is not of a recent frame", remedy="detect as frames come")

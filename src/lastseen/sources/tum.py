@@ -28,7 +28,7 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 
 TUM_RAW_PER_METRE = 5000.0
-"""What the benchmark's depth images mean when camera.json says nothing."""
+"""Raw values per metre of the benchmark's depth images, where camera.json has no depth_scale."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Listing:
     def match(self, stamp: float, *, tolerance: float) -> int | None:
         """The index of the entry nearest in time, if it is within ``tolerance`` seconds."""
         index = self.nearest(stamp)
-        # a stamp is text with six decimals: half a microsecond forgives the way through binary
+        # a stamp is text with six decimals: half a microsecond forgives the rounding to binary
         return index if abs(float(self.stamps[index]) - stamp) <= tolerance + 5e-7 else None
 
 

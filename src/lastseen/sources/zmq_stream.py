@@ -47,7 +47,7 @@ FIRST_MESSAGE = 10.0
 
 
 class ZmqSource(LiveSource[list[bytes]]):
-    """Frames that somebody publishes or pushes."""
+    """Frames that a sender publishes or pushes."""
 
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         super().__init__(f"zmq://{address}", options)
@@ -98,7 +98,7 @@ class ZmqSource(LiveSource[list[bytes]]):
                     continue
                 parts = [socket.recv()]
                 while socket.getsockopt(zmq.RCVMORE):
-                    # parts that nobody asked for are read and let go
+                    # surplus parts are read and dropped
                     parts = [*parts, socket.recv()][: PARTS + 1]
                 if not self._take(parts):
                     return

@@ -117,6 +117,6 @@ def test_poses_of_a_clock_that_begins_anew_may_come_before_its_images() -> None:
     for stamp in (100.0, 100.1, 5.0, 100.2, 5.1):
         tree.add("map", "base", stamp, at(stamp))
     assert tree.links["base"].stamps == [100.0, 100.1, 100.2]
-    tree = tree.anew()
+    tree = tree.restarted()
     assert tree.links["base"].stamps == [5.0, 5.1]
     assert tree.links["camera"].static

@@ -1,4 +1,4 @@
-"""The doctor: samples a source and says what is wrong with it, by trying what would be right."""
+"""The doctor: samples a source, tries conventions on it, and reports which options would correct it."""
 
 from lastseen.sources.doctor.examine import examine
 from lastseen.sources.doctor.report import Check, Report, Verdict

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from lastseen.config.doctor import Doctor
 from lastseen.geometry import CameraAxes
 from lastseen.sources.conversion import quarter_turns
 from lastseen.sources.doctor.report import Check, Verdict
-from lastseen.sources.doctor.reprojection import Reprojection
+from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
 from lastseen.sources.options import QUARTER_TURNS, SourceOptions
 
 COMMON_SCALES = (1.0, 10.0, 100.0, 256.0, 1000.0, 4000.0, 5000.0, 8000.0, 10000.0)
@@ -23,6 +22,18 @@ COMMON_SCALES = (1.0, 10.0, 100.0, 256.0, 1000.0, 4000.0, 5000.0, 8000.0, 10000.
 
 DELAYS = (-0.8, -0.5, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 0.5, 0.8)
 """Seconds by which a pose clock may be off: a network's delay, a filter's, or a wrong stamp."""
+
+FAULT_GAIN = 1.6
+"""Another convention is named when it lowers the error by this factor; wrong ones cost 2 and more."""
+
+MAX_SCALE_ERROR = 0.35
+"""Log ratio from which a depth scale is of another unit (40 %); less is calibration."""
+
+MAX_FOCAL_ERROR = 0.18
+"""Log ratio from which intrinsics are of another image (20 %)."""
+
+MAX_DELAY = 0.06
+"""Seconds between image and pose clock that are normal: two frames of a 30 Hz camera."""
 
 POSE_OPTIONS = {"pose_inverted", "camera_axes", "quaternion_order"}
 
@@ -73,16 +84,14 @@ def hypotheses(
 
 
 class ConventionTrial:
-    """Runs the pool on a sample and turns the outcome into checks."""
+    """Tries the hypotheses on a sample and makes checks of the outcome."""
 
-    def __init__(self, reprojection: Reprojection, options: SourceOptions, config: Doctor) -> None:
+    def __init__(self, reprojection: Reprojection, options: SourceOptions) -> None:
         self._reprojection = reprojection
-        self._config = config
-        self._start = options
         self.options = options
         self.changes: dict[str, object] = {}
         self.given = self._try({}, options)
-        self.still = reprojection.fit(options, still=True).error(config.error_floor)
+        self.still = reprojection.fit(options, still=True).error
         self.tried: list[Tried] = []
         self.rivals: list[Tried] = []
         self.best = self.given
@@ -91,17 +100,12 @@ class ConventionTrial:
                 break
 
     @property
-    def explained(self) -> bool:
-        """Whether the poses, read the best way, say more about the images than no poses at all."""
-        return self.best.error < self._config.unexplained_error and not self.unmoved
-
-    @property
     def unmoved(self) -> bool:
-        """Whether a camera that never moved explains the images as well as the poses do: nothing can be told."""
-        return self.still <= self._config.same_fit * self.best.error
+        """Whether a camera that never moved explains the images as well as the poses: nothing can be judged."""
+        return self.still <= SAME_FIT * self.best.error
 
     def _round(self) -> bool:
-        """Try every hypothesis over the options found so far; take the best one when it is clearly better."""
+        """Try every hypothesis on top of the options found so far; adopt the best one when it is clearly better."""
         records = self._reprojection.sample.records
         delays = DELAYS if _has_trajectory(self._reprojection) else ()
         pool = [
@@ -110,17 +114,15 @@ class ConventionTrial:
         ]
         if not self.tried:
             self.tried = pool
-        if min(tried.error for tried in pool) > self._config.unexplained_error:
+        if min(tried.error for tried in pool) > UNEXPLAINED_ERROR:
             pool += [self._try(changes, self.options) for changes in self._pairs(pool)]
         pool.sort(key=lambda tried: (tried.error, len(tried.changes), str(tried.changes)))
         pool = [self._refined(pool[0]), *pool]
         best = min(pool, key=lambda tried: (round(math.log(tried.error), 1), len(tried.changes), tried.error))
-        if self.best.error < self._config.fault_gain * best.error or self._small(best.changes):
+        if self.best.error < FAULT_GAIN * best.error or self._small(best.changes):
             return False
         self.rivals = [
-            tried
-            for tried in pool
-            if tried.error < self._config.same_fit * best.error and set(tried.changes) != set(best.changes)
+            tried for tried in pool if tried.error < SAME_FIT * best.error and set(tried.changes) != set(best.changes)
         ]
         self.options = self.options.replaced(**best.changes)
         self.changes |= best.changes
@@ -148,15 +150,15 @@ class ConventionTrial:
 
     def _small(self, changes: dict[str, object]) -> bool:
         """Whether a change of a number is within what calibration and clocks normally miss."""
-        config, options = self._config, self.options
+        options = self.options
         if set(changes) == {"depth_scale"}:
             scale = options.depth_scale or self._reprojection.sample.records[0].raw_per_metre
-            return abs(math.log(float(str(changes["depth_scale"])) / scale)) < config.max_scale_error
+            return abs(math.log(float(str(changes["depth_scale"])) / scale)) < MAX_SCALE_ERROR
         if set(changes) == {"focal_factor"}:
             factor = float(str(changes["focal_factor"])) / options.focal_factor
-            return abs(math.log(factor)) < config.max_focal_error
+            return abs(math.log(factor)) < MAX_FOCAL_ERROR
         if set(changes) == {"pose_delay"}:
-            return abs(float(str(changes["pose_delay"])) - options.pose_delay) < config.max_delay
+            return abs(float(str(changes["pose_delay"])) - options.pose_delay) < MAX_DELAY
         return False
 
     def _try(self, changes: dict[str, object], base: SourceOptions) -> Tried:
@@ -166,9 +168,9 @@ class ConventionTrial:
             moved = reprojection.sample.with_pose_delay(options.pose_delay, max_gap=2.0)
             if len(moved.records) < 0.7 * len(reprojection.sample.records):
                 return Tried(changes, 1.0, float("nan"))
-            reprojection = Reprojection(moved, moved.pairs(self._config), self._config)
+            reprojection = Reprojection(moved)
         fit = reprojection.fit(options)
-        return Tried(changes, fit.error(self._config.error_floor), fit.centimetres)
+        return Tried(changes, fit.error, fit.centimetres)
 
     def checks(self) -> Iterator[Check]:
         """One row per option that re-projection can judge."""
@@ -203,7 +205,7 @@ class ConventionTrial:
         if self.changes:
             return Check(name, Verdict.OK, "fits once the fault found is corrected")
         numeric = option in {"depth_scale", "focal_factor", "pose_delay"}
-        if other.error < self._config.same_fit * self.given.error and not (numeric and self._small(other.changes)):
+        if other.error < SAME_FIT * self.given.error and not (numeric and self._small(other.changes)):
             return Check(name, Verdict.UNSURE, figure, "both fit: this motion cannot tell them apart")
         return Check(name, Verdict.OK, figure)
 
@@ -211,7 +213,7 @@ class ConventionTrial:
         share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
         if self.unmoved:
             return Check("poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images")
-        if self.best.error < self._config.unexplained_error:
+        if self.best.error < UNEXPLAINED_ERROR:
             return Check("poses explain images", Verdict.OK, share)
         return Check(
             "poses explain images",

@@ -19,12 +19,10 @@ from lastseen.sources.doctor.intake import (
     judge_pose_coverage,
     judge_sizes,
 )
-from lastseen.sources.doctor.motion import judge_jumps, judge_stillness, judge_views
+from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_up, judge_views
 from lastseen.sources.doctor.registration import judge_registration
 from lastseen.sources.doctor.report import Check, Report, Verdict
-from lastseen.sources.doctor.reprojection import Reprojection
-from lastseen.sources.doctor.sample import take_sample
-from lastseen.sources.doctor.upright import judge_up
+from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, take_sample
 from lastseen.sources.record import NO_POSE
 
 WIDE_GAP = 2.0
@@ -49,10 +47,9 @@ class _Examination:
     def __init__(self, source: RecordSource, settings: Settings) -> None:
         self.source = source
         self.settings = settings
-        self.config = settings.doctor
         self.fixed = source.options
         self.working = source.options
-        self.sample = take_sample(source, self.config)
+        self.sample = take_sample(source)
 
     def checks(self) -> Iterator[Check]:
         yield from self._clocks()
@@ -61,7 +58,7 @@ class _Examination:
         check, changes = judge_sizes(self.sample.records[0], self.working)
         yield self._noted(check)
         self.working = self.working.replaced(**changes)
-        present, measured = judge_depth(self.sample, self.working, self.config)
+        present, measured = judge_depth(self.sample, self.working)
         yield present
         if present.verdict is Verdict.FAULT:
             return
@@ -69,40 +66,40 @@ class _Examination:
         yield from self._poses(turned=self.working.images_turned != self.fixed.images_turned)
 
     def _clocks(self) -> Iterator[Check]:
-        sample, config = self.sample, self.config
+        sample = self.sample
         order = judge_order(sample.intake)
-        clock = judge_depth_clock(sample, self.source.stamps(), self.working, config)
-        coverage = judge_pose_coverage(sample.intake, len(sample.records), self.working, config)
+        clock = judge_depth_clock(sample, self.source.stamps(), self.working)
+        coverage = judge_pose_coverage(sample.intake, len(sample.records), self.working)
         wider: dict[str, object] = dict(clock.changes)
         if sample.intake.skipped[NO_POSE] > 0.5 * len(sample.records):
             wider["max_pose_gap"] = WIDE_GAP
         if wider:
             self.working = self.working.replaced(**wider)
             self.source.options = self.working
-            self.sample = take_sample(self.source, config)
+            self.sample = take_sample(self.source)
         if not self.sample.records:
             reasons = "; ".join(self.sample.intake.lines()) or "the source gave nothing"
             raise SourceError("source", self.source.address, f"has no readable frame ({reasons})", remedy="see above")
         if sample.intake.cut_off:
             remedy = "what came before is whole; the recorder was stopped in the middle"
             yield Check("recording complete", Verdict.WARN, sample.intake.cut_off, remedy)
-        yield judge_frames(sample.intake, len(sample.records), config)
+        yield judge_frames(sample.intake, len(sample.records))
         yield order
         yield self._noted(clock)
         yield coverage
 
     def _poses(self, *, turned: bool) -> Iterator[Check]:
-        sample, config = self.sample, self.config
-        reprojection = Reprojection(sample, sample.pairs(config), config)
+        sample = self.sample
+        reprojection = Reprojection(sample)
         if turned:
             # sizes say that the images were turned by a quarter, but not which way
             ways = [self.working.replaced(images_turned=way) for way in ("90", "270")]
             self.working = min(ways, key=reprojection.error)
-        stillness = judge_stillness(reprojection, self.working, config)
+        stillness = judge_stillness(reprojection, self.working)
         yield stillness
         if stillness.verdict is Verdict.FAULT or len(sample.records) < 2:
             return
-        trial = ConventionTrial(reprojection, self.working, config)
+        trial = ConventionTrial(reprojection, self.working)
         self.working = trial.options
         for check in trial.checks():
             if turned and check.name == NAMES["images_turned"]:
@@ -114,14 +111,14 @@ class _Examination:
                 yield self._noted(check)
         if "pose_delay" in trial.changes:
             sample = sample.with_pose_delay(self.working.pose_delay, max_gap=WIDE_GAP)
-            reprojection = Reprojection(sample, sample.pairs(config), config)
-        yield judge_jumps(reprojection, self.working, config)
-        if trial.best.error < config.unexplained_error:
-            for check in judge_up(reprojection, self.working, config):
+            reprojection = Reprojection(sample)
+        yield judge_jumps(reprojection, self.working)
+        if trial.best.error < UNEXPLAINED_ERROR:
+            for check in judge_up(reprojection, self.working):
                 self.working = self.working.replaced(**check.changes)
                 yield self._noted(check)
-        yield self._noted(judge_registration(sample, self.working, config))
-        yield judge_views(reprojection, self.working, config, self.settings.views)
+        yield self._noted(judge_registration(sample, self.working))
+        yield judge_views(reprojection, self.working, self.settings.views)
 
     def _noted(self, check: Check) -> Check:
         """Remember what a check would correct."""

@@ -5,14 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.doctor import Doctor
 from lastseen.sources.doctor.report import Check, Verdict
-from lastseen.sources.doctor.sample import Sample
+from lastseen.sources.doctor.reprojection import Sample
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord
 
+MAX_BAD_FRAMES = 0.1
+"""Share of frames that may be lost before it is a fault."""
 
-def judge_frames(intake: Intake, read: int, config: Doctor) -> Check:
+DEPTH_RANGE = (0.08, 60.0)
+"""Metres between which the median of any depth camera lies; outside of them a unit is wrong."""
+
+EMPTY_DEPTH = 0.05
+"""Share of valid pixels below which nothing can be lifted."""
+
+SPARSE_DEPTH = 0.25
+"""Share of valid pixels below which the sensor is too near, too far or in the sun."""
+
+
+def judge_frames(intake: Intake, read: int) -> Check:
     """The check "frames readable": what was left out for other reasons than the clocks."""
     lost = {reason: count for reason, count in intake.skipped.items() if reason not in {NO_DEPTH, NO_POSE}}
     count = sum(lost.values())
@@ -20,7 +31,7 @@ def judge_frames(intake: Intake, read: int, config: Doctor) -> Check:
         return Check("frames readable", Verdict.OK, f"{read} of {read}")
     reason = max(sorted(lost), key=lambda key: lost[key])
     figure = f"{count} left out: {reason} ({intake.examples[reason]})"
-    verdict = Verdict.FAULT if count > config.max_bad_frames * (read + count) else Verdict.WARN
+    verdict = Verdict.FAULT if count > MAX_BAD_FRAMES * (read + count) else Verdict.WARN
     return Check("frames readable", verdict, figure, "they are skipped; check the recorder and the disk")
 
 
@@ -54,17 +65,14 @@ def best_delay(
 
 
 def judge_depth_clock(
-    sample: Sample,
-    stamps: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    options: SourceOptions,
-    config: Doctor,
+    sample: Sample, stamps: tuple[NDArray[np.float64], NDArray[np.float64]] | None, options: SourceOptions
 ) -> Check:
     """The check "colour and depth clocks"."""
     name = "colour and depth clocks"
     if stamps is None:
         return _apart(name, sample)
     delay, then, now = best_delay(stamps[0], stamps[1] - options.depth_delay, tolerance=options.max_stamp_difference)
-    if now >= 1.0 - config.max_bad_frames:
+    if now >= 1.0 - MAX_BAD_FRAMES:
         return _apart(name, sample)
     figure = (
         f"{100 * now:.0f} % of colour images have a depth image within {1000 * options.max_stamp_difference:.0f} ms"
@@ -85,12 +93,12 @@ def judge_depth_clock(
     return Check(name, Verdict.WARN, figure, "unpaired images are left out")
 
 
-def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions, config: Doctor) -> Check:
+def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions) -> Check:
     """The check "images have poses"."""
     missing = intake.skipped[NO_POSE]
     share = missing / max(missing + read, 1)
     figure = f"{100 * (1 - share):.0f} % of images lie between two poses at most {options.max_pose_gap:g} s apart"
-    if share <= config.max_bad_frames:
+    if share <= MAX_BAD_FRAMES:
         return Check("images have poses", Verdict.OK, figure)
     verdict = Verdict.FAULT if share > 0.5 else Verdict.WARN
     return Check("images have poses", verdict, figure, "poses come too rarely, on another clock, or for another time")
@@ -124,7 +132,7 @@ def judge_sizes(record: RawRecord, options: SourceOptions) -> tuple[Check, dict[
     return Check(name, Verdict.FAULT, figure, "give the intrinsics of these images"), {"rescale_intrinsics": True}
 
 
-def judge_depth(sample: Sample, options: SourceOptions, config: Doctor) -> list[Check]:
+def judge_depth(sample: Sample, options: SourceOptions) -> list[Check]:
     """The checks "depth present" and "depth range"."""
     shares, medians = [], []
     for record in sample.records:
@@ -136,11 +144,11 @@ def judge_depth(sample: Sample, options: SourceOptions, config: Doctor) -> list[
     share = float(np.median(shares))
     figure = f"{100 * share:.0f} % of pixels measured"
     present = Check("depth present", Verdict.OK, figure)
-    if share < config.empty_depth:
+    if share < EMPTY_DEPTH:
         present = Check(
             "depth present", Verdict.FAULT, figure, "the depth topic is empty, or its encoding is not read"
         )
-    elif share < config.sparse_depth:
+    elif share < SPARSE_DEPTH:
         present = Check(
             "depth present", Verdict.WARN, figure, "too near, too far, dark or shiny: little can be lifted"
         )
@@ -148,7 +156,7 @@ def judge_depth(sample: Sample, options: SourceOptions, config: Doctor) -> list[
         return [present, Check("depth range", Verdict.UNSURE, "no depth")]
     median = float(np.median(medians))
     text = f"median {median:.3g} m"
-    if config.depth_range_low <= median <= config.depth_range_high:
+    if DEPTH_RANGE[0] <= median <= DEPTH_RANGE[1]:
         return [present, Check("depth range", Verdict.OK, text)]
     scale = options.depth_scale or sample.records[0].raw_per_metre
     likely = _likely_scale(median * scale)

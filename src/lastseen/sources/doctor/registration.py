@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import fft, ndimage
 
-from lastseen.config.doctor import Doctor
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.sources.conversion import to_frame
 from lastseen.sources.doctor.report import Check, Verdict
-from lastseen.sources.doctor.sample import Sample
+from lastseen.sources.doctor.reprojection import Sample
 from lastseen.sources.options import SourceOptions
 
 REACH = 24
@@ -24,6 +23,13 @@ NEAR = 3
 OUTLINE = 0.06
 """A step in depth by this share is an outline."""
 MAX_FRAMES = 24
+"""Frames that are correlated at most: their sum is stable."""
+SHIFT_HEIGHT = 240
+"""Height in pixels at which colour and depth edges are compared."""
+MAX_SHIFT = 4.5
+"""Pixels at that height that are normal: 2 % of the image; loose mounts stay below."""
+SHIFT_GAIN = 1.4
+"""How far the best shift must stand out from no shift and from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +44,26 @@ class Alignment:
     frames: int
 
 
-def judge_registration(sample: Sample, options: SourceOptions, config: Doctor) -> Check:
+def judge_registration(sample: Sample, options: SourceOptions) -> Check:
     """The check "colour and depth aligned"."""
     name = "colour and depth aligned"
     upright = options.replaced(image_rotation="0")
-    alignment = align(sample, upright, config)
+    alignment = align(sample, upright)
     if alignment is None:
         return Check(name, Verdict.UNSURE, "too few outlines in depth", "show things with free space behind them")
-    found = _shared_view(sample, upright, config, alignment)
+    found = _shared_view(sample, upright, alignment)
     if found is not None:
         return found
     offset = float(np.hypot(alignment.right, alignment.down))
-    scale = sample.records[0].rgb.shape[0] / config.shift_height
+    scale = sample.records[0].rgb.shape[0] / SHIFT_HEIGHT
     figure = f"depth outlines fit best {offset * scale:.0f} px from where they are"
     if alignment.peak < 1.15 * alignment.second:
         return Check(name, Verdict.UNSURE, figure, "no shift stands out: too little texture or too few outlines")
-    clear = alignment.peak > config.shift_gain * max(alignment.unshifted, alignment.second)
-    if offset <= config.max_shift or not clear:
-        return Check(name, Verdict.OK if offset <= config.max_shift else Verdict.UNSURE, figure)
+    clear = alignment.peak > SHIFT_GAIN * max(alignment.unshifted, alignment.second)
+    if offset <= MAX_SHIFT or not clear:
+        return Check(name, Verdict.OK if offset <= MAX_SHIFT else Verdict.UNSURE, figure)
     record = sample.records[0]
-    per_pixel = record.depth.shape[0] / config.shift_height
+    per_pixel = record.depth.shape[0] / SHIFT_HEIGHT
     changes: dict[str, object] = {
         "depth_shift_x": round(options.depth_shift_x - alignment.right * per_pixel, 1),
         "depth_shift_y": round(options.depth_shift_y - alignment.down * per_pixel, 1),
@@ -66,12 +72,12 @@ def judge_registration(sample: Sample, options: SourceOptions, config: Doctor) -
     return Check(name, Verdict.FAULT, figure, remedy, changes)
 
 
-def _shared_view(sample: Sample, options: SourceOptions, config: Doctor, given: Alignment) -> Check | None:
+def _shared_view(sample: Sample, options: SourceOptions, given: Alignment) -> Check | None:
     """A fault where depth's own intrinsics do not fit colour's and one of the two, used for both, does."""
     if sample.records[0].depth_intrinsics is None or options.share_view != "none":
         return None
-    other = align(sample, options.replaced(share_view="color"), config)
-    if other is None or other.peak < config.shift_gain * given.peak:
+    other = align(sample, options.replaced(share_view="color"))
+    if other is None or other.peak < SHIFT_GAIN * given.peak:
         return None
     return Check(
         "colour and depth aligned",
@@ -82,7 +88,7 @@ def _shared_view(sample: Sample, options: SourceOptions, config: Doctor, given: 
     )
 
 
-def align(sample: Sample, options: SourceOptions, config: Doctor) -> Alignment | None:
+def align(sample: Sample, options: SourceOptions) -> Alignment | None:
     """Correlate depth outlines with colour edges over shifts, summed over frames; None without enough outlines."""
     step = max(1, len(sample.records) // MAX_FRAMES)
     total = np.zeros((2 * REACH + 1, 2 * REACH + 1))
@@ -92,7 +98,7 @@ def align(sample: Sample, options: SourceOptions, config: Doctor) -> Alignment |
             frame = to_frame(record, options, frame_id=number)
         except InvalidValue:
             continue
-        surface = _correlation(frame, config.shift_height)
+        surface = _correlation(frame, SHIFT_HEIGHT)
         if surface is not None:
             total += surface
             count += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from lastseen.sources.options import SourceOptions
@@ -64,14 +64,5 @@ class Report:
             "warnings": self.warnings,
             "options": self.options.changed(),
             "notes": list(self.notes),
-            "checks": [
-                {
-                    "name": check.name,
-                    "verdict": check.verdict.value,
-                    "figure": check.figure,
-                    "remedy": check.remedy,
-                    "changes": check.changes,
-                }
-                for check in self.checks
-            ],
+            "checks": [asdict(check) for check in self.checks],
         }

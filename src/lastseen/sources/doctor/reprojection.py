@@ -1,28 +1,151 @@
-"""How well a set of conventions explains the data: depth of one frame moved into another must meet its depth.
+"""A sample of a source, and how well a set of conventions explains it by re-projecting depth between frames.
 
-The error is a share of the depth, so that hypotheses about scale compare fairly, and it is averaged in the
-logarithm over pairs of frames, so that one moving person or one bad pose does not decide.
+Depth of one frame moved into another must meet its depth. The sample is stretches of neighbouring frames spread over
+the recording, and pairs of frames within them. The error is a share of the depth, so that hypotheses about scale
+compare fairly, and it is averaged in the logarithm over pairs, so that one moving person or one bad pose does not
+decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.doctor import Doctor
 from lastseen.frame import metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.sources.base import RecordSource
 from lastseen.sources.conversion import cameras, sensor_image, to_pose
-from lastseen.sources.doctor.sample import Sample
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake, RawRecord, Trajectory
 
 Pairs = Sequence[tuple[int, int]]
 
+MAX_FRAMES = 60
+"""Frames of a sample at most, six stretches of ten: enough to judge, seconds to read."""
+
+STRETCH = 10
+"""Frames in a row, so that neighbours show the same things."""
+
+HOLE = 3.0
+"""Usual steps from which a pause between two frames is a hole: one lost frame is none."""
+
+SLOW = 10.0
+"""Frames a second below which a camera may turn far from one frame to the next."""
+
+PROBE = 600
+"""Records a source of unknown length is read for at most."""
+
+MAX_PAIR_ROTATION = 25.0
+"""Degrees between two frames above which they overlap too little to be a pair."""
+
 LOOKUP_WIDTH = 240
 """Columns of the depth image that are enough to look a moved point up in."""
+
+POINTS = 1500
+"""Depth points re-projected per pair: medians are stable from there on."""
+
+MIN_OVERLAP = 0.1
+"""Share of points that must land in the other image."""
+
+ERROR_FLOOR = 0.002
+"""Share of depth that is sensor noise: a smaller error is luck."""
+
+SAME_FIT = 1.25
+"""Two readings whose errors differ by a smaller factor cannot be told apart by this motion."""
+
+UNEXPLAINED_ERROR = 0.05
+"""Share of depth: poses that leave more than this under every convention are wrong."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Records in the order of their stamps; neighbours of one stretch share its number."""
+
+    records: tuple[RawRecord, ...]
+    stretch: tuple[int, ...]
+    intake: Intake
+    trajectory: Trajectory | None
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of one stretch, near and further apart, as far as the camera rotated little between them."""
+        found = self._pairs_of(1)
+        for lag in (2, 4, 8, 16):
+            pairs = self._pairs_of(lag)
+            rotations = [self._rotation(first, second) for first, second in pairs]
+            if not rotations or float(np.median(rotations)) > MAX_PAIR_ROTATION:
+                break
+            found += pairs
+        # three dozen pairs tell as much as four hundred
+        step = max(1, len(found) // 36)
+        return found[::step]
+
+    def with_pose_delay(self, delay: float, *, max_gap: float) -> Sample:
+        """The same images with their poses taken at stamps shifted by ``delay``; images without one are left out."""
+        if self.trajectory is None:
+            return self
+        kept = []
+        for record, stretch in zip(self.records, self.stretch, strict=True):
+            pose = self.trajectory.at(record.stamp, max_gap=max_gap, delay=delay)
+            if pose is not None:
+                moved = replace(record, translation=pose.translation, quaternion=pose.quaternion)
+                kept.append((moved, stretch))
+        return Sample(
+            tuple(record for record, _ in kept), tuple(stretch for _, stretch in kept), self.intake, self.trajectory
+        )
+
+    def _pairs_of(self, lag: int) -> list[tuple[int, int]]:
+        return [
+            (first, first + lag)
+            for first in range(len(self.records) - lag)
+            if self.stretch[first] == self.stretch[first + lag]
+        ]
+
+    def _rotation(self, first: int, second: int) -> float:
+        """The angle between two poses in degrees, the smaller one of the two quaternion orders."""
+        a, b = self.records[first].quaternion, self.records[second].quaternion
+        angles = []
+        for order in (0, -1):
+            one, other = (Pose3D(np.zeros(3), np.roll(q, order) / (np.linalg.norm(q) + 1e-12)) for q in (a, b))
+            angles.append(np.degrees(one.angle_to(other)))
+        return float(min(angles))
+
+
+def take_sample(source: RecordSource) -> Sample:
+    """Read up to ``max_frames`` records: all of a short recording, stretches of a long one."""
+    if source.live:
+        source.detector()  # waits for the first message: a silent stream is an error at once
+    numbers = _numbers(source.length(), source.trajectory())
+    records: list[RawRecord] = []
+    stretches: list[int] = []
+    for record in source.records(wanted=numbers.__contains__):
+        records.append(record)
+        stretches.append(0)
+        if len(records) >= MAX_FRAMES:
+            break
+    period = float(np.median(np.diff([record.stamp for record in records]))) if len(records) > 2 else 0.0
+    # frames on the two sides of a hole may share nothing: a new stretch begins there
+    for index in range(1, len(records)):
+        gap = records[index].stamp - records[index - 1].stamp
+        stretches[index] = stretches[index - 1] + (gap > HOLE * period)
+    return Sample(tuple(records), tuple(stretches), source.intake, source.trajectory())
+
+
+def _numbers(length: int | None, trajectory: Trajectory | None) -> frozenset[int] | range:
+    if length is None:
+        return range(0, PROBE, max(1, PROBE // MAX_FRAMES // 2))
+    if length <= 1.5 * MAX_FRAMES:
+        return range(min(length, MAX_FRAMES))
+    # within a stretch every third frame: at 30 Hz neighbours then lie 0.1 s apart. A slow recording that every other
+    # frame covers whole is taken so; of a longer one each frame counts, or neighbours would see other things
+    step = max(1, min(3, length // MAX_FRAMES))
+    if step > 2 and (trajectory is None or length < SLOW * float(np.ptp(trajectory.stamps))):
+        step = 1
+    count = max(1, MAX_FRAMES // STRETCH)
+    starts = np.linspace(0, max(0, length - STRETCH * step), count).astype(int)
+    return frozenset(int(start) + step * index for start in starts for index in range(STRETCH))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +155,14 @@ class Fit:
     pair_errors: NDArray[np.float64]
     centimetres: float
 
-    def error(self, floor: float) -> float:
+    @property
+    def error(self) -> float:
         """The logarithmic mean over pairs, errors under the sensor's noise counted as noise."""
-        return float(np.exp(np.log(np.clip(self.pair_errors, floor, 1.0)).mean())) if len(self.pair_errors) else 1.0
+        return (
+            float(np.exp(np.log(np.clip(self.pair_errors, ERROR_FLOOR, 1.0)).mean()))
+            if len(self.pair_errors)
+            else 1.0
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +177,9 @@ class View:
 class Reprojection:
     """Tries options on one sample; depth images and poses are converted once per way of reading them."""
 
-    def __init__(self, sample: Sample, pairs: Pairs, config: Doctor) -> None:
+    def __init__(self, sample: Sample) -> None:
         self.sample = sample
-        self.pairs = pairs
-        self._config = config
+        self.pairs = sample.pairs()
         self._views: tuple[SourceOptions, list[View]] | None = None
         self._poses: tuple[tuple[bool, str, str, str], list[Pose3D]] | None = None
 
@@ -69,7 +196,7 @@ class Reprojection:
                 shift = poses[second].rotation.T @ (poses[first].translation - poses[second].translation)
                 moved = moved @ turn.T.astype(np.float32) + shift.astype(np.float32)
             errors, depths, overlap = _differences(moved, views[second].depth, views[second].camera)
-            if len(errors) < 30 or overlap < self._config.min_overlap:
+            if len(errors) < 30 or overlap < MIN_OVERLAP:
                 relative.append(1.0)
                 continue
             relative.append(min(1.0, float(np.median(errors / depths))))
@@ -78,7 +205,7 @@ class Reprojection:
 
     def error(self, options: SourceOptions) -> float:
         """The overall error under these options, as a share of depth."""
-        return self.fit(options).error(self._config.error_floor)
+        return self.fit(options).error
 
     def poses(self, options: SourceOptions) -> list[Pose3D]:
         """T_world_camera of every record under these options, before any turn to upright."""
@@ -116,7 +243,7 @@ class Reprojection:
             depth.shape[1],
             depth.shape[0],
         )
-        step = max(1, int(np.sqrt(depth.size / self._config.points)))
+        step = max(1, int(np.sqrt(depth.size / POINTS)))
         rows, columns = (np.arange(step // 2, size, step) for size in depth.shape)
         z = depth[np.ix_(rows, columns)]
         x = (columns - camera.cx) / camera.fx

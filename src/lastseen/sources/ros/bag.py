@@ -36,7 +36,7 @@ MAX_WAITING_BYTES = 256 * 2**20
 """Bytes of images that wait for their partner at most."""
 
 PLACE_TRIES = 64
-"""Stamps of a recording at which tf is asked how depth stands to colour: one good answer is enough."""
+"""Stamps of a recording at which depth's place is looked up in tf: one that is found is enough."""
 
 BREAKS_OFF = "bag breaks off"
 
@@ -220,11 +220,11 @@ class BagIndex:
             elif raw.topic == topics.detections_text:
                 self.detections += rows_of_line(message.data, raw.topic)
             else:
-                stamp = (messages.nanoseconds(message.header) or raw.log_time) / 1e9
+                seconds = (messages.nanoseconds(message.header) or raw.log_time) / 1e9
                 if raw.topic == topics.pose:
-                    self._add_pose(message, raw.topic, stamp)
+                    self._add_pose(message, raw.topic, seconds)
                 else:
-                    self.detections += [(stamp, StoredDetection(one)) for one in messages.detections(message)]
+                    self.detections += [(seconds, StoredDetection(one)) for one in messages.detections(message)]
         except InvalidValue as error:
             self.intake.skip(f"unreadable message on {raw.topic}", str(error))
 
@@ -281,6 +281,6 @@ def _topics(bag: Container) -> Iterator[Topic]:
 
 
 def _cut_off_line(stamps: list[float]) -> str:
-    """What is said of a recording that breaks off."""
+    """The line about a recording that breaks off."""
     until = f" (t = {max(stamps):.3f} s, {max(stamps) - min(stamps):.1f} s after the first)" if stamps else ""
     return f"the recording was cut off after {len(stamps)} frames{until}"

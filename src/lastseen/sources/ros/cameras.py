@@ -168,10 +168,7 @@ def _camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intr
     """Intrinsics for images without a CameraInfo; the principal point is the middle unless it is given."""
     if not (options.fx and options.fy):
         raise SourceError(
-            "CameraInfo",
-            "no such topic",
-            "is missing",
-            remedy="set color_info_topic, or fx, fy, cx, cy",
+            "CameraInfo", "no such topic", "is missing", remedy="set color_info_topic, or fx, fy, cx, cy"
         )
     height, width = shape[:2]
     center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
@@ -179,7 +176,7 @@ def _camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intr
 
 
 def _changed_after_capture(options: SourceOptions) -> bool:
-    """Whether the stored images no longer lie as their CameraInfo says."""
+    """Whether the stored images were rotated or flipped, so that their CameraInfo no longer fits."""
     return options.mirrored or options.images_turned != "0"
 
 

@@ -12,11 +12,10 @@ import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from lastseen.errors import SourceError
-from lastseen.sources.ros.messages import require_rosbags, ros2_types
+from lastseen.sources.ros.messages import cdr_nanoseconds, require_rosbags, ros2_types
 from lastseen.sources.ros.recover import MAGIC, RecoveredFile, has_header, is_cut_off
 
 METADATA = "metadata.yaml"
@@ -95,25 +94,16 @@ class Container:
             return 0
         if self.ros1:
             seconds, rest = struct.unpack_from("<II", raw.data, 4)
-        else:
-            seconds, rest = struct.unpack_from("<iI" if raw.data[1] & 1 else ">iI", raw.data, 4)
-        return int(seconds) * 10**9 + int(rest)
+            return int(seconds) * 10**9 + int(rest)
+        return cdr_nanoseconds(raw.data)
 
     def close(self) -> None:
         """Release the files; may be called twice."""
         if self._reader.stack is not None:
             self._reader.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _readable(self) -> list[Any]:
-        """What to give the reader: the path, or the files themselves where a recorder did not come to its end."""
+        """What the reader opens: the path, or the files themselves where a recorder did not finish."""
         path = self.path
         unfinished = path.is_dir() and not (path / METADATA).exists()
         files = [path] if path.is_file() else _files_of_folder(path)
@@ -162,7 +152,7 @@ def _files_of_folder(folder: Path) -> list[Path]:
 
 
 def _named_files(metadata: Path) -> set[str]:
-    """The names in the metadata; none where it cannot be read, which its reader will tell."""
+    """The names in the metadata; none where it cannot be read: the reader reports that."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -183,7 +173,7 @@ def _is_blank(file: Path) -> bool:
 
 
 def _check_beginning(file: Path) -> None:
-    """Refuse what only has the name of a recording, before a reader speaks of magics and codecs."""
+    """Refuse what only has the name of a recording, before the reader reports internals of the format."""
     with file.open("rb") as opened:
         first = opened.read(16)
     if not first:

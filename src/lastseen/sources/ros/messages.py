@@ -107,16 +107,22 @@ def is_compressed(message: Any) -> bool:
 def holds_depth(message: Any) -> bool | None:
     """Whether an image message is depth (True) or colour (False); None where it is neither that is known."""
     if is_compressed(message):
-        told = str(message.format).lower()
-        return "depth" in told or told.startswith(("16uc1", "32fc1", "mono16"))
+        encoded = str(message.format).lower()
+        return "depth" in encoded or encoded.startswith(("16uc1", "32fc1", "mono16"))
     if message.encoding in DEPTH_ENCODINGS:
         return True
     return False if message.encoding in COLOR_ENCODINGS else None
 
 
 def nanoseconds(header: Any) -> int:
-    """The stamp of a header; 0 where nobody set it."""
+    """The stamp of a header; 0 where it is not set."""
     return int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
+
+
+def cdr_nanoseconds(data: bytes) -> int:
+    """The stamp of a ROS 2 message that begins with a header, read from its CDR bytes without decoding the rest."""
+    seconds, rest = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, 4)
+    return int(seconds) * 10**9 + int(rest)
 
 
 def color_image(message: Any, *, name: str, max_pixels: int) -> NDArray[np.uint8]:
@@ -153,17 +159,17 @@ def _known(encodings: Mapping[str, _Layout], message: Any, *, name: str, what: s
 
 def _compressed_depth(message: Any, name: str, max_pixels: int) -> tuple[NDArray[np.generic], float]:
     data = _bytes(message.data).tobytes()
-    told = str(message.format)
-    if "rvl" in told.lower():
-        raise SourceError(f"{name} format", told, "is not read here", remedy="republish it as png or 16UC1")
+    encoded = str(message.format)
+    if "rvl" in encoded.lower():
+        raise SourceError(f"{name} format", encoded, "is not read here", remedy="republish it as png or 16UC1")
     header = None
     if not data.startswith(_PNG) and data[DEPTH_HEADER.size :].startswith(_PNG):
         header, data = DEPTH_HEADER.unpack_from(data), data[DEPTH_HEADER.size :]
     raw = read_depth(data, name=name, max_pixels=max_pixels)
-    if not told.startswith("32FC1"):
+    if not encoded.startswith("32FC1"):
         return raw, 1000.0
     if header is None:
-        raise SourceError(f"{name} format", told, "came without its quantization", remedy="republish it as 16UC1")
+        raise SourceError(f"{name} format", encoded, "came without its quantization", remedy="republish it as 16UC1")
     # 32FC1 is stored as quantized inverse depth
     _, scale, offset = header
     span = raw.astype(np.float32) - np.float32(offset)

@@ -19,7 +19,7 @@ MAX_WAITING = 64
 """Images of a kind that wait for their partner at most: two seconds at 30 Hz."""
 
 HALF_MICROSECOND = 5e-7
-"""Forgiven in the distance of two stamps: what the way through binary costs."""
+"""Seconds forgiven between two stamps: rounding of a stamp to binary and back."""
 
 
 @dataclass(frozen=True, slots=True)

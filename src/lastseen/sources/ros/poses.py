@@ -1,7 +1,7 @@
 """Where the camera is: the chain of tf links from the world to it, and what a correction does to earlier poses.
 
-When map -> odom jumps, the localizer says that the poses since its last correction were wrong. They have drifted
-with the way travelled, so each is corrected by its share of the jump; ``jump_correction`` chooses otherwise.
+When map -> odom jumps, the poses since the localizer's last correction were wrong. They have drifted
+with the distance travelled, so each is corrected by its share of the jump; ``jump_correction`` chooses otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lastseen.sources.record import RevisedPose, Trajectory, interpolate
 from lastseen.sources.ros.transforms import Link, TransformTree
 
 METRES_PER_RADIAN = 0.5
-"""How much way a turn counts for when drift is shared out: odometry drifts in turns as well."""
+"""Metres of travel that a radian of rotation counts for when drift is shared out: odometry drifts in both."""
 
 UNCHANGED = 1e-6
 """Metres and radians below which a localizer only repeats itself."""
@@ -31,7 +31,7 @@ class _Past:
     stamp: float
     T_world_odom: Pose3D
     T_odom_camera: Pose3D
-    way: float
+    travelled: float
 
 
 class CameraPoses:
@@ -44,7 +44,7 @@ class CameraPoses:
 
     @property
     def world(self) -> str:
-        """The frame poses are given in: the one asked for, else the top of the tree."""
+        """The frame poses are given in: the one in the options, else the top of the tree."""
         return self.options.world_frame or self.tree.root(self.camera)
 
     def links(self) -> list[Link]:
@@ -57,8 +57,8 @@ class CameraPoses:
 
     def at(self, stamp: float) -> Pose3D | None:
         """T_world_camera at a stamp of the image clock; None where it is not known."""
-        moment = stamp + self.options.pose_delay
-        return self.tree.frame_in(self.world, self.camera, moment, max_gap=self.options.max_pose_gap)
+        pose_stamp = stamp + self.options.pose_delay
+        return self.tree.frame_in(self.world, self.camera, pose_stamp, max_gap=self.options.max_pose_gap)
 
     def known_until(self) -> float:
         """The stamp up to which every moving link has samples: a live image newer than that has to wait."""
@@ -92,30 +92,30 @@ class Corrections:
         self._changed_at = -math.inf
 
     def advance(self, stamp: float) -> tuple[RevisedPose, ...]:
-        """Poses of earlier records that are revised by what is known at this moment; call it per record, in order."""
+        """Poses of earlier records that are revised by what is known at this stamp; call it per record, in order."""
         options, tree = self._poses.options, self._poses.tree
         links = self._poses.links()
         at = next((index for index, link in enumerate(links) if tree.is_step(link)), None)
         if at is None or options.jump_correction == "none":
             return ()
-        moment = stamp + options.pose_delay
-        above = tree.along(links[:at], moment, max_gap=options.max_pose_gap)
-        below = tree.along(links[at + 1 :], moment, max_gap=options.max_pose_gap)
-        step = links[at].at(moment, max_gap=0.0, step=True)
+        pose_stamp = stamp + options.pose_delay
+        above = tree.along(links[:at], pose_stamp, max_gap=options.max_pose_gap)
+        below = tree.along(links[at + 1 :], pose_stamp, max_gap=options.max_pose_gap)
+        step = links[at].at(pose_stamp, max_gap=0.0, step=True)
         if above is None or below is None or step is None:
             return ()
-        revised = self._revise(links[at], moment, above)
-        way = 0.0
+        revised = self._revise(links[at], pose_stamp, above)
+        travelled = 0.0
         if self._past:
             last = self._past[-1]
             moved = float(np.linalg.norm(below.translation - last.T_odom_camera.translation))
-            way = last.way + moved + METRES_PER_RADIAN * last.T_odom_camera.angle_to(below)
-        self._past.append(_Past(stamp, above @ step, below, way))
+            travelled = last.travelled + moved + METRES_PER_RADIAN * last.T_odom_camera.angle_to(below)
+        self._past.append(_Past(stamp, above @ step, below, travelled))
         return revised
 
-    def _revise(self, link: Link, moment: float, above: Pose3D) -> tuple[RevisedPose, ...]:
+    def _revise(self, link: Link, pose_stamp: float, above: Pose3D) -> tuple[RevisedPose, ...]:
         found: dict[float, Pose3D] = {}
-        first, last = (bisect_right(link.stamps, end) for end in (self._looked_until, moment))
+        first, last = (bisect_right(link.stamps, end) for end in (self._looked_until, pose_stamp))
         for index in range(max(1, first), last):
             at = link.stamps[index]
             before, after = link.poses[index - 1], link.poses[index]
@@ -125,11 +125,11 @@ class Corrections:
                 found.update(self._spread(above @ after, since=self._changed_at, until=at))
             if max(distance, angle) > UNCHANGED:
                 self._changed_at = at
-        self._looked_until = moment
+        self._looked_until = pose_stamp
         return tuple(RevisedPose(stamp, pose.translation, pose.quaternion) for stamp, pose in sorted(found.items()))
 
     def _spread(self, T_world_odom: Pose3D, *, since: float, until: float) -> dict[float, Pose3D]:
-        """Take the poses between two corrections to where the new one says they were, and remember it."""
+        """Move the poses between two corrections to where the new one puts them, and keep them so."""
         whole = self._poses.options.jump_correction == "whole"
         delay = self._poses.options.pose_delay
         touched = [
@@ -139,12 +139,12 @@ class Corrections:
         ]
         if not touched:
             return {}
-        start, end = self._past[touched[0]].way, self._past[touched[-1]].way
+        start, end = self._past[touched[0]].travelled, self._past[touched[-1]].travelled
         revised: dict[float, Pose3D] = {}
         for index in touched:
             past = self._past[index]
-            share = 1.0 if whole or end - start < UNCHANGED else (past.way - start) / (end - start)
+            share = 1.0 if whole or end - start < UNCHANGED else (past.travelled - start) / (end - start)
             moved = interpolate(past.T_world_odom, T_world_odom, share)
-            self._past[index] = _Past(past.stamp, moved, past.T_odom_camera, past.way)
+            self._past[index] = _Past(past.stamp, moved, past.T_odom_camera, past.travelled)
             revised[past.stamp] = moved @ past.T_odom_camera
         return revised

@@ -46,12 +46,12 @@ class RclpySource(RosStream):
         return live_topics([(name, kind) for name, kinds in self._node.get_topic_names_and_types() for kind in kinds])
 
     def receive(self, stop: threading.Event) -> None:
-        """Subscribe to the camera's topics and spin until told to stop."""
+        """Subscribe to the camera's topics and spin until ``stop`` is set."""
         from rclpy.executors import SingleThreadedExecutor
 
         for topic, kind in self.wanted().items():
             if kind == TF and self.options.pose_topic and not _is_installed(kind):
-                # poses come from elsewhere; a camera that is mounted on something will be told to have none
+                # poses come from elsewhere; a camera mounted on something is then reported to have none
                 continue
 
             def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
@@ -83,7 +83,7 @@ def _quality(*, static: bool) -> Any:
         return QoSProfile(
             depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
         )
-    # best effort hears reliable publishers too; cameras are often best effort
+    # best effort receives from reliable publishers too; cameras are often best effort
     return QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 

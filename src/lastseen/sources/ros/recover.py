@@ -123,19 +123,19 @@ class _Chunk:
 
     def __init__(self, body: bytes) -> None:
         self._size = self._crc = 0
-        self._compression, self._data, self._told = "?", b"", -1
+        self._compression, self._data, self._data_size = "?", b"", -1
         if len(body) < self._head.size:
             return
         _, _, self._size, self._crc, name_length = self._head.unpack_from(body)
         start = self._head.size + name_length + 8
         if name_length <= 16 and start <= len(body):
             self._compression = body[self._head.size : start - 8].decode("ascii", "replace")
-            (self._told,) = struct.unpack_from("<Q", body, start - 8)
+            (self._data_size,) = struct.unpack_from("<Q", body, start - 8)
             self._data = body[start:]
 
     def is_whole(self) -> bool:
         """Whether a reader will take it."""
-        if self._told != len(self._data):
+        if self._data_size != len(self._data):
             return False
         inside = self._unpacked(self._data)
         good = len(inside) == self._size and _whole_records(inside) == self._size
@@ -147,7 +147,7 @@ class _Chunk:
         return inside[: _whole_records(inside)]
 
     def _unpacked(self, data: bytes) -> bytes:
-        """As much as can be unpacked, and no more than was said: a few bytes may unpack to any number."""
+        """As much as can be unpacked, and no more than the chunk states: a few bytes may unpack to any number."""
         if self._compression == "":
             return data
         if self._compression == "zstd":

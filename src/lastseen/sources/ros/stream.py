@@ -10,7 +10,6 @@ import dataclasses
 import math
 import os
 import re
-import struct
 import threading
 from abc import abstractmethod
 from collections import deque
@@ -51,7 +50,7 @@ FIND_TOPICS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A pair of images in CDR with the pose of its moment."""
+    """A pair of images in CDR with the pose at its stamp."""
 
     pair: Pair[bytes]
     pose: Pose3D
@@ -78,7 +77,7 @@ class RosStream(LiveSource[Arrived]):
 
     @abstractmethod
     def find_topics(self) -> list[Topic]:
-        """The topics that somebody publishes now; images are told apart by name."""
+        """The topics that are published now; colour and depth are told apart by name."""
 
     def topics(self) -> Chosen:
         """The camera's topics, once they are all there; one that does not show up is an error."""
@@ -142,7 +141,7 @@ class RosStream(LiveSource[Arrived]):
             self.options, self._counts, max_bytes=4 * self.options.max_message_mb * 2**20
         )
         self._unposed: deque[Pair[bytes]] = deque()
-        self._tree = self._tree.anew()
+        self._tree = self._tree.restarted()
         self._poses: CameraPoses | None = None
         self._corrections: Corrections | None = None
         self._newest: float | None = None
@@ -185,7 +184,7 @@ class RosStream(LiveSource[Arrived]):
         return self._posed()
 
     def _posed(self) -> list[Arrived]:
-        """The pairs whose moment tf has passed."""
+        """The pairs whose stamp tf has passed, each with its pose."""
         ready: list[Arrived] = []
         while self._unposed and self._poses is not None and self._corrections is not None:
             stamp = self._unposed[0].color.stamp
@@ -262,7 +261,7 @@ class RosStream(LiveSource[Arrived]):
 
 
 def live_topics(names: Collection[tuple[str, str]]) -> list[Topic]:
-    """Topics by name and type; an image whose name speaks of depth is depth."""
+    """Topics by name and type; an image with depth in its name is depth."""
     return [
         Topic(name, kind, depth="depth" in name.lower() if kind in IMAGES else None) for name, kind in sorted(names)
     ]
@@ -278,8 +277,7 @@ def _message(data: bytes, kind: str, name: str) -> Any:
 def _stamp(data: bytes) -> float:
     if len(data) < 12:
         raise SourceError("image", data, "is cut off", remedy="the message is left out")
-    seconds, rest = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, 4)
-    return (int(seconds) * 10**9 + int(rest)) / 1e9
+    return messages.cdr_nanoseconds(data) / 1e9
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -15,7 +15,7 @@ DETECTIONS_TEXT = "/lastseen/detections"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as far as the choice needs it; ``depth`` tells images apart, None where neither is known."""
+    """A topic; ``depth`` is True for depth images, False for colour, None for all else and where it is not known."""
 
     name: str
     type: str

@@ -1,7 +1,7 @@
 """The tree of frames that tf describes, and the pose of one frame in another at a stamp.
 
 Links that move are interpolated; the link that carries a localizer's corrections (map -> odom) is a step: it holds
-until the localizer says otherwise, and a jump of it is never smeared over the frames before.
+until the next correction, and a jump of it is never smeared over the frames before.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TransformTree:
     """Frames by name; each has one parent at most.
 
     A stream may begin anew, and topics overtake each other: a link's samples more than ``restart_after`` before its
-    newest are of the new clock and wait for ``anew``.
+    newest are of the new clock and wait for ``restarted``.
     """
 
     def __init__(self, *, odom_frame: str, restart_after: float = math.inf) -> None:
@@ -98,7 +98,7 @@ class TransformTree:
         self._restart_after = restart_after
         self._of_new_clock: dict[str, Link] = {}
 
-    def anew(self) -> TransformTree:
+    def restarted(self) -> TransformTree:
         """The tree of the clock that has begun: what never moves, and the samples that already came by that clock."""
         tree = TransformTree(odom_frame=self._odom, restart_after=self._restart_after)
         tree.links = {child: link for child, link in self.links.items() if link.static} | self._of_new_clock
@@ -146,7 +146,7 @@ class TransformTree:
         return frame
 
     def frames(self) -> list[str]:
-        """Every frame that somebody named, sorted."""
+        """Every frame named in tf, sorted."""
         return sorted({*self.links, *(link.parent for link in self.links.values())})
 
     def frame_list(self) -> str:

@@ -86,7 +86,7 @@ class McapRecorder:
         self.frames += 1
 
     def write_pose(self, stamp: float, pose: Pose3D, *, now: float) -> None:
-        """Append the pose of a moment; one for an earlier moment replaces what was written for it."""
+        """Append the pose at ``stamp``, recorded at ``now``; it replaces an earlier pose of that stamp."""
         self._put("/tf", now, transform(pose, stamp=stamp))
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ def record(
 ) -> int:
     """Write a source to an MCAP file; returns the number of frames. A source without frames leaves no file.
 
-    ``progress`` hears of each frame. Poses that the source revises on the way replace those written before.
+    ``progress`` is called with the count after each frame. Poses that the source revises replace earlier ones.
     """
     detector = source.detector()
     stamps: dict[int, float] = {}

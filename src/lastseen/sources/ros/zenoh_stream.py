@@ -56,7 +56,7 @@ class ZenohSource(RosStream):
         return live_topics(found)
 
     def receive(self, stop: threading.Event) -> None:
-        """Subscribe to the camera's topics until told to stop."""
+        """Subscribe to the camera's topics until ``stop`` is set."""
         import zenoh.ext
 
         subscribers: list[Any] = []
@@ -67,7 +67,7 @@ class ZenohSource(RosStream):
             def handle(sample: Any, topic: str = topic, kind: str = kind) -> None:
                 self.on_message(topic, kind, bytes(sample.payload))
 
-            # what was published once and kept for late comers (tf_static) is asked for
+            # what was published once and kept for late joiners (tf_static) is requested
             history = zenoh.ext.HistoryConfig(detect_late_publishers=True)
             subscribers.append(
                 zenoh.ext.declare_advanced_subscriber(self._session, key, handle, history=history)

@@ -1,0 +1,273 @@
+"""Whether the poses can be right: stuck, jumping, moving too little to see two sides, and which way is up.
+
+Re-projection cannot tell the vertical, because a world rotated as a whole explains the images as well. Surfaces that
+face up are seen all the time and surfaces that face down hardly ever; and a camera that looks around rotates about
+the vertical, so the vertical is the axis that stays put in the image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.objects import Views
+from lastseen.geometry import Pose3D, WorldUp
+from lastseen.sources.conversion import quarter_turns
+from lastseen.sources.doctor.report import Check, Verdict
+from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection, Sample, View
+from lastseen.sources.options import QUARTER_TURNS, SourceOptions
+
+STATIC_DISTANCE, STATIC_ANGLE = 0.002, 0.2
+"""Metres and degrees: a pose that moves less while the images change is stuck."""
+
+CHANGED = 0.02
+"""Mean change of colour between two images, as a share of white, above which the camera surely moved."""
+
+JUMP_ERROR, JUMP_RATIO = 0.06, 6.0
+"""A jump leaves an error of this share of depth, and so many times the usual one of neighbours (1 or 2 %)."""
+
+JUMP_SPEED, JUMP_DISTANCE = 5.0, 0.3
+"""Metres per second no home robot or walking hand reaches; steps below the metres are noise of a fast tracker."""
+
+CELL = 0.25
+"""Edge in metres of the cells in which view directions are gathered: about one object."""
+
+MIN_TWO_SIDED = 0.4
+"""Share of surface seen from two view bins under which few objects get confirmed."""
+
+UP_SHARE, UP_GAIN = 0.06, 2.0
+"""Share of surface that floors and tables show at least, and how much more of it another axis must carry."""
+
+AXES = {
+    WorldUp.Z: (0.0, 0.0, 1.0),
+    WorldUp.Y: (0.0, 1.0, 0.0),
+    WorldUp.MINUS_Y: (0.0, -1.0, 0.0),
+    WorldUp.MINUS_Z: (0.0, 0.0, -1.0),
+    WorldUp.X: (1.0, 0.0, 0.0),
+    WorldUp.MINUS_X: (-1.0, 0.0, 0.0),
+}
+FACING = float(np.cos(np.radians(12.0)))
+"""A surface faces an axis within this angle: a floor under a hand-held camera with a small drift."""
+
+PITCHING = 0.15
+"""Radians by which a camera nods anyway: steadier than this is no better."""
+
+
+def judge_stillness(reprojection: Reprojection, options: SourceOptions) -> Check:
+    """The check "poses move": equal poses while the images change mean a tracker that is lost or not connected."""
+    name = "poses move"
+    poses = reprojection.poses(options)
+    pairs = [pair for pair in reprojection.pairs if pair[1] - pair[0] == 1] or list(reprojection.pairs)
+    still = changed = stuck = 0
+    for first, second in pairs:
+        same = (
+            poses[first].distance_to(poses[second]) < STATIC_DISTANCE
+            and np.degrees(poses[first].angle_to(poses[second])) < STATIC_ANGLE
+        )
+        differs = _difference(reprojection.sample, first, second) > CHANGED
+        still, changed, stuck = still + same, changed + differs, stuck + (same and differs)
+    figure = f"{stuck} of {changed} image changes without a change of pose"
+    if changed and stuck > 0.3 * changed and stuck >= 2:
+        return Check(
+            name, Verdict.FAULT, figure, "the tracker is stuck or its topic is wrong: record poses that move"
+        )
+    if not changed:
+        return Check(name, Verdict.UNSURE, "the images do not change", "give a stretch in which the camera moves")
+    return Check(name, Verdict.OK, figure)
+
+
+def judge_jumps(reprojection: Reprojection, options: SourceOptions) -> Check:
+    """The check "pose jumps": neighbours that disagree while the rest agrees, or a speed no robot has."""
+    name = "pose jumps"
+    pairs = [
+        (index, index + 1)
+        for index in range(len(reprojection.sample.records) - 1)
+        if reprojection.sample.stretch[index] == reprojection.sample.stretch[index + 1]
+    ]
+    errors = reprojection.fit(options, pairs=pairs).pair_errors
+    poses = reprojection.poses(options)
+    steps = np.array([_step(poses[first], poses[second]) for first, second in pairs])
+    if not len(errors):
+        return Check(name, Verdict.UNSURE, "no neighbouring frames", "give a longer recording")
+    usual = float(np.median(errors))
+    # a large step alone is fast motion, a large error alone a moving person: a jump is both
+    broken = (errors > max(JUMP_ERROR, JUMP_RATIO * usual)) & (steps > 2.0 * np.median(steps))
+    fast = _too_fast(reprojection.sample)
+    if usual > UNEXPLAINED_ERROR and not fast:
+        return Check(
+            name, Verdict.UNSURE, f"neighbours differ by {100 * usual:.0f} % of depth", "correct the faults first"
+        )
+    if broken.any() or fast:
+        first = pairs[int(np.argmax(errors * broken))][1] if broken.any() else None
+        where = fast or f"at stamp {reprojection.sample.records[first or 0].stamp:.3f}"
+        return Check(
+            name,
+            Verdict.FAULT,
+            f"{max(int(broken.sum()), 1)} jump(s), {where}",
+            "a relocalisation or a lost tracker: cut the recording there, or give the correction as a transform",
+        )
+    return Check(
+        name, Verdict.OK, f"neighbours differ by {100 * usual:.1f} % of depth, at most {100 * errors.max():.1f} %"
+    )
+
+
+def judge_views(reprojection: Reprojection, options: SourceOptions, views: Views) -> Check:
+    """The check "seen from two sides": how much of the surface got two view bins, which confirming needs."""
+    name = "seen from two sides"
+    poses = reprojection.poses(options)
+    cells: dict[tuple[int, int, int], set[int]] = {}
+    for view, pose in zip(reprojection.views(options), poses, strict=True):
+        points = pose.transform(view.points[::3])
+        directions = pose.translation - points
+        bins = _view_bins(directions, views)
+        for key, one in zip(map(tuple, np.floor(points / CELL).astype(int)), bins, strict=True):
+            cells.setdefault(key, set()).add(int(one))
+    share = float(np.mean([len(seen) >= 2 for seen in cells.values()])) if cells else 0.0
+    path = sum(first.distance_to(second) for first, second in pairwise(poses))
+    figure = f"{100 * share:.0f} % of the surface, path {path:.1f} m"
+    if share >= MIN_TWO_SIDED:
+        return Check(name, Verdict.OK, figure)
+    return Check(
+        name,
+        Verdict.WARN,
+        figure,
+        "too little camera motion to confirm objects: move around them, or --min-view-bins 1",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Upward:
+    """The evidence for one axis: share of surface that faces it, and its mean direction in the camera."""
+
+    up: WorldUp
+    share: float
+    in_camera: NDArray[np.float64]
+
+    @property
+    def score(self) -> float:
+        """Share of surface, less where the axis wanders in the image or points into it.
+
+        The vertical keeps to one side of the image in every frame; the normal of a wall swings across it as the
+        camera looks around, and points along the view when the camera faces the wall.
+        """
+        across = float(np.abs(self.in_camera[:2]).max())
+        length = min(float(np.linalg.norm(self.in_camera)), 1.0)
+        # variance of a direction on the sphere, from the length of the mean of its unit vectors
+        wander = -2.0 * float(np.log(max(length, 1e-6)))
+        return self.share * across**2 / (wander + PITCHING**2)
+
+
+def judge_up(reprojection: Reprojection, options: SourceOptions) -> list[Check]:
+    """The checks "world up axis" and "upright images", in the world as the source gives it."""
+    poses = reprojection.poses(options.replaced(world_up=WorldUp.Z.value))
+    evidence = [_evidence(up, reprojection.views(options), poses) for up in AXES]
+    best = max(evidence, key=lambda one: (one.score, one.up))
+    given = next(one for one in evidence if one.up == options.world_up)
+    checks = [_axis_check(best, given)]
+    chosen = best if checks[0].verdict is Verdict.FAULT else given
+    checks.append(_roll_check(chosen, options, sure=checks[0].verdict is not Verdict.UNSURE))
+    return checks
+
+
+def _view_bins(directions: NDArray[np.float64], views: Views) -> NDArray[np.intp]:
+    length = np.maximum(np.linalg.norm(directions, axis=-1), 1e-9)
+    azimuth = np.arctan2(directions[:, 1], directions[:, 0]) / (2.0 * np.pi) % 1.0
+    elevation = (directions[:, 2] / length + 1.0) / 2.0
+    column = np.minimum((azimuth * views.azimuth_bins).astype(int), views.azimuth_bins - 1)
+    row = np.minimum((elevation * views.elevation_bins).astype(int), views.elevation_bins - 1)
+    bins: NDArray[np.intp] = row * views.azimuth_bins + column
+    return bins
+
+
+def _difference(sample: Sample, first: int, second: int) -> float:
+    one, other = (sample.records[index].rgb[::8, ::8].astype(np.float32) for index in (first, second))
+    return float(np.abs(one - other).mean()) / 255.0 if one.shape == other.shape else 1.0
+
+
+def _step(first: Pose3D, second: Pose3D) -> float:
+    """Size of a motion: metres plus radians, which weigh alike at a metre's distance."""
+    return first.distance_to(second) + first.angle_to(second)
+
+
+def _too_fast(sample: Sample) -> str:
+    trajectory = sample.trajectory
+    if trajectory is None or len(trajectory.stamps) < 3:
+        return ""
+    distance = np.linalg.norm(np.diff(trajectory.translations, axis=0), axis=1)
+    speed = distance / np.maximum(np.diff(trajectory.stamps), 1e-3)
+    bad = (speed > JUMP_SPEED) & (distance > JUMP_DISTANCE)
+    if not bad.any():
+        return ""
+    where = int(np.argmax(bad))
+    seconds = float(np.diff(trajectory.stamps)[where])
+    return f"{distance[where]:.2f} m within {seconds:.3f} s at stamp {trajectory.stamps[where]:.3f}"
+
+
+def _axis_check(best: Upward, given: Upward) -> Check:
+    name = "world up axis"
+    faces = (f"{100 * one.share:.0f} % of surface faces {one.up.value}" for one in (given, best))
+    figure = ", ".join(faces)
+    if best.share < UP_SHARE:
+        return Check(name, Verdict.UNSURE, figure, "no floor or table in view: check that the world's z points up")
+    if best.up == given.up or given.score * SAME_FIT > best.score:
+        return Check(name, Verdict.OK, f"{100 * given.share:.0f} % of surface faces {given.up.value}")
+    if best.score < UP_GAIN * given.score:
+        return Check(name, Verdict.UNSURE, figure, "two axes look like up: look at the map after a run")
+    return Check(name, Verdict.FAULT, figure, f'set world_up = "{best.up.value}"', {"world_up": best.up.value})
+
+
+def _roll_check(upward: Upward, options: SourceOptions, *, sure: bool) -> Check:
+    name = "upright images"
+    x, y = upward.in_camera[0], upward.in_camera[1]
+    if np.hypot(x, y) < 0.3 or not sure:
+        return Check(name, Verdict.UNSURE, "the image has no clear up", "the camera looks down, or up is not known")
+    # image up is -y; an image lying on its side needs as many quarter turns as up is away from there
+    lean = float(np.degrees(np.arctan2(-x, -y)))
+    needed = round(lean / 90.0) % 4
+    present = quarter_turns(options.image_rotation)
+    lean_now = (lean - 90.0 * present + 180.0) % 360.0 - 180.0
+    if needed == present:
+        return Check(name, Verdict.OK, f"up is {abs(lean_now):.0f} deg from the top of the image")
+    rotation = QUARTER_TURNS[needed]
+    return Check(
+        name,
+        Verdict.FAULT,
+        f"up is {abs(lean_now):.0f} deg from the top of the image",
+        f'set image_rotation = "{rotation}"',
+        {"image_rotation": rotation},
+    )
+
+
+def _evidence(up: WorldUp, views: list[View], poses: list[Pose3D]) -> Upward:
+    axis = np.array(AXES[up])
+    facing = total = 0
+    directions = []
+    for view, pose in zip(views, poses, strict=True):
+        in_camera = axis @ pose.rotation
+        directions.append(in_camera)
+        normals = _normals(view)
+        facing += int((normals @ in_camera > FACING).sum())
+        total += len(normals)
+    return Upward(up, facing / max(total, 1), np.mean(directions, axis=0))
+
+
+def _normals(view: View) -> NDArray[np.float64]:
+    """Unit normals of the smooth surface on a coarse grid, facing the camera."""
+    step = max(1, view.depth.shape[1] // 80)
+    points = view.camera.unproject_image(view.depth)[step // 2 :: step, step // 2 :: step].astype(np.float64)
+    across = points[1:-1, 2:] - points[1:-1, :-2]
+    down = points[2:, 1:-1] - points[:-2, 1:-1]
+    normals = np.cross(down, across)
+    length = np.linalg.norm(normals, axis=-1)
+    middle = points[1:-1, 1:-1]
+    # a step in depth larger than this between neighbours is an edge, not a slope
+    limit = 0.12 * middle[..., 2]
+    with np.errstate(invalid="ignore"):
+        smooth = (length > 0) & (np.abs(across[..., 2]) < limit) & (np.abs(down[..., 2]) < limit)
+    unit: NDArray[np.float64] = normals[smooth] / length[smooth][:, np.newaxis]
+    away = (unit * middle[smooth]).sum(axis=-1) > 0
+    unit[away] *= -1.0
+    return unit

@@ -15,5 +15,5 @@ def stored_walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def short_walk(tmp_path: Path) -> Path:
-    """A clean recording of four frames of one's own, to be damaged."""
+    """A clean recording of four frames of its own, to be broken."""
     return write_recording(tmp_path / "recording", walk(4))

@@ -30,7 +30,7 @@ BOXES = np.array(
 def render(
     pose: Pose3D, camera: Intrinsics = CAMERA, lens: Lens | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Colour and depth (metres) of the room as the camera at this pose sees it, through a lens that bends."""
+    """Colour and depth (metres) of the room as the camera at this pose sees it, through a lens that distorts."""
     pixels = np.stack(np.meshgrid(np.arange(camera.width), np.arange(camera.height)), axis=-1)
     plane = camera.unproject(pixels, np.ones(pixels.shape[:2]))
     if lens is not None:

@@ -23,24 +23,24 @@ POSE = looking(-0.5, 0.1, yaw=0.2)
 
 @pytest.mark.parametrize("model", LENSES)
 @given(x=st.floats(-0.6, 0.6), y=st.floats(-0.45, 0.45))
-def test_straight_points_are_those_the_lens_bends_here(model: str, x: float, y: float) -> None:
+def test_undistorted_points_are_those_the_lens_distorts_here(model: str, x: float, y: float) -> None:
     lens, points = LENSES[model], np.array([[x, y]])
     assert np.allclose(lens.undistort(lens.distort(points)), points, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", LENSES)
-def test_a_straight_image_is_what_a_pinhole_sees(model: str) -> None:
+def test_an_undistorted_image_is_what_a_pinhole_sees(model: str) -> None:
     undistorter = Undistorter(CAMERA, LENSES[model])
-    bent_rgb, bent_depth = render(POSE, lens=LENSES[model])
+    distorted_rgb, distorted_depth = render(POSE, lens=LENSES[model])
     rgb, depth = render(POSE)
-    mine = undistorter.depth(bent_depth)
+    mine = undistorter.depth(distorted_depth)
     seen = mine > 0
     assert seen.mean() > 0.75
-    off_before = np.abs(bent_depth - depth)[seen].mean()
+    off_before = np.abs(distorted_depth - depth)[seen].mean()
     off_after = np.abs(mine - depth)[seen].mean()
     assert off_after < 0.25 * off_before
-    colors = undistorter.color(bent_rgb).astype(int)
-    assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(bent_rgb.astype(int) - rgb)[seen].mean()
+    colors = undistorter.color(distorted_rgb).astype(int)
+    assert np.abs(colors - rgb)[seen].mean() < 0.5 * np.abs(distorted_rgb.astype(int) - rgb)[seen].mean()
 
 
 def test_a_large_image_needs_few_bytes_per_pixel() -> None:
@@ -65,7 +65,7 @@ def shown(box: Box | None) -> Box:
 def test_a_box_follows_the_image() -> None:
     undistorter = Undistorter(CAMERA, LENSES["plumb_bob"])
     left, top, right, bottom = shown(undistorter.box((4.0, 3.0, 40.0, 30.0), SIZE))
-    # barrel distortion pulls the corners in, so the straight box lies further out
+    # barrel distortion pulls the corners in, so the undistorted box lies further out
     assert left < 4.0
     assert top < 3.0
     assert abs(right - 40.0) < 5.0
@@ -82,7 +82,7 @@ def test_a_box_of_an_image_twice_the_size_is_twice_the_size(model: str) -> None:
 
 @pytest.mark.parametrize("coefficients", [(-0.28, 0.09, 0.0, 0.0, -0.01), (-1.5, 0.3), (0.9, 3.0), (-0.9, 4.0)])
 @given(left=st.floats(0.0, 158.0), top=st.floats(0.0, 118.0), side=st.floats(1.0, 60.0))
-def test_a_box_lies_in_the_straight_image_or_is_none(
+def test_a_box_lies_in_the_undistorted_image_or_is_none(
     coefficients: tuple[float, ...], left: float, top: float, side: float
 ) -> None:
     box = Undistorter(CAMERA, Lens("plumb_bob", coefficients)).box((left, top, left + side, top + side), SIZE)

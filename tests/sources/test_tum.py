@@ -49,54 +49,54 @@ def test_no_pose_is_invented_across_a_gap(short_walk: Path) -> None:
     assert source.intake.skipped == {"no pose at this stamp": 1}
 
 
-def damage_zero_depth(folder: Path) -> str:
+def break_zero_depth(folder: Path) -> str:
     (folder / "depth" / "100.100000.png").write_bytes(b"")
     return "unreadable depth"
 
 
-def damage_truncated_colour(folder: Path) -> str:
+def break_truncated_colour(folder: Path) -> str:
     path = folder / "rgb" / "100.100000.png"
     path.write_bytes(path.read_bytes()[:200])
     return "unreadable rgb"
 
 
-def damage_missing_colour(folder: Path) -> str:
+def break_missing_colour(folder: Path) -> str:
     (folder / "rgb" / "100.100000.png").unlink()
     return "unreadable rgb"
 
 
-def damage_colour_as_depth(folder: Path) -> str:
+def break_colour_as_depth(folder: Path) -> str:
     (folder / "depth" / "100.100000.png").write_bytes((folder / "rgb" / "100.100000.png").read_bytes())
     return "unreadable depth"
 
 
-def damage_zero_quaternion(folder: Path) -> str:
+def break_zero_quaternion(folder: Path) -> str:
     lines = (folder / "groundtruth.txt").read_text().splitlines()
     lines[2] = "100.100000 0 0 0 0 0 0 0"
     (folder / "groundtruth.txt").write_text("\n".join(lines))
     return "unfit pose.quaternion"
 
 
-def damage_late_depth(folder: Path) -> str:
+def break_late_depth(folder: Path) -> str:
     text = (folder / "depth.txt").read_text()
     (folder / "depth.txt").write_text(text.replace("100.100000 ", "100.150000 "))
     return "no depth image at this stamp"
 
 
 DAMAGES = [
-    damage_zero_depth,
-    damage_truncated_colour,
-    damage_missing_colour,
-    damage_colour_as_depth,
-    damage_zero_quaternion,
-    damage_late_depth,
+    break_zero_depth,
+    break_truncated_colour,
+    break_missing_colour,
+    break_colour_as_depth,
+    break_zero_quaternion,
+    break_late_depth,
 ]
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_a_bad_frame_is_a_counted_skip_with_its_reason(short_walk: Path, damage: object) -> None:
-    assert callable(damage)
-    reason = damage(short_walk)
+@pytest.mark.parametrize("fault", DAMAGES, ids=lambda fault: fault.__name__)
+def test_a_bad_frame_is_a_counted_skip_with_its_reason(short_walk: Path, fault: object) -> None:
+    assert callable(fault)
+    reason = fault(short_walk)
     source = open_source(short_walk)
     assert len(list(source.frames())) == 3
     assert source.intake.skipped == {reason: 1}

@@ -46,7 +46,7 @@ def report_of(stored_walk: Path, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
     @functools.cache
     def examined(fault: str) -> Report:
-        return examine(open_source(copy_with_fault(stored_walk, tmp_path_factory.mktemp("damaged") / "copy", fault)))
+        return examine(open_source(copy_with_fault(stored_walk, tmp_path_factory.mktemp("faulty") / "copy", fault)))
 
     return examined
 

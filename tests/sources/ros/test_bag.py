@@ -320,10 +320,10 @@ def test_wrong_bytes_anywhere_never_crash(container: str, tmp_path: Path, soak: 
     whole = bytearray(file.read_bytes())
     random = np.random.default_rng(3)
     for _ in range(8 * soak):
-        damaged = whole.copy()
+        broken = whole.copy()
         for at in random.integers(0, len(whole), 8):
-            damaged[at] = int(random.integers(0, 256))
-        file.write_bytes(damaged)
+            broken[at] = int(random.integers(0, 256))
+        file.write_bytes(broken)
         try:
             with open_source(path) as source:
                 list(source.frames())

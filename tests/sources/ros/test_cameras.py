@@ -14,17 +14,17 @@ from tests.sources.room import CAMERA, looking, render
 from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
 
 POSE = looking(-0.5, 0.1, yaw=0.2)
-BENT = (-0.28, 0.09, 0.001, -0.002, -0.01)
+DISTORTION = (-0.28, 0.09, 0.001, -0.002, -0.01)
 # a depth camera 6 cm to the left of colour, with a wider view and turned a little
 OWN = Intrinsics(120.0, 122.0, 82.0, 58.0, 160, 120)
 T_COLOR_DEPTH = Pose3D.from_quaternion([-0.06, 0.004, 0.002], [0.0, 0.01, 0.0, 1.0])
 DEPTH_FRAME = "camera_depth_optical_frame"
 
 
-def bent_bag(model: str = "plumb_bob") -> Bag:
+def distorted_bag(model: str = "plumb_bob") -> Bag:
     bag = Bag()
-    rgb, depth = render(POSE, lens=Lens("plumb_bob", BENT))
-    bag.info(INFO, START, distortion=BENT, model=model)
+    rgb, depth = render(POSE, lens=Lens("plumb_bob", DISTORTION))
+    bag.info(INFO, START, distortion=DISTORTION, model=model)
     bag.image(COLOR, START, rgb, "rgb8")
     bag.image(DEPTH, START, depth, "32FC1")
     bag.tf("map", OPTICAL, START, POSE)
@@ -49,26 +49,26 @@ def apart_bag(*, tf: bool = True, millimetres: bool = False) -> Bag:
     return bag
 
 
-def test_a_bent_image_is_taken_straight(tmp_path: Path) -> None:
-    with open_source(bent_bag().write(tmp_path)) as source:
+def test_a_distorted_image_is_undistorted(tmp_path: Path) -> None:
+    with open_source(distorted_bag().write(tmp_path)) as source:
         (frame,) = source.frames()
         assert source.intake.notes == []
     depth = render(POSE)[1]
     off = np.abs(frame.depth - depth)
-    assert np.nanmean(off) < 0.25 * np.abs(render(POSE, lens=Lens("plumb_bob", BENT))[1] - depth).mean()
+    assert np.nanmean(off) < 0.25 * np.abs(render(POSE, lens=Lens("plumb_bob", DISTORTION))[1] - depth).mean()
     assert np.isfinite(off).mean() > 0.75
 
 
 def test_a_lens_nobody_knows_is_said_in_one_line(tmp_path: Path) -> None:
-    with open_source(bent_bag("mei").write(tmp_path)) as source:
+    with open_source(distorted_bag("mei").write(tmp_path)) as source:
         assert len(list(source.frames())) == 1
         notes = source.intake.notes
     assert len(notes) == 2
     assert all("'mei': is not undone here" in note for note in notes)
 
 
-def test_boxes_of_a_bent_image_follow_it(tmp_path: Path) -> None:
-    bag = bent_bag()
+def test_boxes_of_a_distorted_image_follow_it(tmp_path: Path) -> None:
+    bag = distorted_bag()
     bag.boxes("/detections", START, [((4.0, 3.0, 40.0, 30.0), "mug", 0.8)])
     with open_source(bag.write(tmp_path)) as source:
         (frame,) = source.frames()
@@ -78,8 +78,8 @@ def test_boxes_of_a_bent_image_follow_it(tmp_path: Path) -> None:
     assert found.box[0] < 3.0
 
 
-def test_a_box_that_the_straight_image_does_not_reach_is_counted(tmp_path: Path) -> None:
-    bag = bent_bag()
+def test_a_box_outside_the_undistorted_image_is_counted(tmp_path: Path) -> None:
+    bag = distorted_bag()
     rim, seen = (0.0, 0.0, 1.0, 1.0), (60.0, 40.0, 90.0, 70.0)
     bag.boxes("/detections", START, [(rim, "book", 0.9), (seen, "mug", 0.8)])
     with open_source(bag.write(tmp_path)) as source:

@@ -13,7 +13,7 @@ from lastseen.sources.ros.topics import Topic
 from tests.sources.room import CAMERA, looking, render
 from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
 
-BENT = (-0.28, 0.09, 0.001, -0.002, -0.01)
+DISTORTION = (-0.28, 0.09, 0.001, -0.002, -0.01)
 BOX = (4.0, 3.0, 40.0, 30.0)
 
 
@@ -33,14 +33,14 @@ class Replayed(RosStream):
             self.on_message(topic, kind, bytes(ros2_types().serialize_cdr(message, kind)))
 
 
-def bent_stream(frames: int) -> Bag:
-    """Bent images with depth in a frame of its own that tf never places."""
+def distorted_stream(frames: int) -> Bag:
+    """Distorted images with depth in a frame of its own that tf never places."""
     bag = Bag()
     pose = looking(-0.5, 0.1, yaw=0.2)
-    rgb, depth = render(pose, lens=Lens("plumb_bob", BENT))
+    rgb, depth = render(pose, lens=Lens("plumb_bob", DISTORTION))
     bag.boxes("/detections", START, [(BOX, "mug", 0.8)])
     for topic in (INFO, DEPTH_INFO):
-        bag.info(topic, START, distortion=BENT)
+        bag.info(topic, START, distortion=DISTORTION)
     for number in range(frames):
         stamp = START + 0.1 * number
         bag.image(COLOR, stamp, rgb, "rgb8")
@@ -49,7 +49,7 @@ def bent_stream(frames: int) -> Bag:
     return bag
 
 
-def test_boxes_are_straightened_and_maps_made_once_though_tf_does_not_place_depth(
+def test_boxes_are_undistorted_and_maps_made_once_though_tf_does_not_place_depth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[Undistorter] = []
@@ -60,7 +60,7 @@ def test_boxes_are_straightened_and_maps_made_once_though_tf_does_not_place_dept
         start(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Undistorter, "__init__", counted)
-    with Replayed(bent_stream(4)) as source:
+    with Replayed(distorted_stream(4)) as source:
         detector = source.detector()
         assert detector is not None
         frames: list[Frame] = []
@@ -68,7 +68,7 @@ def test_boxes_are_straightened_and_maps_made_once_though_tf_does_not_place_dept
             frames.append(frame)
             if len(frames) == 1:
                 (found,) = detector.detect(frame)
-                assert found.box == Undistorter(CAMERA, Lens("plumb_bob", BENT)).box(
+                assert found.box == Undistorter(CAMERA, Lens("plumb_bob", DISTORTION)).box(
                     BOX, (CAMERA.width, CAMERA.height)
                 )
                 made.pop()

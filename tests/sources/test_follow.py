@@ -32,7 +32,7 @@ def test_a_walk_leaves_objects_in_memory(stored_walk: Path) -> None:
 
 
 def test_the_same_walk_gives_the_same_memory(stored_walk: Path) -> None:
-    first, second = (run(stored_walk, one_sided())[1].objects() for _ in range(2))
+    first, second = (run(stored_walk, one_sided())[1].states() for _ in range(2))
     assert [one.id for one in first] == [one.id for one in second]
     assert all((a.xyz_world == b.xyz_world).all() for a, b in zip(first, second, strict=True))
 
@@ -67,7 +67,7 @@ def test_bad_frames_are_survived_and_counted(short_walk: Path) -> None:
 def test_the_cabinet_of_a_real_recording_is_one_object_in_its_place(shared_data: Path) -> None:
     _, memory = run(shared_data / "tum_fr3_cabinet", one_sided())
     centre = np.array([-1.52988, 0.456476, 0.281575])
-    large = [one for one in memory.objects() if float(np.sort(one.extent)[1]) > 0.3]
+    large = [one for one in memory.states() if float(np.sort(one.extent)[1]) > 0.3]
     near = [one for one in large if np.linalg.norm(one.xyz_world - centre) < 0.53]
     assert len(near) == 1
     assert float(np.linalg.norm(near[0].xyz_world - centre)) < 0.25

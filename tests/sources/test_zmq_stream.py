@@ -213,6 +213,6 @@ def test_a_memory_is_the_same_live_and_recorded(sender: Sender, walk_frames: lis
         perceived = perception.perceive(frame)
         if perceived.refusal is None:
             recorded.observe(frame, perceived.observations)
-    first, second = (memory.objects(include_tentative=True) for memory in (live, recorded))
+    first, second = (memory.states(include_tentative=True) for memory in (live, recorded))
     assert [one.id for one in first] == [one.id for one in second]
     assert all((a.xyz_world == b.xyz_world).all() for a, b in zip(first, second, strict=True))

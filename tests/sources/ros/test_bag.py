@@ -353,7 +353,7 @@ def test_a_jump_of_the_localizer_moves_what_was_seen_before_it(tmp_path: Path) -
         with opened(bag, tmp_path / mode, "bare mcap", jump_correction=mode) as source:
             summary = follow(source, memory, Perception(settings))
         assert summary.corrected == (6 if mode == "whole" else 0)
-        found[mode] = {one.id: one.xyz_world for one in memory.objects(include_tentative=True)}
+        found[mode] = {one.id: one.xyz_world for one in memory.states(include_tentative=True)}
     held = [one for one in found["none"] if one in found["whole"]]
     moved = [found["whole"][one][0] - found["none"][one][0] for one in held]
     assert max(moved) == pytest.approx(0.6, abs=0.05)

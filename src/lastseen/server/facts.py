@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastseen.memory.memory import Memory
 from lastseen.memory.history import Change, HistoryEntry
+from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.memory.objects import Event, ObjectState
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from lastseen.config import Settings
 from lastseen.errors import LastseenError
 from lastseen.memory.eyes import Eyes
-from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.records import EventRecord
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, EventKind
 from lastseen.server.live import Runner
 from lastseen.server.service import Service

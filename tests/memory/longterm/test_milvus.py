@@ -18,9 +18,9 @@ from tests.memory.longterm.namespace import Namespace
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue
-from lastseen.memory.memory import Memory
 from lastseen.memory.longterm.index import BruteForceIndex, VectorIndex
 from lastseen.memory.longterm.index.milvus import MilvusAddress, MilvusIndex
+from lastseen.memory.memory import Memory
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -96,3 +96,14 @@ class VersionRecord:
     first_seen: float
     last_seen: float
     colors: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceChanges:
+    """What the journal has yet to learn of space: JSON by id of place and anchor, packed bytes by object and tile."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    places: dict[int, str] = field(default_factory=dict)
+    anchors: dict[int, str] = field(default_factory=dict)
+    viewpoints: dict[str, bytes] = field(default_factory=dict)
+    floor: dict[tuple[int, int], bytes] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +25,13 @@ from lastseen.memory.longterm.records import (
     EventRecord,
     ObjectRecord,
     SessionRecord,
+    SpaceChanges,
 )
 from lastseen.memory.longterm.restoring import Restoring, Room
 from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import Rows, State
 
 _SPACE = ("places", "anchors", "viewpoints", "floor")
-
-
-class SpaceRows(Protocol):
-    """What changed of space, as the journal stores it."""
-
-    meta: dict[str, str]
-    places: dict[int, str]
-    anchors: dict[int, str]
-    viewpoints: dict[str, bytes]
-    floor: dict[tuple[int, int], bytes]
 
 
 IndexFactory = Callable[[int], VectorIndex]
@@ -157,7 +148,7 @@ class LongTermStore:
             self._views.update(views or {})
             self._meta.update(meta or {})
 
-    def stage_space(self, changes: SpaceRows) -> None:
+    def stage_space(self, changes: SpaceChanges) -> None:
         """Take in what changed of places, anchors, viewpoints and floor; it waits for the next commit."""
         with self.guard:
             self._meta.update(changes.meta)

@@ -23,9 +23,7 @@ _VECTORS = frozenset({"emb_mean", "gallery", "gallery_n"})
 """Columns that are kept as vectors in a table of their own."""
 
 
-def records_of(
-    rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_colors: bool
-) -> list[ObjectRecord]:
+def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_colors: bool) -> list[ObjectRecord]:
     """The records of an export; ``colors`` adds what working memory does not know itself."""
     if not len(rows):
         return []

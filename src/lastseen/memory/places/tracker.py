@@ -202,7 +202,9 @@ class PlaceTracker:
             scene = answer.result()
         except (LastseenError, CancelledError) as error:
             if not self._failing:
-                _log.warning("the scene could not be named, the place stays as it is: %s", error or "cancelled")
+                _log.warning(
+                    "the scene could not be named, the place stays as it is: %s", str(error) or "it was cancelled"
+                )
             self._failing = True
             return None
         self._failing = False

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.longterm.journal import Journal
+from lastseen.memory.longterm.records import SpaceChanges
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.anchor import pose_to_list
@@ -47,20 +48,6 @@ class LastPose:
 
     pose: Pose3D
     time: float
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceChanges:
-    """What the journal has yet to learn of space, as it stores it."""
-
-    meta: dict[str, str] = field(default_factory=dict)
-    places: dict[int, str] = field(default_factory=dict)
-    anchors: dict[int, str] = field(default_factory=dict)
-    viewpoints: dict[str, bytes] = field(default_factory=dict)
-    floor: dict[tuple[int, int], bytes] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return any((self.meta, self.places, self.anchors, self.viewpoints, self.floor))
 
 
 class Space:

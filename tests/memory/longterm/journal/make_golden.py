@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.memory.objects.scenes import Room
+
 from lastseen.memory.longterm.journal.schema import newest
 from lastseen.memory.memory import Memory
-from tests.memory.objects.scenes import Room
 
 KITCHEN, BEDROOM = ("stove", "refrigerator", "sink"), ("bed", "wardrobe", "pillow")
 

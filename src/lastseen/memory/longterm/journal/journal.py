@@ -26,7 +26,6 @@ from lastseen.memory.longterm.journal.opening import (
     inspect,
 )
 from lastseen.memory.longterm.journal.reading import JournalReader
-from lastseen.memory.longterm.journal.schema import in_newest_version
 from lastseen.memory.longterm.journal.rows import (
     OBJECT_COLUMNS,
     VERSION_COLUMNS,
@@ -34,6 +33,7 @@ from lastseen.memory.longterm.journal.rows import (
     object_row,
     version_row,
 )
+from lastseen.memory.longterm.journal.schema import in_newest_version
 from lastseen.memory.longterm.records import (
     PROTO,
     CropRecord,
@@ -48,9 +48,7 @@ _UPSERT_OBJECT = (
     + ", ".join(f"{name} = excluded.{name}" for name in OBJECT_COLUMNS.split(", ")[1:])
     + " RETURNING num"
 )
-_INSERT_VERSION = (
-    f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(slots=True)

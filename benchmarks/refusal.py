@@ -151,7 +151,7 @@ def leads_to(answer: Answer, things: list[Thing]) -> bool:
     if answer.status == "not_found":
         return False
     return any(
-        float(np.linalg.norm(np.array(hit.xyz) - thing.position)) <= NEAR + 0.5 * float(thing.extent[:2].max())
+        float(np.linalg.norm(np.array(hit.position) - thing.position)) <= NEAR + 0.5 * float(thing.extent[:2].max())
         for hit in hits
         for thing in things
     )

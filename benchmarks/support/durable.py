@@ -58,7 +58,7 @@ def opening(count: int) -> dict[str, float]:
         path = Path(folder) / "big.lastseen"
         rows = working_rows(count)
         say(f"preparing a file of {count:,} objects")
-        made = records_of(rows, colors={}, places={}, reads_colors=False)
+        made = records_of(rows, colors={}, reads_colors=False)
         memory = Memory.open(path)
         start = time.perf_counter()
         for first in range(0, count, 1000):
@@ -66,7 +66,7 @@ def opening(count: int) -> dict[str, float]:
             memory.store.journal.write(Batch(time=5.0, objects=made[first : first + 1000]), settings=settings)
         upserts = count / (time.perf_counter() - start)
         session = SessionRecord(1, "robot", 0.0, None, 0.0, 5.0)
-        meta = {**counters_of(rows), "look": f"unnamed-{DIM}"}
+        meta = {**counters_of(rows), "image_encoder": f"unnamed-{DIM}"}
         memory.store.journal.write(
             Batch(time=5.0, session=session, meta=meta, views=views_of(rows)), settings=settings
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,14 +13,28 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
+from lastseen.config.policy import Explored
 from lastseen.errors import IndexMismatch, InvalidValue, JournalDamaged, JournalReadOnly, StorageFull
+from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
+from lastseen.observation import Observation
 from tests.memory.homes import ROOM, Item, stream, walk
+from tests.memory.objects.scenes import Room
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "home.lastseen"
+
+
+def hallway(count: int, *, start: float = 0.0, back: bool = False) -> Iterator[tuple[Frame, list[Observation]]]:
+    """A camera that goes 15 cm a frame past things on both sides of a hallway; ``back``: and to its start again."""
+    room = Room()
+    for number in range(8):
+        room.put(f"box-{number}", (1.0 + number, 1.2 * (-1) ** number, 0.6), 0.3)
+    for number in range(count):
+        x = 0.15 * (min(number, count - 1 - number) if back else number)
+        yield room.see(number, eye=(x, 0.0, 1.2), target=(x + 2.0, 0.0, 0.9), stamp=start + 0.5 * number)
 
 
 def told(memory: Memory) -> list[tuple[object, ...]]:
@@ -39,6 +54,16 @@ def told(memory: Memory) -> list[tuple[object, ...]]:
         )
         for state in memory.objects(include_tentative=True, include_absent=True)
     ]
+
+
+def space_rows(memory: Memory) -> dict[str, list[tuple[object, ...]]]:
+    """The rows that the journal holds of space, to compare two memories by to the byte."""
+    memory.flush()
+    tables = ("places", "anchors", "viewpoints", "floor")
+    database = memory.store.journal._db
+    rows = {name: database.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in tables}
+    meta = "SELECT key, value FROM meta WHERE key IN ('places.state', 'space.state', 'robot.pose') ORDER BY key"
+    return {**rows, "meta": database.execute(meta).fetchall()}
 
 
 def test_what_was_seen_survives(file: Path) -> None:
@@ -64,6 +89,7 @@ def test_half_a_stream_and_the_other_half_equal_one_run(file: Path, looks: str, 
         for frame, observations in frames[half:]:
             second.observe(frame, observations)
         assert told(second) == told(one)
+        assert space_rows(second) == space_rows(one)
         assert second.find("red mug").hits[0].position == one.find("red mug").hits[0].position
 
 
@@ -72,6 +98,53 @@ def test_the_same_stream_writes_the_same_rows(tmp_path: Path) -> None:
     for path in files:
         walk(Memory.open(path, wall_clock=None), 12).close()
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("half", [1, 2, 17, 40])
+def test_a_stream_that_goes_on_in_another_process_lays_the_same_space(file: Path, half: int) -> None:
+    one = Memory.open(wall_clock=None)
+    for frame, observations in hallway(60):
+        one.observe(frame, observations)
+    for frames in (range(half), range(half, 60)):
+        with Memory.open(file, wall_clock=None) as part:
+            for number, (frame, observations) in enumerate(hallway(60)):
+                if number in frames:
+                    part.observe(frame, observations)
+    with Memory.open(file) as again:
+        rows = space_rows(again)
+        assert rows == space_rows(one)
+        assert len(rows["anchors"]) > 10
+        assert rows["floor"]
+        assert rows["viewpoints"]
+
+
+def test_a_recording_that_is_played_again_comes_by_the_same_anchors(file: Path) -> None:
+    for start in (0.0, 100.0):
+        with Memory.open(file, wall_clock=None) as memory:
+            for frame, observations in hallway(30, start=start, back=True):
+                memory.observe(frame, observations)
+            anchors, places = len(memory.spatial.graph.anchors), len(memory.places())
+            if start == 0.0:
+                first = anchors, places
+    assert (anchors, places) == first
+
+
+def test_the_same_stream_twice_gives_the_same_rows_of_space(tmp_path: Path) -> None:
+    rows = []
+    for name in ("a.lastseen", "b.lastseen"):
+        with Memory.open(tmp_path / name, wall_clock=None) as memory:
+            for frame, observations in hallway(40):
+                memory.observe(frame, observations)
+            rows.append(space_rows(memory))
+    assert rows[0] == rows[1]
+
+
+def test_a_floor_of_another_cell_size_is_refused(file: Path) -> None:
+    with Memory.open(file) as memory:
+        for frame, observations in hallway(2):
+            memory.observe(frame, observations)
+    with pytest.raises(InvalidValue, match=r"explored.cell = 0.4: is not the 0.2 of this file's floor"):
+        Memory.open(file, settings=Settings(explored=Explored(cell=0.4)))
 
 
 def test_it_is_written_every_five_seconds_of_frame_time(file: Path) -> None:

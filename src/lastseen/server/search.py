@@ -48,7 +48,7 @@ def routes(service: Service) -> APIRouter:
             include_removed=include_removed,
             k=top_k,
         )
-        hits = [hit for hit in answer.hits if hit.score >= threshold]
+        hits = [hit for hit in answer.hits if (hit.score or 0.0) >= threshold]
         status, reason = answer.status, answer.reason
         if answer.hits and not hits:
             status, reason = "not_found", f"{reason}, but its score is below the threshold {threshold:g}"

@@ -100,13 +100,10 @@ class VersionRecord:
 
 @dataclass(frozen=True, slots=True)
 class SpaceChanges:
-    """What the journal has yet to learn of space, as it stores it."""
+    """What the journal has yet to learn of space: JSON by id of place and anchor, packed bytes by object and tile."""
 
     meta: dict[str, str] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
     anchors: dict[int, str] = field(default_factory=dict)
     viewpoints: dict[str, bytes] = field(default_factory=dict)
     floor: dict[tuple[int, int], bytes] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return any((self.meta, self.places, self.anchors, self.viewpoints, self.floor))

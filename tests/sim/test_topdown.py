@@ -23,13 +23,13 @@ def house() -> Home:
 
 
 def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float], parts: int = 1) -> Mesh:
-    from lastseen.sim.catalog import Sculptor
+    from lastseen.sim.catalog import ShapeBuilder
 
-    sculptor = Sculptor()
+    builder = ShapeBuilder()
     for part in range(parts):
         size = (high[0] - low[0], high[1] - low[1], high[2] - low[2])
-        sculptor.box(size, (part * 5.0, 0.0, low[2]), (1, 2, 3))
-    return sculptor.shape().mesh
+        builder.box(size, (part * 5.0, 0.0, low[2]), (1, 2, 3))
+    return builder.shape().mesh
 
 
 def test_the_map_is_to_scale(house: Home) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.sim.catalog import PALETTE, Sculptor
+from lastseen.sim.catalog import PALETTE, ShapeBuilder
 from lastseen.sim.catalog.palette import Rgb
 from lastseen.sim.floorplan import FloorPlan, Opening, OpeningKind, Wall, structure_mesh
 from lastseen.sim.floorplan.plan import Rectangle
@@ -236,31 +236,31 @@ def _thing(item: dict[str, Any]) -> Thing:
     label = spaced(item["class"])
     names = sorted(PALETTE)
     color = names[zlib.crc32(label.encode()) % len(names)]
-    sculptor = Sculptor()
+    builder = ShapeBuilder()
     if label in _HOLLOW:
-        _frame(sculptor, (wide, long, tall), PALETTE[color])
+        _frame(builder, (wide, long, tall), PALETTE[color])
     else:
-        sculptor.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
+        builder.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
     return Thing(
         id=item["id"],
         label=label,
         color=color,
-        mesh=sculptor.shape().mesh,
+        mesh=builder.shape().mesh,
         pose=Pose3D.from_quaternion([x, y, z - tall / 2], [0.0, 0.0, 0.0, 1.0]),
         room_id=item["room"],
         movable="GRABBABLE" in item.get("properties", ()),
     )
 
 
-def _frame(sculptor: Sculptor, size: tuple[float, float, float], color: Rgb) -> None:
+def _frame(builder: ShapeBuilder, size: tuple[float, float, float], color: Rgb) -> None:
     """Posts at the corners of a box and rails along its top."""
     wide, long, tall = size
     x, y = (wide - _POST) / 2, (long - _POST) / 2
     for sx in (-1, 1):
         for sy in (-1, 1):
-            sculptor.box((_POST, _POST, tall), (sx * x, sy * y, 0.0), color)
-        sculptor.box((_POST, long - 2 * _POST, _POST), (sx * x, 0.0, tall - _POST), color)
-        sculptor.box((wide - 2 * _POST, _POST, _POST), (0.0, sx * y, tall - _POST), color)
+            builder.box((_POST, _POST, tall), (sx * x, sy * y, 0.0), color)
+        builder.box((_POST, long - 2 * _POST, _POST), (sx * x, 0.0, tall - _POST), color)
+        builder.box((wide - 2 * _POST, _POST, _POST), (0.0, sx * y, tall - _POST), color)
 
 
 def _in_sight(things: list[Thing]) -> list[Thing]:

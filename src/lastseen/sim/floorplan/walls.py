@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.sim.catalog.palette import Rgb
-from lastseen.sim.catalog.sculptor import BOX_CORNERS, BOX_FACES
+from lastseen.sim.catalog.shape import BOX_CORNERS, BOX_FACES
 from lastseen.sim.floorplan.plan import FloorPlan, OpeningKind, Wall
 from lastseen.sim.home import Room
 from lastseen.sim.mesh import Mesh, Pattern

@@ -5,7 +5,7 @@ import pytest
 
 from lastseen.errors import InvalidValue
 from lastseen.sim.catalog import CLASSES, PALETTE, Group, ShapeBuilder, check_class
-from lastseen.sim.mapsection import is_closed
+from lastseen.sim.mesh import is_closed
 from tests.sim.inspecting import part_boxes
 
 OBJECTNAV = {"chair", "bed", "plant", "toilet", "tv", "sofa"}

@@ -10,9 +10,8 @@ from lastseen.errors import InvalidValue
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.maplabels import Labels, meets
-from lastseen.sim.mapsection import Raster, cut, is_closed, solid
-from lastseen.sim.mesh import Mesh
-from lastseen.sim.topdown import draw_map, save_map
+from lastseen.sim.mesh import Mesh, cut, is_closed
+from lastseen.sim.topdown import Raster, draw_map, save_map, solid
 
 WALL = (64, 66, 72)
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from lastseen.geometry import Intrinsics
-from lastseen.sim.camera import camera_pose
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.render import Renderer
+from lastseen.sim.render import Renderer, camera_pose
 from lastseen.sim.viewpoint import surface_points, viewpoints
 
 

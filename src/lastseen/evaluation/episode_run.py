@@ -18,9 +18,9 @@ from lastseen.runtime.known_map import KnownMap
 from lastseen.runtime.log import RunLog
 from lastseen.runtime.timing import TimingLog
 from lastseen.runtime.walk_search import WalkSearch
+from lastseen.sim.agent import next_action
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
-from lastseen.sim.follower import next_action
 from lastseen.sim.level import Level
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend

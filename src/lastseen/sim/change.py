@@ -13,7 +13,6 @@ from typing import Any
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.sim.home import Home, Thing
-from lastseen.sim.support import support_below
 
 
 class ChangeKind(StrEnum):
@@ -125,7 +124,7 @@ def placed(home: Home, thing: Thing, pose: Pose3D, support_id: int | None = None
     """A thing at another pose, with its room there and its support, which is looked for where none is named."""
     there = replace(thing, pose=pose, support_id=support_id)
     room = home.room_at(float(pose.translation[0]), float(pose.translation[1]))
-    found = support_below(home, there) if support_id is None else support_id
+    found = home.support_below(there) if support_id is None else support_id
     return replace(there, room_id=None if room is None else room.id, support_id=found)
 
 

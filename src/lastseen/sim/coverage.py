@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.sim.agent import Agent
+from lastseen.sim.agent import Agent, next_action
 from lastseen.sim.environment import random_start
-from lastseen.sim.follower import next_action
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid, Point
 from lastseen.sim.viewpoint import surface_points

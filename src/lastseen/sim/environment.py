@@ -20,11 +20,10 @@ from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
 from lastseen.sim.agent import Agent
-from lastseen.sim.camera import intrinsics_of
 from lastseen.sim.home import Home
 from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.render import Renderer, View
+from lastseen.sim.render import Renderer, View, intrinsics_of
 from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, PoseNoise
 
 _KEPT_VIEWS = 64

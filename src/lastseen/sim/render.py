@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Light
-from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.config.sim import Camera, Light
+from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.sim.camera import camera_pose, camera_rays
 from lastseen.sim.home import Home
 from lastseen.sim.scene import NO_HIT, Scene
 from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
@@ -28,6 +28,30 @@ _BAND = 1 << 14
 """Rays handled at once: the arrays between ray cast and colour then stay in the processor's cache."""
 _UNDERSIDE = 0.12
 _LIGHT = Light()
+
+
+def camera_pose(pose: Pose2D, *, height: float, pitch: float = 0.0) -> Pose3D:
+    """T_world_camera of a camera above a floor pose; ``pitch`` in radians, positive looks up."""
+    body = Pose3D.from_pose2d(pose, height=height)
+    tilt = Pose3D(np.zeros(3), np.array([0.0, -math.sin(pitch / 2.0), 0.0, math.cos(pitch / 2.0)]))
+    return camera_to_opencv(body @ tilt, CameraAxes.ROS_BODY)
+
+
+def intrinsics_of(camera: Camera) -> Intrinsics:
+    """The pinhole camera that the settings describe."""
+    return Intrinsics.from_fov(camera.width, camera.height, horizontal_deg=camera.horizontal_fov)
+
+
+@lru_cache(maxsize=16)
+def camera_rays(intrinsics: Intrinsics) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Rays (pixels, 3) in the camera frame, and their lengths; z is 1, so a distance along a ray is a depth."""
+    u, v = np.meshgrid(np.arange(intrinsics.width), np.arange(intrinsics.height))
+    x, y = (u - intrinsics.cx) / intrinsics.fx, (v - intrinsics.cy) / intrinsics.fy
+    rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
+    lengths = np.linalg.norm(rays, axis=1).astype(np.float32)
+    narrow = rays.astype(np.float32)
+    narrow.flags.writeable = lengths.flags.writeable = False
+    return narrow, lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)

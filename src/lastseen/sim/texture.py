@@ -43,7 +43,6 @@ class TextureStack:
                     "home.textures", images, f"must be (n, {SIZE}, {SIZE}, 3)", remedy="resize the images"
                 )
             tiles = np.concatenate([tiles, images])
-        self.count = len(tiles)
         levels, starts = [], [0]
         shrunk = tiles.astype(np.float32)
         for _ in range(LEVELS):

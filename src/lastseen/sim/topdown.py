@@ -17,8 +17,7 @@ from PIL import Image, ImageDraw
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home, Room, Thing
 from lastseen.sim.maplabels import FAINT, TEXT, Box, Ink, Labels, font, meets
-from lastseen.sim.mapsection import Raster, cut, is_closed, solid
-from lastseen.sim.mesh import Pattern
+from lastseen.sim.mesh import Mesh, Pattern, cut, is_closed
 
 _CUT = 1.5
 _ABOVE_DOORS = 2.25
@@ -50,6 +49,25 @@ _START: Ink = (34, 150, 74)
 _END: Ink = (206, 48, 48)
 
 Point = tuple[float, float]
+
+
+class Raster:
+    """Maps metres on the floor plan to pixels; y points up in the world and down in the picture."""
+
+    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64], scale: float) -> None:
+        self.low, self.high, self.scale = low, high, scale
+        self.width = math.ceil((high[0] - low[0]) * scale)
+        self.height = math.ceil((high[1] - low[1]) * scale)
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """The pixel of a floor point."""
+        return (x - self.low[0]) * self.scale, (self.high[1] - y) * self.scale
+
+    def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The pixels (n, 2) of floor points (n, 2 or more)."""
+        return np.stack(
+            [(points[:, 0] - self.low[0]) * self.scale, (self.high[1] - points[:, 1]) * self.scale], axis=-1
+        )
 
 
 def draw_map(
@@ -187,6 +205,26 @@ def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
         color = _WALL if plaster else (red, green, blue)
         draw.line([raster.pixel(*start), raster.pixel(*end)], fill=color, width=3 if plaster else 5)
     return image
+
+
+def solid(mesh: Mesh, height: float, raster: Raster) -> NDArray[np.bool_]:
+    """Which pixels lie inside a closed mesh at a height, by winding number."""
+    segments, _ = cut(mesh, height)
+    winding = np.zeros((raster.height, raster.width + 1), dtype=np.int32)
+    for start, end in segments:
+        (x0, y0), (x1, y1) = raster.pixel(*start), raster.pixel(*end)
+        sign = 1 if y1 > y0 else -1
+        if y0 > y1:
+            x0, y0, x1, y1 = x1, y1, x0, y0
+        first, last = max(math.ceil(y0 - 0.5), 0), min(math.ceil(y1 - 0.5), raster.height)
+        if first >= last:
+            continue
+        rows = np.arange(first, last)
+        columns = x0 + (rows + 0.5 - y0) / (y1 - y0) * (x1 - x0)
+        columns = np.clip(np.ceil(columns - 0.5), 0, raster.width).astype(np.int64)
+        winding[rows, columns] += sign
+    inside: NDArray[np.bool_] = np.cumsum(winding, axis=1)[:, :-1] != 0
+    return inside
 
 
 def _is_small(thing: Thing) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lastseen.config.homes import Homes
+from lastseen.sim.floorplan.layout import CORRIDOR
 from lastseen.sim.floorplan.plan import Constraint, Opening, OpeningKind, Wall
-from lastseen.sim.floorplan.program import CORRIDOR
 from lastseen.sim.home import Room
 
 _CORNER_GAP = 0.18

@@ -45,10 +45,6 @@ class Wall:
     low: int | None
     high: int | None
 
-    def other(self, room_id: int) -> int | None:
-        """The room on the far side."""
-        return self.high if self.low == room_id else self.low
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:
@@ -81,10 +77,6 @@ class FloorPlan:
     openings: tuple[Opening, ...]
     wall_thickness: float
     wall_height: float
-
-    def room(self, room_id: int) -> Room:
-        """The room of this id."""
-        return next(room for room in self.rooms if room.id == room_id)
 
     def walls_of(self, room_id: int) -> list[tuple[int, Wall]]:
         """The walls of a room with their indices."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lastseen.sim.placement.clutter import Clutterer
 from lastseen.sim.placement.furniture import Furnisher
-from lastseen.sim.placement.placed import Placed
-from lastseen.sim.placement.space import Space
+from lastseen.sim.placement.space import Placed, Space
 
 __all__ = ["Clutterer", "Furnisher", "Placed", "Space"]

@@ -10,8 +10,7 @@ import numpy as np
 from lastseen.config.homes import Homes
 from lastseen.sim.catalog import CLASSES, Shape, Surface
 from lastseen.sim.placement.furniture import Furnisher
-from lastseen.sim.placement.placed import Placed, ground_below, world_parts
-from lastseen.sim.placement.space import Space, overlaps
+from lastseen.sim.placement.space import Placed, Space, ground_below, overlaps, world_parts
 from lastseen.sim.priors import (
     DENSITY,
     FLOOR_THINGS,

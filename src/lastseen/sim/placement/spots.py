@@ -10,8 +10,7 @@ import numpy as np
 
 from lastseen.sim.catalog import Shape
 from lastseen.sim.floorplan import OpeningKind
-from lastseen.sim.placement.placed import Placed
-from lastseen.sim.placement.space import Side, Space
+from lastseen.sim.placement.space import Placed, Side, Space
 from lastseen.sim.priors import Rule
 
 GAP = 0.01

@@ -9,7 +9,7 @@ from lastseen.evaluation import cases, runner
 from lastseen.evaluation.earlier_visit import visit_of
 from lastseen.evaluation.episode_run import Record
 from lastseen.evaluation.runner import Plan, Timing
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 LENDING = ("context", "context_shuffled", "lifelong", "lifelong_shuffled")
 # settings that no other test has: homes are kept by seed and settings

@@ -7,7 +7,7 @@ import pytest
 
 from lastseen.config.homes import Homes
 from lastseen.sim.floorplan import ROOM_SIZES, Constraint, FloorPlan, OpeningKind, draw_plan, structure_mesh
-from lastseen.sim.floorplan.walls import walls_between
+from lastseen.sim.floorplan.plan import walls_between
 from lastseen.sim.home import Room
 from lastseen.sim.mesh import is_closed
 from lastseen.sim.topdown import Raster, solid

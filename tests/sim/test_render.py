@@ -13,7 +13,7 @@ from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
 from lastseen.sim.home import Home
 from lastseen.sim.render import Renderer, View, camera_pose
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 HEIGHT = 0.88
 

@@ -21,8 +21,7 @@ from lastseen.geometry import Pose3D
 from lastseen.sim.catalog import PALETTE, ShapeBuilder
 from lastseen.sim.catalog.palette import Rgb
 from lastseen.sim.floorplan import FloorPlan, Opening, OpeningKind, Wall, structure_mesh
-from lastseen.sim.floorplan.plan import Rectangle
-from lastseen.sim.floorplan.walls import walls_between
+from lastseen.sim.floorplan.plan import Rectangle, walls_between
 from lastseen.sim.home import Home, Room, Thing
 
 _WORDS = (

@@ -7,8 +7,16 @@ import numpy as np
 from lastseen.config.homes import Homes
 from lastseen.sim.floorplan.doors import openings_for
 from lastseen.sim.floorplan.layout import ROOM_SIZES, lay_out, room_types
-from lastseen.sim.floorplan.plan import Constraint, FloorPlan, Opening, OpeningKind, Wall
-from lastseen.sim.floorplan.walls import structure_mesh, wall_boxes, walls_between
+from lastseen.sim.floorplan.plan import (
+    Constraint,
+    FloorPlan,
+    Opening,
+    OpeningKind,
+    Wall,
+    structure_mesh,
+    wall_boxes,
+    walls_between,
+)
 
 __all__ = [
     "ROOM_SIZES",

@@ -17,7 +17,7 @@ def test_every_name_in_the_tables_is_a_class() -> None:
     names |= {row.target for rows in priors.FURNISHINGS.values() for row in rows if row.target}
     for table in (*priors.ON_SUPPORT.values(), *priors.IN_ROOM.values(), *priors.ON_FLOOR.values()):
         names |= set(table)
-    names |= set(priors.ON_SUPPORT) | {support for support, _ in priors.IN_ROOM}
+    names |= set(priors.ON_SUPPORT) | {row.split(" in ")[0] for row in priors.IN_ROOM}
     names |= set(priors.DENSITY) | set(priors.FRONT) | set(priors.ONE_ROOM)
     assert names <= set(CLASSES)
 

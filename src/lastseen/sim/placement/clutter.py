@@ -73,7 +73,7 @@ class Clutterer:
         return label in ON_FLOOR[self.space.room.type] and self.place_on_floor(label)
 
     def _weights(self, support: Placed) -> Mapping[str, float]:
-        return IN_ROOM.get((support.label, self.space.room.type), ON_SUPPORT.get(support.label, {}))
+        return IN_ROOM.get(f"{support.label} in {self.space.room.type}", ON_SUPPORT.get(support.label, {}))
 
     def _surfaces(self, support: Placed) -> tuple[Surface, ...]:
         # the head of a bed belongs to its pillows

@@ -103,10 +103,7 @@ def make_episodes(
         episode = _draw(name, home.name, goal, floor, rng=rng, farthest=farthest)
         if episode is None:
             raise InvalidValue(
-                "goals",
-                goal,
-                f"leaves no start {NEAREST_START} to {farthest} m away",
-                remedy="choose other classes",
+                "goals", goal, f"leaves no start {NEAREST_START} to {farthest} m away", remedy="choose other classes"
             )
         episodes.append(episode)
     return episodes

@@ -11,6 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +90,7 @@ def home_from_graph(path: str | Path, *, ceiling: bool = True, enclosed: bool = 
         str(scene.get("scene", Path(path).stem)),
         rooms,
         structure,
-        {
-            key: Thing(
-                thing.id,
-                thing.label,
-                thing.color,
-                thing.mesh,
-                thing.pose,
-                thing.room_id,
-                supported[key],
-                thing.movable,
-            )
-            for key, thing in kept.items()
-        },
+        {key: replace(thing, support_id=supported[key]) for key, thing in kept.items()},
     )
 
 

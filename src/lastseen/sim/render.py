@@ -122,13 +122,7 @@ class Renderer:
         return View(rgb.reshape(*shape, 3), depth.reshape(shape), ids.reshape(shape))
 
     def panorama(
-        self,
-        pose: Pose2D,
-        intrinsics: Intrinsics,
-        *,
-        height: float,
-        pitch: float = 0.0,
-        views: int = PANORAMA_VIEWS,
+        self, pose: Pose2D, intrinsics: Intrinsics, *, height: float, pitch: float = 0.0, views: int = PANORAMA_VIEWS
     ) -> list[View]:
         """Views all around, the first along the pose's yaw, each 360 / views degrees to the left of the last."""
         turned = [Pose2D(pose.x, pose.y, wrap_angle(pose.yaw + math.tau * k / views)) for k in range(views)]
@@ -150,11 +144,7 @@ class Renderer:
         return light, cosine
 
     def _paint_into(
-        self,
-        rgb: NDArray[np.uint8],
-        face: NDArray[np.intp],
-        light: NDArray[np.float32],
-        texel: NDArray[np.uint8],
+        self, rgb: NDArray[np.uint8], face: NDArray[np.intp], light: NDArray[np.float32], texel: NDArray[np.uint8]
     ) -> None:
         """Write colour times light times texture."""
         colors = self._colors.take(face, axis=0)
@@ -165,11 +155,7 @@ class Renderer:
             rgb[:, channel] = shade
 
     def _texel_colors(
-        self,
-        face: NDArray[np.intp],
-        hits: dict[str, NDArray[Any]],
-        cosine: NDArray[np.float32],
-        pixel_angle: float,
+        self, face: NDArray[np.intp], hits: dict[str, NDArray[Any]], cosine: NDArray[np.float32], pixel_angle: float
     ) -> NDArray[np.uint8]:
         """Texture colours (pixels, 4): the copy whose texels are about as large as the pixel is taken."""
         rows = self._texels.take(face, axis=0)

@@ -71,13 +71,7 @@ class Raster:
 
 
 def draw_map(
-    home: Home,
-    *,
-    path: Sequence[Point] | None = None,
-    scale: float = 80.0,
-    labels: bool = True,
-    key: bool = True,
-    title: str | None = None,
+    home: Home, *, path: Sequence[Point] | None = None, scale: float = 80.0, labels: bool = True, key: bool = True
 ) -> Image.Image:
     """The home from above at ``scale`` pixels to a metre, with an optional walked path of (x, y) in metres.
 
@@ -99,7 +93,7 @@ def draw_map(
     if labels:
         _write(home, numbered, raster, text)
     _draw_scale_bar(draw, raster)
-    return _composed(home, plan, numbered if key else [], title)
+    return _composed(home, plan, numbered if key else [])
 
 
 def save_map(home: Home, file: str | Path, *, path: Sequence[Point] | None = None, scale: float = 80.0) -> Path:
@@ -330,7 +324,7 @@ def _draw_scale_bar(draw: ImageDraw.ImageDraw, raster: Raster) -> None:
     draw.text((x + 2 * raster.scale + 6, y), "2 m", font=font(11), fill=FAINT, anchor="lm")
 
 
-def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str | None) -> Image.Image:
+def _composed(home: Home, plan: Image.Image, numbered: list[Thing]) -> Image.Image:
     """The plan under its title with the key of the numbered things to its right."""
     types = {room.id: room.type for room in home.rooms}
     lines: list[tuple[str, Ink | None]] = []
@@ -351,7 +345,7 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     sheet.paste(plan, (0, head))
     draw = ImageDraw.Draw(sheet)
     rooms = "1 room" if len(home.rooms) == 1 else f"{len(home.rooms)} rooms"
-    caption = title if title is not None else f"{home.name}: {rooms}, {len(home.things)} things"
+    caption = f"{home.name}: {rooms}, {len(home.things)} things"
     draw.text((_MARGIN * 80, head / 2 + 4), caption, font=font(20), fill=TEXT, anchor="lm")
     for index, (words, color) in enumerate(lines):
         x = plan.width + 10 + (index // per_column) * column

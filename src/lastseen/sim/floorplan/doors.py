@@ -92,11 +92,7 @@ def _loops(
 
 
 def _door(
-    walls: Sequence[Wall],
-    candidates: list[int],
-    between: tuple[str, str],
-    rng: np.random.Generator,
-    settings: Homes,
+    walls: Sequence[Wall], candidates: list[int], between: tuple[str, str], rng: np.random.Generator, settings: Homes
 ) -> Opening:
     index = max(candidates, key=lambda i: (walls[i].end - walls[i].start, -i))
     wall = walls[index]
@@ -135,11 +131,7 @@ def _front_door(
 
 
 def _windows(
-    types: dict[int, str],
-    walls: Sequence[Wall],
-    taken: Sequence[Opening],
-    rng: np.random.Generator,
-    settings: Homes,
+    types: dict[int, str], walls: Sequence[Wall], taken: Sequence[Opening], rng: np.random.Generator, settings: Homes
 ) -> list[Opening]:
     windows = []
     used = {opening.wall for opening in taken}

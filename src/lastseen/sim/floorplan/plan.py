@@ -190,10 +190,7 @@ def structure_mesh(plan: FloorPlan, rng: np.random.Generator, *, ceiling: bool) 
             thin = 0.02 if window else 0.03
             box[:, axis] = wall.at - thin, wall.at + thin
             builder.box(
-                tuple(box[0]),
-                tuple(box[1]),
-                [SKY if window else LEAF] * 6,
-                Pattern.PLAIN if window else Pattern.WOOD,
+                tuple(box[0]), tuple(box[1]), [SKY if window else LEAF] * 6, Pattern.PLAIN if window else Pattern.WOOD
             )
             if window:
                 along = 1 - axis

@@ -152,18 +152,6 @@ class Clutterer:
     def _put(
         self, label: str, color: str, shape: Shape, at: tuple[float, float, float, float], support: int | None
     ) -> None:
-        x, y, z, yaw = at
-        thing = Placed(
-            id=next(self._ids),
-            label=label,
-            color=color,
-            shape=shape,
-            x=x,
-            y=y,
-            z=z,
-            yaw=yaw,
-            room_id=self.space.room.id,
-            support_id=support,
-        )
+        thing = Placed(next(self._ids), label, color, shape, *at, room_id=self.space.room.id, support_id=support)
         self.placed.append(thing)
         self.space.take(thing.parts)

@@ -188,18 +188,8 @@ class Furnisher:
         return False
 
     def _put(self, label: str, color: str, shape: Shape, spot: Spot, ground: tuple[float, int | None]) -> None:
-        thing = Placed(
-            id=next(self._ids),
-            label=label,
-            color=color,
-            shape=shape,
-            x=round(spot.x, 4),
-            y=round(spot.y, 4),
-            z=ground[0],
-            yaw=spot.yaw,
-            room_id=self.space.room.id,
-            support_id=ground[1],
-        )
+        at = round(spot.x, 4), round(spot.y, 4), ground[0], spot.yaw
+        thing = Placed(next(self._ids), label, color, shape, *at, room_id=self.space.room.id, support_id=ground[1])
         self.placed.append(thing)
         self.space.take(thing.parts)
         front = self._front(label, shape, spot)

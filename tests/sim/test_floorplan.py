@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.sim.floorplan import ROOM_SIZES, Constraint, FloorPlan, OpeningKind, draw_plan, structure_mesh
 from lastseen.sim.floorplan.plan import walls_between
 from lastseen.sim.home import Room

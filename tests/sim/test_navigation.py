@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.navigation import CELL, NavigationGrid
 from tests.sim.tiny import tiny_home
 
 GRID = NavigationGrid(tiny_home())
@@ -109,4 +109,4 @@ def test_carpets_can_be_driven_over_and_low_boxes_cannot(home: Home) -> None:
 def test_the_house_nobody_of_ours_made_is_one_connected_area(aws_home: Home) -> None:
     grid = NavigationGrid(aws_home)
     assert 100.0 < grid.area() < 150.0
-    assert grid.area() > 0.99 * grid.free.sum() * grid.navigation.cell**2
+    assert grid.area() > 0.99 * grid.free.sum() * CELL**2

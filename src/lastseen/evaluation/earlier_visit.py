@@ -204,7 +204,6 @@ def _before(home: Home, seed: int, settings: Settings) -> Home:
                 [float(k) for k in range(count)],
                 seed=seed + _STREAM,
                 robot=settings.robot,
-                navigation=settings.navigation,
             )
         except InvalidValue:
             continue

@@ -15,7 +15,7 @@ from lastseen.config.moving import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
-from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.navigation import CELL, NavigationGrid, Point
 from lastseen.sim.render import camera_pose
 from lastseen.sim.senses import ActuationNoise
 
@@ -156,7 +156,7 @@ def next_action(agent: Agent, field: NDArray[np.float64], *, within: float) -> A
         landing, _ = advanced(grid, pose, agent.motion.forward_step)
         left = float(field[grid.cell_of(*landing)])
         # less than a cell nearer is no progress: it may be rounding
-        if left < here - grid.navigation.cell / 2.0:
+        if left < here - CELL / 2.0:
             cost = left + _TURN_COST * abs(count)
             if best is None or cost < best[0]:
                 best = cost, count

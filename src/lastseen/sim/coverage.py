@@ -16,7 +16,7 @@ from lastseen.config import Settings
 from lastseen.sim.agent import Agent, next_action
 from lastseen.sim.environment import random_start
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.navigation import CELL, NavigationGrid, Point
 from lastseen.sim.viewpoint import surface_points
 
 _LATTICE = 0.6
@@ -49,7 +49,7 @@ def coverage_stops(grid: NavigationGrid, start: Point) -> list[Point]:
 
 def tour_path(home: Home, settings: Settings, *, seed: int) -> list[Point]:
     """The way of a tour from a drawn start, as points on the floor: what a recording of this home walks."""
-    grid = NavigationGrid(home, robot=settings.robot, navigation=settings.navigation)
+    grid = NavigationGrid(home, robot=settings.robot)
     start = random_start(grid, seed=seed)
     here = (start.x, start.y)
     points = [here]
@@ -77,7 +77,7 @@ def tour(agent: Agent, stops: list[Point]) -> Iterator[Action]:
 def _lattice(grid: NavigationGrid, start: Point) -> NDArray[np.float64]:
     """One cell per lattice square of the reachable floor, the one with the most room around it."""
     cells = grid.reachable(start)
-    step = max(1, round(_LATTICE / grid.navigation.cell))
+    step = max(1, round(_LATTICE / CELL))
     clearance = grid.clearance[cells[:, 0], cells[:, 1]]
     order = np.lexsort((cells[:, 1], cells[:, 0], -clearance))
     _, first = np.unique(cells[order] // step, axis=0, return_index=True)

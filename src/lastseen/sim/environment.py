@@ -65,7 +65,7 @@ class SimEnvironment:
         self.settings = settings or Settings()
         self.intrinsics = intrinsics or intrinsics_of(self.settings.camera)
         self.seed = seed
-        self.renderer = Renderer(home, light=self.settings.light)
+        self.renderer = Renderer(home)
         self.grid = self._grid()
         self.start = start if start is not None else random_start(self.grid, seed=seed)
         self.senses = senses or Senses()
@@ -146,12 +146,7 @@ class SimEnvironment:
             ) from None
 
     def _grid(self) -> NavigationGrid:
-        return NavigationGrid(
-            self.renderer.home,
-            robot=self.settings.robot,
-            navigation=self.settings.navigation,
-            scene=self.renderer.scene,
-        )
+        return NavigationGrid(self.renderer.home, robot=self.settings.robot, scene=self.renderer.scene)
 
     def _look(self) -> Frame:
         frame_id, stamp = self._next_id, self.stamp

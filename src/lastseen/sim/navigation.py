@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
-from lastseen.config.sim import Navigation, Robot
+from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
 from lastseen.sim.scene import NO_HIT, Scene
 
 Point = tuple[float, float]
+CELL = 0.05
+"""Metres: ten cells across the free width of a narrow doorway."""
 _MOVES = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (1, 2), (2, -1), (1, -2)]
 """Half of the 16 moves; the graph is undirected. Knight's moves bring the worst detour from 8 % down to 3 %."""
 
@@ -43,36 +45,26 @@ class Path:
 class NavigationGrid:
     """The free floor of one home for one robot; a changed home needs a new one (about a tenth of a second)."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        robot: Robot | None = None,
-        navigation: Navigation | None = None,
-        scene: Scene | None = None,
-    ) -> None:
+    def __init__(self, home: Home, *, robot: Robot | None = None, scene: Scene | None = None) -> None:
         self.robot = robot or Robot()
-        self.navigation = navigation or Navigation()
         self.scene = scene or Scene(home)
-        cell = self.navigation.cell
         low, high = home.bounds[:, :2]
         # whole cells, so that a small edit of the home does not shift the grid under the robot
-        self.origin: Point = (math.floor(low[0] / cell) * cell - cell, math.floor(low[1] / cell) * cell - cell)
-        extent = np.ceil((high - self.origin) / cell).astype(int) + 1
+        self.origin: Point = (math.floor(low[0] / CELL) * CELL - CELL, math.floor(low[1] / CELL) * CELL - CELL)
+        extent = np.ceil((high - self.origin) / CELL).astype(int) + 1
         self.shape: tuple[int, int] = (int(extent[0]), int(extent[1]))
         surface = self.scene.surface
-        self.blocked = blocked_cells(
+        self.blocked = _blocked_cells(
             surface.vertices[surface.faces],
             low=self.robot.step_over,
             high=self.robot.camera_height,
-            cell=cell,
             origin=self.origin,
             shape=self.shape,
         )
         self.blocked |= ~self._floor()
         # distance from a cell's centre to the border of the nearest blocked cell
         distance: NDArray[np.float64] = ndimage.distance_transform_edt(np.pad(~self.blocked, 1))[1:-1, 1:-1]
-        self.clearance = distance * cell - cell / 2.0
+        self.clearance = distance * CELL - CELL / 2.0
         self.free: NDArray[np.bool_] = self.clearance >= self.robot.radius
         self._reached: dict[int, NDArray[np.int_]] = {}
 
@@ -90,12 +82,11 @@ class NavigationGrid:
 
     def cell_of(self, x: float, y: float) -> tuple[int, int]:
         """The cell that holds a point; it may lie outside the grid."""
-        cell = self.navigation.cell
-        return math.floor((x - self.origin[0]) / cell), math.floor((y - self.origin[1]) / cell)
+        return math.floor((x - self.origin[0]) / CELL), math.floor((y - self.origin[1]) / CELL)
 
     def centers(self, cells: NDArray[np.int_]) -> NDArray[np.float64]:
         """The middle points (n, 2) of cells (n, 2)."""
-        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * self.navigation.cell + self.origin
+        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * CELL + self.origin
         return middle
 
     def is_free(self, x: float, y: float) -> bool:
@@ -131,7 +122,7 @@ class NavigationGrid:
 
     def area(self, start: Point | None = None) -> float:
         """Square metres that the robot's centre can reach."""
-        return len(self.reachable(start)) * self.navigation.cell**2
+        return len(self.reachable(start)) * CELL**2
 
     def nearest_free(self, x: float, y: float, *, island: int = 1) -> Point:
         """The centre of the nearest cell of a free area; the point itself where it lies in it."""
@@ -161,7 +152,7 @@ class NavigationGrid:
                 passable &= _shifted(self.free, x, y)[start]
             rows.append(self._numbers[start][passable])
             columns.append(self._numbers[end][passable])
-            lengths.append(np.full(int(passable.sum()), math.hypot(dx, dy) * self.navigation.cell))
+            lengths.append(np.full(int(passable.sum()), math.hypot(dx, dy) * CELL))
         count = int(self.free.sum())
         return sparse.csr_matrix(
             (np.concatenate(lengths), (np.concatenate(rows), np.concatenate(columns))), shape=(count, count)
@@ -188,7 +179,7 @@ class NavigationGrid:
         best = self._straightened(line)
         # pulling from the other end tightens what the first pull left slack
         for _ in range(_PULLS):
-            pulled = self._straightened(_dense(best, self.navigation.cell)[::-1])[::-1]
+            pulled = self._straightened(_dense(best, CELL)[::-1])[::-1]
             if _length(pulled) >= _length(best):
                 break
             best = pulled
@@ -225,8 +216,8 @@ class NavigationGrid:
 
     def is_straight(self, start: Point, end: Point) -> bool:
         """Whether the robot can go straight from one point to another: every cell on the way is free."""
-        from_cell = (np.asarray(start) - self.origin) / self.navigation.cell
-        way = (np.asarray(end) - self.origin) / self.navigation.cell - from_cell
+        from_cell = (np.asarray(start) - self.origin) / CELL
+        way = (np.asarray(end) - self.origin) / CELL - from_cell
         # where the line crosses grid lines; between two crossings it lies in one cell
         shares = [np.array([0.0, 1.0])]
         for first, step in zip(from_cell.tolist(), way.tolist(), strict=True):
@@ -288,14 +279,8 @@ _MAX_SAMPLES = 2_000_000
 """Points held at once while triangles are sampled; bounds the memory of large walls."""
 
 
-def blocked_cells(
-    triangles: NDArray[np.float32],
-    *,
-    low: float,
-    high: float,
-    cell: float,
-    origin: tuple[float, float],
-    shape: tuple[int, int],
+def _blocked_cells(
+    triangles: NDArray[np.float32], *, low: float, high: float, origin: tuple[float, float], shape: tuple[int, int]
 ) -> NDArray[np.bool_]:
     """Mark the cells (x index, y index) that hold some part of a triangle with low <= z <= high."""
     blocked = np.zeros(shape, dtype=np.bool_)
@@ -304,7 +289,7 @@ def blocked_cells(
     inside = (near[..., 2].min(axis=1) >= low) & (near[..., 2].max(axis=1) <= high)
     flat = [near[inside][..., :2], _clipped(near[~inside], low, high)]
     for corners in flat:
-        _mark(blocked, corners, cell, origin)
+        _mark(blocked, corners, origin)
     return blocked
 
 
@@ -346,7 +331,7 @@ def _crossing(
     return a + share[:, np.newaxis] * (b - a)
 
 
-def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], cell: float, origin: tuple[float, float]) -> None:
+def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], origin: tuple[float, float]) -> None:
     """Sample every triangle at half a cell, in rows along its longest side, and mark where the samples fall."""
     if not len(corners):
         return
@@ -359,7 +344,7 @@ def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], cell: float,
     area = np.abs(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
     height = np.divide(area, base, out=np.zeros_like(area), where=base > 0.0)
     # powers of two: few groups, and every triangle is sampled at least as finely as asked
-    order = np.stack([_power(base, cell / 2.0), _power(height, cell / 2.0)], axis=1)
+    order = np.stack([_power(base, CELL / 2.0), _power(height, CELL / 2.0)], axis=1)
     for power in np.unique(order, axis=0):
         chosen = np.flatnonzero((order == power).all(axis=1))
         s, t = np.meshgrid(*(np.linspace(0.0, 1.0, (1 << int(p)) + 1) for p in power), indexing="ij")
@@ -368,7 +353,7 @@ def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], cell: float,
         for first in range(0, len(chosen), step):
             group = chosen[first : first + step]
             points = weights @ np.stack([start[group], end[group], apex[group]], axis=1)
-            index = np.floor((points.reshape(-1, 2) - origin) / cell).astype(int)
+            index = np.floor((points.reshape(-1, 2) - origin) / CELL).astype(int)
             np.clip(index, 0, np.array(blocked.shape) - 1, out=index)
             blocked[index[:, 0], index[:, 1]] = True
 

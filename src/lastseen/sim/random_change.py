@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Navigation, Robot
+from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.sim.change import Change, ChangeKind, add, carried_by, move, new_id, remove, swap
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
-from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.navigation import CELL, NavigationGrid
 from lastseen.sim.scene import NO_HIT, Scene
 from lastseen.sim.viewpoint import near_spots, surface_points
 
@@ -57,7 +57,6 @@ def random_changes(
     seed: int,
     kinds: Sequence[ChangeKind] = tuple(ChangeKind),
     robot: Robot | None = None,
-    navigation: Navigation | None = None,
 ) -> tuple[Home, list[Change]]:
     """One change per stamp, kinds in turn; each thing is touched at most once, so the truth stays easy to score."""
     rng = np.random.default_rng([seed, 31])
@@ -65,7 +64,7 @@ def random_changes(
     changes: list[Change] = []
     scene = Scene(home)
     for number, stamp in enumerate(stamps):
-        grid = NavigationGrid(home, robot=robot, navigation=navigation, scene=scene)
+        grid = NavigationGrid(home, robot=robot, scene=scene)
         change = _draw(grid, kinds[number % len(kinds)], float(stamp), touched, rng)
         home = change.apply(home)
         scene = Scene(home, previous=scene)
@@ -113,9 +112,7 @@ def _partner(grid: NavigationGrid, thing: Thing, loose: Sequence[Thing], rng: np
     for number in rng.permutation(len(others)):
         other = others[int(number)]
         emptied = home.without_thing(thing.id).without_thing(other.id)
-        bare = NavigationGrid(
-            emptied, robot=grid.robot, navigation=grid.navigation, scene=Scene(emptied, previous=grid.scene)
-        )
+        bare = NavigationGrid(emptied, robot=grid.robot, scene=Scene(emptied, previous=grid.scene))
         if _fits(bare, thing, other.pose) and _fits(bare, other, thing.pose):
             return other
     return None
@@ -234,6 +231,6 @@ def _in_sight(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
 def _keeps_open(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
     """Whether the reachable floor loses no more than the thing itself covers: no room is closed off."""
     home = grid.scene.home
-    edited = NavigationGrid(home.with_thing(replace(thing, pose=pose)), robot=grid.robot, navigation=grid.navigation)
-    side = _longest_side(thing.mesh.bounds) * math.sqrt(2.0) + 2.0 * grid.robot.radius + 4.0 * grid.navigation.cell
+    edited = NavigationGrid(home.with_thing(replace(thing, pose=pose)), robot=grid.robot)
+    side = _longest_side(thing.mesh.bounds) * math.sqrt(2.0) + 2.0 * grid.robot.radius + 4.0 * CELL
     return edited.area() >= grid.area() - side**2

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Camera, Light
+from lastseen.config.sim import Camera
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.sim.home import Home
@@ -26,8 +26,11 @@ SKY = (200, 214, 228)
 _SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
 _BAND = 1 << 14
 """Rays handled at once: the arrays between ray cast and colour then stay in the processor's cache."""
+_AMBIENT, _SUNLIGHT, _HEADLIGHT = 0.52, 0.27, 0.26
+"""Light from everywhere (no corner of a home by day is black), from the sun (tells the faces of a box apart) and from
+a lamp on the camera (tells curved surfaces apart); the three add up to about 1 on a lit wall."""
 _UNDERSIDE = 0.12
-_LIGHT = Light()
+"""Share by which light from everywhere is weaker on faces that look down."""
 
 
 def camera_pose(pose: Pose2D, *, height: float, pitch: float = 0.0) -> Pose3D:
@@ -73,9 +76,8 @@ class Renderer:
     scene: Scene
     _stack: TextureStack
 
-    def __init__(self, home: Home, *, light: Light = _LIGHT, previous: Renderer | None = None) -> None:
+    def __init__(self, home: Home, *, previous: Renderer | None = None) -> None:
         self.home = home
-        self.light = light
         self.scene = Scene(home, previous=None if previous is None else previous.scene)
         same_textures = previous is not None and previous.home.textures is home.textures
         self._stack = previous._stack if previous is not None and same_textures else TextureStack(home.textures)
@@ -89,12 +91,12 @@ class Renderer:
         self._colors = np.zeros((len(surface.faces) + 1, 4), dtype=np.float32)
         self._colors[:-1, :3] = surface.colors
         self._colors[-1, :3] = np.array(SKY) / 255.0
-        self._sides = np.append(_two_sided_light(surface.planes[:, :3], light), [[1.0, 0.0]], axis=0)
+        self._sides = np.append(_two_sided_light(surface.planes[:, :3]), [[1.0, 0.0]], axis=0)
         self._sides = self._sides.astype(np.float32)
 
     def changed(self, home: Home) -> Renderer:
         """The renderer of an edited home; surfaces of things that did not change are not computed again."""
-        return Renderer(home, light=self.light, previous=self)
+        return Renderer(home, previous=self)
 
     def render(self, T_world_camera: Pose3D, intrinsics: Intrinsics) -> View:
         """What a camera at this pose sees."""
@@ -140,7 +142,7 @@ class Renderer:
         light *= sides[:, 1]
         light += sides[:, 0]
         np.abs(cosine, out=cosine)
-        light += np.float32(self.light.headlight) * cosine
+        light += np.float32(_HEADLIGHT) * cosine
         return light, cosine
 
     def _paint_into(
@@ -194,11 +196,11 @@ def _texel(steps: NDArray[np.float32], u: NDArray[np.float32], v: NDArray[np.flo
     return whole
 
 
-def _two_sided_light(normals: NDArray[np.float32], light: Light) -> NDArray[np.float32]:
+def _two_sided_light(normals: NDArray[np.float32]) -> NDArray[np.float32]:
     """Mean of the light on the two sides of each face, and half their difference: scenes mix up front and back."""
     sun = normals @ _SUN.astype(np.float32)
     # light from everywhere is softer from below: undersides are darker than tops
-    up = light.ambient * _UNDERSIDE * normals[:, 2]
-    front = light.ambient + up + light.sun * np.maximum(sun, 0.0)
-    back = light.ambient - up + light.sun * np.maximum(-sun, 0.0)
+    up = _AMBIENT * _UNDERSIDE * normals[:, 2]
+    front = _AMBIENT + up + _SUNLIGHT * np.maximum(sun, 0.0)
+    back = _AMBIENT - up + _SUNLIGHT * np.maximum(-sun, 0.0)
     return np.column_stack([(front + back) / 2.0, (front - back) / 2.0]).astype(np.float32)

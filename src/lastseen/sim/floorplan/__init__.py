@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.sim.floorplan.doors import openings_for
 from lastseen.sim.floorplan.layout import ROOM_SIZES, lay_out, room_types
 from lastseen.sim.floorplan.plan import (
+    WALL_HEIGHT,
+    WALL_THICKNESS,
     Constraint,
     FloorPlan,
     Opening,
@@ -36,4 +38,4 @@ def draw_plan(rooms: int, rng: np.random.Generator, *, settings: Homes) -> Floor
     placed = lay_out(room_types(rooms, rng), rng, scale=settings.room_scale)
     walls = walls_between(placed)
     openings = openings_for(placed, walls, rng, settings)
-    return FloorPlan(placed, walls, openings, settings.wall_thickness, settings.wall_height)
+    return FloorPlan(placed, walls, openings, WALL_THICKNESS, WALL_HEIGHT)

@@ -20,6 +20,10 @@ from lastseen.sim.home import Room
 from lastseen.sim.mesh import Mesh, Pattern
 
 Rectangle = tuple[float, float, float, float]
+WALL_THICKNESS = 0.12
+"""Metres: a plastered partition wall."""
+WALL_HEIGHT = 2.6
+"""Metres: the usual clear height of a flat."""
 
 
 class Constraint(Exception):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.sim.catalog import CLASSES, Group, Shape, Surface
@@ -22,6 +22,10 @@ Boxes = NDArray[np.float64]
 TOUCH = 1e-3
 """Metres that two boxes may overlap and still count as touching: rounding, not penetration."""
 CELL = 0.05
+_DOOR_CLEARANCE = 0.75
+"""Metres kept free on both sides of a doorway: a robot turns there."""
+_REACHABLE_SHARE = 0.7
+"""Share of a room's open floor that must hang together with its doors."""
 UNDERFOOT = 0.03
 """Metres: lower than this is walked over."""
 
@@ -79,10 +83,7 @@ class Space:
                 if opening.sill > 0.0:
                     self.windows.append((index, opening))
                     continue
-                corners = [
-                    side.point(opening.start - 0.03, -0.02),
-                    side.point(opening.end + 0.03, self.settings.door_clearance),
-                ]
+                corners = [side.point(opening.start - 0.03, -0.02), side.point(opening.end + 0.03, _DOOR_CLEARANCE)]
                 zones.append(_box(corners, 0.0, 2.2))
                 if opening.walkable:
                     self.doors.append(side.point(opening.middle, 0.4))
@@ -158,7 +159,7 @@ class Space:
             return False
         main = next(iter(reached), 1)
         share = (labels == main).sum() / roomy.sum()
-        return bool(share >= self.settings.reachable_share)
+        return bool(share >= _REACHABLE_SHARE)
 
 
 def overlaps(parts: Boxes, others: Boxes) -> bool:

@@ -32,16 +32,21 @@ class Edit:
     after: Thing | None
 
     @property
-    def thing_id(self) -> int:
-        """The id of the thing edited."""
+    def thing(self) -> Thing:
+        """The thing edited, as it was, or as it is where it was not there."""
         thing = self.after if self.before is None else self.before
         assert thing is not None
-        return thing.id
+        return thing
+
+    @property
+    def thing_id(self) -> int:
+        """The id of the thing edited."""
+        return self.thing.id
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened at one moment of frame time; a swap has two edits, every other kind one."""
+    """What happened at one stamp; a swap has two edits, every other kind one."""
 
     stamp: float
     kind: ChangeKind
@@ -66,7 +71,7 @@ class Change:
             "things": [
                 {
                     "id": edit.thing_id,
-                    "label": (edit.before or edit.after or _nothing()).label,
+                    "label": edit.thing.label,
                     "from": _spot(edit.before),
                     "to": _spot(edit.after),
                 }
@@ -157,7 +162,3 @@ def _spot(thing: Thing | None) -> dict[str, Any] | None:
         "room_id": thing.room_id,
         "support_id": thing.support_id,
     }
-
-
-def _nothing() -> Thing:
-    raise AssertionError("an edit has a thing before or after")

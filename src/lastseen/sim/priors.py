@@ -8,8 +8,11 @@ stay an independent test.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+from lastseen.errors import InvalidValue
 
 
 class Rule(StrEnum):
@@ -57,8 +60,23 @@ class Furnishing:
     essential: bool = False
 
 
-def _must(label: str, rule: Rule, target: str = "") -> Furnishing:
-    return Furnishing(label, rule, target, essential=True)
+_ROW = re.compile(rf"([a-z ]+?)(!?) ({'|'.join(Rule)})((?: [a-z]+)*)(?: (\d)-(\d))?(?: (0\.\d+))?")
+
+
+def _furnishings(text: str) -> dict[str, tuple[Furnishing, ...]]:
+    """Rows by room type: ``corridor: plant corner 0-2; shelf wall 0.3;``; only a room's first row names it."""
+    found: dict[str, tuple[Furnishing, ...]] = {}
+    for row in (" ".join(each.split()) for each in text.split(";") if each.strip()):
+        room, _, words = row.rpartition(": ")
+        match = _ROW.fullmatch(words)
+        if match is None:
+            raise InvalidValue("FURNISHINGS", row, "is no row", remedy="class rule target count or chance")
+        label, must, rule, target, least, most, chance = match.groups()
+        count = (int(least), int(most)) if least else (1, 1)
+        made = Furnishing(label, Rule(rule), target.strip(), count, float(chance or 1.0), essential=bool(must))
+        room = room or next(reversed(found))
+        found[room] = (*found.get(room, ()), made)
+    return found
 
 
 def _numbers(text: str) -> dict[str, float]:
@@ -73,130 +91,39 @@ def _table(text: str) -> dict[str, dict[str, float]]:
     return {name.strip(): _numbers(numbers) for name, numbers in rows}
 
 
-FURNISHINGS: dict[str, tuple[Furnishing, ...]] = {
-    "living room": (
-        _must("sofa", Rule.MIDDLE_OF_WALL),
-        _must("tv stand", Rule.OPPOSITE, "sofa"),
-        _must("tv", Rule.ON, "tv stand"),
-        Furnishing("rug", Rule.BEFORE, "sofa", chance=0.6),
-        Furnishing("coffee table", Rule.BEFORE, "sofa", chance=0.9),
-        Furnishing("armchair", Rule.FLANKING, "coffee table", count=(0, 2)),
-        Furnishing("side table", Rule.BESIDE, "sofa", chance=0.6),
-        Furnishing("dining table", Rule.CENTRE, chance=0.4),
-        Furnishing("chair", Rule.AROUND, "dining table", count=(2, 4)),
-        Furnishing("bookshelf", Rule.WALL, count=(0, 2)),
-        Furnishing("armchair", Rule.CORNER, chance=0.35),
-        Furnishing("cabinet", Rule.WALL, chance=0.6),
-        Furnishing("shelf", Rule.WALL, chance=0.4),
-        Furnishing("plant", Rule.CORNER, count=(1, 3)),
-        Furnishing("floor lamp", Rule.CORNER, chance=0.7),
-        Furnishing("picture", Rule.HUNG, count=(1, 3)),
-        Furnishing("clock", Rule.HUNG, chance=0.3),
-    ),
-    "kitchen": (
-        _must("fridge", Rule.RUN),
-        Furnishing("kitchen counter", Rule.RUN),
-        _must("stove", Rule.RUN),
-        Furnishing("kitchen counter", Rule.RUN),
-        _must("kitchen sink", Rule.RUN),
-        Furnishing("dishwasher", Rule.RUN, chance=0.7),
-        Furnishing("kitchen counter", Rule.RUN, count=(0, 2)),
-        Furnishing("dining table", Rule.CENTRE, chance=0.5),
-        Furnishing("kitchen island", Rule.CENTRE, chance=0.3),
-        Furnishing("chair", Rule.AROUND, "dining table", count=(2, 4)),
-        Furnishing("stool", Rule.AROUND, "kitchen island", count=(1, 3)),
-        Furnishing("trash can", Rule.CORNER, chance=0.8),
-        Furnishing("shelf", Rule.WALL, chance=0.4),
-        Furnishing("clock", Rule.HUNG, chance=0.6),
-        Furnishing("plant", Rule.CORNER, chance=0.2),
-    ),
-    "dining room": (
-        _must("dining table", Rule.CENTRE),
-        Furnishing("chair", Rule.AROUND, "dining table", count=(4, 6)),
-        Furnishing("cabinet", Rule.MIDDLE_OF_WALL, chance=0.8),
-        Furnishing("bookshelf", Rule.WALL, chance=0.3),
-        Furnishing("plant", Rule.CORNER, count=(0, 2)),
-        Furnishing("floor lamp", Rule.CORNER, chance=0.3),
-        Furnishing("picture", Rule.HUNG, count=(1, 2)),
-        Furnishing("clock", Rule.HUNG, chance=0.3),
-    ),
-    "bedroom": (
-        _must("bed", Rule.MIDDLE_OF_WALL),
-        Furnishing("pillow", Rule.ON, "bed", count=(1, 2)),
-        Furnishing("nightstand", Rule.BESIDE, "bed", count=(1, 2)),
-        Furnishing("wardrobe", Rule.WALL, chance=0.9),
-        Furnishing("dresser", Rule.WALL, chance=0.6),
-        Furnishing("desk", Rule.WALL, chance=0.3),
-        Furnishing("chair", Rule.BEFORE, "desk"),
-        Furnishing("monitor", Rule.ON, "desk", chance=0.3),
-        Furnishing("tv stand", Rule.OPPOSITE, "bed", chance=0.2),
-        Furnishing("tv", Rule.ON, "tv stand"),
-        Furnishing("shelf", Rule.WALL, chance=0.3),
-        Furnishing("armchair", Rule.CORNER, chance=0.2),
-        Furnishing("plant", Rule.CORNER, chance=0.3),
-        Furnishing("floor lamp", Rule.CORNER, chance=0.25),
-        Furnishing("laundry basket", Rule.CORNER, chance=0.3),
-        Furnishing("picture", Rule.HUNG, count=(0, 2)),
-        Furnishing("mirror", Rule.HUNG, chance=0.4),
-        Furnishing("rug", Rule.UNDERFOOT, chance=0.2),
-    ),
-    "bathroom": (
-        Furnishing("bathtub", Rule.CORNER, chance=0.5),
-        _must("toilet", Rule.WALL),
-        _must("sink", Rule.WALL),
-        Furnishing("shower", Rule.CORNER, chance=0.85),
-        Furnishing("mirror", Rule.OVER, "sink", chance=0.9),
-        Furnishing("cabinet", Rule.WALL, chance=0.3),
-        Furnishing("laundry basket", Rule.CORNER, chance=0.4),
-        Furnishing("trash can", Rule.CORNER, chance=0.4),
-        Furnishing("bath mat", Rule.BEFORE, "bathtub", chance=0.8),
-        Furnishing("bath mat", Rule.BEFORE, "shower", chance=0.6),
-        Furnishing("bath mat", Rule.BEFORE, "sink", chance=0.4),
-    ),
-    "office": (
-        _must("desk", Rule.WALL),
-        Furnishing("office chair", Rule.BEFORE, "desk"),
-        Furnishing("monitor", Rule.ON, "desk", chance=0.7),
-        Furnishing("bookshelf", Rule.WALL, count=(1, 2)),
-        Furnishing("shelf", Rule.WALL, chance=0.5),
-        Furnishing("armchair", Rule.CORNER, chance=0.3),
-        Furnishing("plant", Rule.CORNER, chance=0.6),
-        Furnishing("trash can", Rule.CORNER, chance=0.6),
-        Furnishing("floor lamp", Rule.CORNER, chance=0.4),
-        Furnishing("picture", Rule.HUNG, count=(0, 2)),
-        Furnishing("clock", Rule.HUNG, chance=0.4),
-        Furnishing("rug", Rule.UNDERFOOT, chance=0.2),
-    ),
-    "laundry room": (
-        _must("washing machine", Rule.RUN),
-        Furnishing("dryer", Rule.RUN, chance=0.7),
-        Furnishing("shelf", Rule.WALL, chance=0.8),
-        Furnishing("laundry basket", Rule.CORNER, count=(1, 2)),
-        Furnishing("ironing board", Rule.WALL, chance=0.5),
-    ),
-    "entrance": (
-        Furnishing("shoe rack", Rule.WALL, chance=0.9),
-        Furnishing("coat rack", Rule.CORNER, chance=0.8),
-        Furnishing("console table", Rule.WALL, chance=0.6),
-        Furnishing("bench", Rule.WALL, chance=0.4),
-        Furnishing("mirror", Rule.HUNG, chance=0.7),
-        Furnishing("door mat", Rule.AT_DOOR, chance=0.9),
-    ),
-    "storage room": (
-        Furnishing("shelf", Rule.WALL, count=(1, 2)),
-        Furnishing("bookshelf", Rule.WALL, count=(1, 2)),
-        Furnishing("cabinet", Rule.WALL, chance=0.5),
-    ),
-    "corridor": (
-        Furnishing("console table", Rule.WALL, chance=0.6),
-        Furnishing("shoe rack", Rule.WALL, chance=0.3),
-        Furnishing("shelf", Rule.WALL, chance=0.3),
-        Furnishing("plant", Rule.CORNER, count=(0, 2)),
-        Furnishing("door mat", Rule.AT_DOOR, chance=0.5),
-        Furnishing("picture", Rule.HUNG, count=(1, 3)),
-    ),
-}
+FURNISHINGS = _furnishings("""
+    living room: sofa! middle of wall; tv stand! opposite sofa; tv! on tv stand; rug before sofa 0.6;
+        coffee table before sofa 0.9; armchair flanking coffee table 0-2; side table beside sofa 0.6;
+        dining table centre 0.4; chair around dining table 2-4; bookshelf wall 0-2; armchair corner 0.35;
+        cabinet wall 0.6; shelf wall 0.4; plant corner 1-3; floor lamp corner 0.7; picture hung 1-3; clock hung 0.3;
+    kitchen: fridge! run; kitchen counter run; stove! run; kitchen counter run; kitchen sink! run; dishwasher run 0.7;
+        kitchen counter run 0-2; dining table centre 0.5; kitchen island centre 0.3; chair around dining table 2-4;
+        stool around kitchen island 1-3; trash can corner 0.8; shelf wall 0.4; clock hung 0.6; plant corner 0.2;
+    dining room: dining table! centre; chair around dining table 4-6; cabinet middle of wall 0.8; bookshelf wall 0.3;
+        plant corner 0-2; floor lamp corner 0.3; picture hung 1-2; clock hung 0.3;
+    bedroom: bed! middle of wall; pillow on bed 1-2; nightstand beside bed 1-2; wardrobe wall 0.9; dresser wall 0.6;
+        desk wall 0.3; chair before desk; monitor on desk 0.3; tv stand opposite bed 0.2; tv on tv stand;
+        shelf wall 0.3; armchair corner 0.2; plant corner 0.3; floor lamp corner 0.25; laundry basket corner 0.3;
+        picture hung 0-2; mirror hung 0.4; rug underfoot 0.2;
+    bathroom: bathtub corner 0.5; toilet! wall; sink! wall; shower corner 0.85; mirror over sink 0.9;
+        cabinet wall 0.3; laundry basket corner 0.4; trash can corner 0.4; bath mat before bathtub 0.8;
+        bath mat before shower 0.6; bath mat before sink 0.4;
+    office: desk! wall; office chair before desk; monitor on desk 0.7; bookshelf wall 1-2; shelf wall 0.5;
+        armchair corner 0.3; plant corner 0.6; trash can corner 0.6; floor lamp corner 0.4; picture hung 0-2;
+        clock hung 0.4; rug underfoot 0.2;
+    laundry room: washing machine! run; dryer run 0.7; shelf wall 0.8; laundry basket corner 1-2;
+        ironing board wall 0.5;
+    entrance: shoe rack wall 0.9; coat rack corner 0.8; console table wall 0.6; bench wall 0.4; mirror hung 0.7;
+        door mat at door 0.9;
+    storage room: shelf wall 1-2; bookshelf wall 1-2; cabinet wall 0.5;
+    corridor: console table wall 0.6; shoe rack wall 0.3; shelf wall 0.3; plant corner 0-2; door mat at door 0.5;
+        picture hung 1-3;
+""")
+"""What stands in a room of each type, in the order in which it is placed.
 
+A row is a class, a rule and what the rule refers to, then how many (``0-2``: drawn evenly; else one) or how likely
+(``0.6``); ``!`` marks what a room is refused without.
+"""
 FRONT = _numbers("""
     wardrobe 0.6, dresser 0.6, fridge 0.8, stove 0.8, kitchen sink 0.8, kitchen counter 0.8, dishwasher 0.8, sink 0.6,
     toilet 0.5, bookshelf 0.6, shelf 0.6, cabinet 0.6, desk 0.8, washing machine 0.7, dryer 0.7, shower 0.5,

@@ -99,7 +99,7 @@ def _pattern_texels(mesh: Mesh) -> NDArray[np.float64]:
     down = np.array([2, 2, 1])[axis]
     rows = np.arange(len(axis))[:, np.newaxis]
     texels = np.stack([corners[rows, [[0, 1, 2]], across[:, None]], corners[rows, [[0, 1, 2]], down[:, None]]], -1)
-    metres = np.array([TILE_METRES[pattern] for pattern in Pattern])[mesh.patterns]
+    metres = np.array(TILE_METRES)[mesh.patterns]
     scaled: NDArray[np.float64] = texels * (SIZE / metres)[:, np.newaxis, np.newaxis]
     return scaled
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lastseen.sim.catalog.palette import Rgb
 from lastseen.sim.catalog.shape import BOX_CORNERS, BOX_FACES
@@ -166,7 +166,7 @@ def wall_boxes(plan: FloorPlan) -> NDArray[np.float64]:
 
 def structure_mesh(plan: FloorPlan, rng: np.random.Generator, *, ceiling: bool) -> Mesh:
     """Floors, walls with their openings, window panes, the front door and, if wanted, the ceiling."""
-    builder = _Structure()
+    parts: list[Mesh] = []
     tints: dict[int | None, Rgb] = {None: OUTSIDE}
     for room in plan.rooms:
         palette = _WET_TINTS if room.type in ("bathroom", "laundry room") else _WALL_TINTS
@@ -174,17 +174,17 @@ def structure_mesh(plan: FloorPlan, rng: np.random.Generator, *, ceiling: bool) 
         kinds = _FLOORS["wet" if room.type in _WET else "soft" if room.type == "bedroom" else "dry"]
         color, pattern = kinds[int(rng.integers(len(kinds)))]
         for x0, y0, x1, y1 in room.rectangles:
-            builder.box((x0, y0, -_SLAB), (x1, y1, 0.0), [color] * 6, pattern)
+            parts.append(_box((x0, y0, -_SLAB), (x1, y1, 0.0), [color] * 6, pattern))
             if ceiling:
                 top = plan.wall_height
-                builder.box((x0, y0, top), (x1, y1, top + _SLAB), [CEILING] * 6, Pattern.PLASTER)
+                parts.append(_box((x0, y0, top), (x1, y1, top + _SLAB), [CEILING] * 6, Pattern.PLASTER))
     for index, wall in enumerate(plan.walls):
         sides = [TRIM] * 6
         across = 0 if wall.along == "y" else 2
         sides[across], sides[across + 1] = tints[wall.low], tints[wall.high]
         for solid in _solids(plan, index, wall, windows_solid=False):
             box = _wall_box(plan, wall, solid)
-            builder.box(tuple(box[0]), tuple(box[1]), sides, Pattern.PLASTER)
+            parts.append(_box(box[0], box[1], sides, Pattern.PLASTER))
         for opening in plan.openings_in(index):
             if opening.walkable:
                 continue
@@ -193,16 +193,15 @@ def structure_mesh(plan: FloorPlan, rng: np.random.Generator, *, ceiling: bool) 
             axis = 0 if wall.along == "y" else 1
             thin = 0.02 if window else 0.03
             box[:, axis] = wall.at - thin, wall.at + thin
-            builder.box(
-                tuple(box[0]), tuple(box[1]), [SKY if window else LEAF] * 6, Pattern.PLAIN if window else Pattern.WOOD
-            )
+            color, pattern = (SKY, Pattern.PLAIN) if window else (LEAF, Pattern.WOOD)
+            parts.append(_box(box[0], box[1], [color] * 6, pattern))
             if window:
                 along = 1 - axis
                 bar = box.copy()
                 bar[:, along] = opening.middle - 0.02, opening.middle + 0.02
                 bar[:, axis] = wall.at - 0.03, wall.at + 0.03
-                builder.box(tuple(bar[0]), tuple(bar[1]), [TRIM] * 6, Pattern.PLAIN)
-    return builder.mesh()
+                parts.append(_box(bar[0], bar[1], [TRIM] * 6, Pattern.PLAIN))
+    return Mesh.joined(parts)
 
 
 def _solids(
@@ -233,18 +232,10 @@ def _wall_box(plan: FloorPlan, wall: Wall, solid: tuple[float, float, float, flo
     return np.array([[wall.at - half, start, low], [wall.at + half, end, high]])
 
 
-class _Structure:
-    """Boxes whose six sides (-x, +x, -y, +y, -z, +z) may differ in colour."""
-
-    def __init__(self) -> None:
-        self._meshes: list[Mesh] = []
-
-    def box(self, low: Sequence[float], high: Sequence[float], sides: Sequence[Rgb], pattern: Pattern) -> None:
-        bottom, top = np.asarray(low), np.asarray(high)
-        vertices = (BOX_CORNERS + np.array([0.5, 0.5, 0.0])) * (top - bottom) + bottom
-        colors = np.repeat(np.array(sides, dtype=np.uint8), 2, axis=0)
-        patterns = np.full(len(BOX_FACES), int(pattern), dtype=np.uint8)
-        self._meshes.append(Mesh(vertices.astype(np.float32), BOX_FACES, colors, patterns))
-
-    def mesh(self) -> Mesh:
-        return Mesh.joined(self._meshes)
+def _box(low: ArrayLike, high: ArrayLike, sides: Sequence[Rgb], pattern: Pattern) -> Mesh:
+    """A box whose six sides (-x, +x, -y, +y, -z, +z) may differ in colour."""
+    bottom, top = np.asarray(low), np.asarray(high)
+    vertices = (BOX_CORNERS + np.array([0.5, 0.5, 0.0])) * (top - bottom) + bottom
+    colors = np.repeat(np.array(sides, dtype=np.uint8), 2, axis=0)
+    patterns = np.full(len(BOX_FACES), int(pattern), dtype=np.uint8)
+    return Mesh(vertices.astype(np.float32), BOX_FACES, colors, patterns)

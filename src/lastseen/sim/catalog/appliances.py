@@ -32,10 +32,8 @@ def stove(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
         y = (knob - 1.5) * w / 5
         s.cylinder(0.018, 0.02, (d / 2 - 0.03, y, 0.76), DARK_METAL, axis="x", sections=8)
     s.box((d, w, 0.03), (0, 0, h - 0.03), SCREEN)
-    for x in (-1, 1):
-        for y in (-1, 1):
-            # flush with the hob, so that a pot stands level anywhere
-            s.cylinder(0.085, 0.0008, (x * d / 4.4, y * w / 4.2, h), (70, 44, 40))
+    # flush with the hob, so that a pot stands level anywhere
+    s.cylinder(0.085, 0.0008, (d / 4.4, w / 4.2, h), (70, 44, 40), mirror="xy")
     s.surface(h, (d - 0.08, w - 0.08))
 
 
@@ -103,8 +101,7 @@ def toaster(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """Two slots, a lever and feet."""
     s.box((d - 0.03, w - 0.03, 0.015), (0, 0, 0), RUBBER)
     s.box((d, w, h - 0.019), (0, 0, 0.015), color)
-    for x in (-1, 1):
-        s.box((0.03, w * 0.75, 0.004), (x * d / 5, 0, h - 0.004), RUBBER)
+    s.box((0.03, w * 0.75, 0.004), (d / 5, 0, h - 0.004), RUBBER, mirror="x")
     s.box((0.05, 0.03, 0.02), (0, w / 2 + 0.01, h * 0.6), RUBBER)
 
 

@@ -72,8 +72,7 @@ def backpack(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     s.cylinder(w / 2, d * 0.7, (-d * 0.43, 0, h * 0.62), color, FABRIC, axis="x", stretch=(1.0, 0.46))
     s.box((d * 0.24, w * 0.8, h * 0.42), (d * 0.38, 0, h * 0.04), shade(color, 0.8), FABRIC)
     s.box((d * 0.02, w * 0.7, 0.012), (d * 0.5, 0, h * 0.36), METAL)
-    for side in (-1, 1):
-        s.box((0.03, 0.05, h * 0.6), (-d / 2 + 0.015, side * w / 4, h * 0.12), shade(color, 0.6))
+    s.box((0.03, 0.05, h * 0.6), (-d / 2 + 0.015, w / 4, h * 0.12), shade(color, 0.6), mirror="y")
     s.box((0.02, 0.1, h * 0.16), (-d * 0.36, 0, h * 0.84), shade(color, 0.6))
 
 
@@ -84,8 +83,7 @@ def handbag(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     s.box((d, w, body), (0, 0, 0), color)
     s.box((d + 0.006, w * 0.96, body * 0.45), (0, 0, body * 0.56), shade(color, 0.85))
     s.box((0.012, 0.04, 0.03), (d / 2 + 0.003, 0, body * 0.5), METAL)
-    for side in (-1, 1):
-        s.box((0.018, 0.018, h - body), (0, side * w * 0.3, body), shade(color, 0.7))
+    s.box((0.018, 0.018, h - body), (0, w * 0.3, body), shade(color, 0.7), mirror="y")
     s.box((0.018, w * 0.6, 0.018), (0, 0, h - 0.018), shade(color, 0.7))
 
 
@@ -235,8 +233,7 @@ def basket(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     body = h - 0.05
     s.revolved([(0.82, 0), (1, body)], (0, 0, 0), color, STRIPES, stretch=half)
     s.revolved([(0.9, 0), (0.9, 0.006)], (0, 0, body), shade(color, 0.5), stretch=half)
-    for side in (-1, 1):
-        s.box((0.1, 0.02, 0.09), (0, side * (w / 2 - 0.01), body - 0.04), shade(color, 0.8))
+    s.box((0.1, 0.02, 0.09), (0, w / 2 - 0.01, body - 0.04), shade(color, 0.8), mirror="y")
 
 
 @object_class(Group.SMALL, "0.26-0.3 x 0.26-0.3 x 0.26-0.32", "red, blue, yellow, grey, green")
@@ -247,8 +244,7 @@ def bucket(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     s.cylinder(radius, 0.02, (0, 0, height - 0.02), shade(color, 0.8))
     s.cylinder(radius * 0.9, 0.003, (0, 0, height), shade(color, 0.45))
     s.box((0.01, radius * 1.9, 0.012), (0, 0, height + 0.028), METAL)
-    for side in (-1, 1):
-        s.box((0.01, 0.012, 0.05), (0, side * radius * 0.93, height - 0.01), METAL)
+    s.box((0.01, 0.012, 0.05), (0, radius * 0.93, height - 0.01), METAL, mirror="y")
 
 
 @object_class(Group.SMALL, "0.22-0.28 x 0.38-0.46 x 0.58-0.7", "brights but white")
@@ -258,11 +254,8 @@ def suitcase(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     s.box((d - 0.02, w, shell), (0, 0, 0.04), color)
     for rib in range(4):
         s.box((d, 0.02, shell - 0.08), (0, -w / 2 + (rib + 0.5) * w / 4, 0.08), shade(color, 0.8))
-    for x in (-1, 1):
-        for y in (-1, 1):
-            s.cylinder(0.022, 0.02, (x * d / 3, y * w / 2.6, 0.022), DARK_METAL, axis="y", sections=8)
-    for y in (-1, 1):
-        s.box((0.015, 0.015, 0.1), (-d / 4, y * w / 5, shell + 0.04), METAL)
+    s.cylinder(0.022, 0.02, (d / 3, w / 2.6, 0.022), DARK_METAL, axis="y", sections=8, mirror="xy")
+    s.box((0.015, 0.015, 0.1), (-d / 4, w / 5, shell + 0.04), METAL, mirror="y")
     s.box((0.025, w * 0.45, 0.025), (-d / 4, 0, h - 0.025), DARK_METAL)
 
 
@@ -330,8 +323,7 @@ def detergent(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None
 @object_class(Group.SMALL, "0.24-0.28 x 0.36-0.4 x 0.98-1.06", "light brown, brown, red, black")
 def guitar(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """In a stand: two bouts, a sound hole, a neck and a head."""
-    for y in (-1, 1):
-        s.box((d, 0.02, 0.02), (0, y * 0.08, 0), DARK_METAL)
+    s.box((d, 0.02, 0.02), (0, 0.08, 0), DARK_METAL, mirror="y")
     s.box((0.02, 0.2, 0.3), (-d / 2 + 0.01, 0, 0.02), DARK_METAL)
     s.cylinder(w / 2, 0.09, (-0.06, 0, 0.03 + w / 2), color, WOOD, axis="x")
     s.cylinder(w * 0.36, 0.09, (-0.06, 0, 0.03 + w * 1.05), color, WOOD, axis="x")

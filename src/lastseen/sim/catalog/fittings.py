@@ -30,8 +30,7 @@ def toilet(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
 def sink(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """A washbasin on a cabinet with a tap; its rim holds small things."""
     s.box((d - 0.04, w - 0.04, h - 0.14), (-0.02, 0, 0), shade(color, 0.85))
-    for y in (-1, 1):
-        s.box((0.02, w / 2 - 0.05, h - 0.22), (d / 2 - 0.04, y * w / 4, 0.04), shade(color, 0.78))
+    s.box((0.02, w / 2 - 0.05, h - 0.22), (d / 2 - 0.04, w / 4, 0.04), shade(color, 0.78), mirror="y")
     s.box((d, w, 0.14), (0, 0, h - 0.14), CERAMIC)
     reach = min(w - 0.3, 0.4)
     basin = (d / 2 - 0.08, reach / 2)
@@ -48,10 +47,8 @@ def sink(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
 def bathtub(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """Four walls about a floor, with a tap at one end."""
     s.box((d, w, 0.16), (0, 0, 0), color)
-    for x in (-1, 1):
-        s.box((0.08, w, h - 0.16), (x * (d / 2 - 0.04), 0, 0.16), color)
-    for y in (-1, 1):
-        s.box((d - 0.16, 0.1, h - 0.16), (0, y * (w / 2 - 0.05), 0.16), color)
+    s.box((0.08, w, h - 0.16), (d / 2 - 0.04, 0, 0.16), color, mirror="x")
+    s.box((d - 0.16, 0.1, h - 0.16), (0, w / 2 - 0.05, 0.16), color, mirror="y")
     s.box((d - 0.16, w - 0.2, 0.005), (0, 0, 0.16), (206, 220, 228))
     s.cylinder(0.018, 0.12, (0, -w / 2 + 0.05, h), METAL, sections=8)
     s.cylinder(0.014, 0.12, (0, -w / 2 + 0.04, h + 0.1), METAL, axis="y", sections=8)

@@ -25,9 +25,7 @@ def chair(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     s.legs((d, w), seat, shade(color, 0.85), thick=0.04)
     s.box((d, w, 0.04), (0, 0, seat), color, WOOD)
     rear = -d / 2 + 0.02
-    for side in (-1, 1):
-        post = (rear, side * (w / 2 - 0.02), seat + 0.04)
-        s.box((0.035, 0.035, h - seat - 0.04), post, shade(color, 0.85), WOOD)
+    s.box((0.035, 0.035, h - seat - 0.04), (rear, w / 2 - 0.02, seat + 0.04), shade(color, 0.85), WOOD, mirror="y")
     slats = int(s.rng.integers(1, 4))
     tall = (h - seat - 0.14) / slats
     for slat in range(slats):
@@ -48,9 +46,7 @@ def _upholstered(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb, *, c
         rear = (-d / 2 + back + 0.05, y, seat)
         s.box((0.1, inner / cushions - 0.03, h - seat - 0.05), rear, color, FABRIC)
     s.box((back, w, h - 0.28), (-d / 2 + back / 2, 0, 0.28), shade(color, 0.9), FABRIC)
-    for side in (-1, 1):
-        at = (back / 2, side * (w - arm) / 2, 0.28)
-        s.box((d - back, arm, 0.32), at, shade(color, 0.9), FABRIC)
+    s.box((d - back, arm, 0.32), (back / 2, (w - arm) / 2, 0.28), shade(color, 0.9), FABRIC, mirror="y")
     s.surface(seat, (d - back - 0.14, inner - 0.04), middle=(back / 2 + 0.06, 0))
 
 
@@ -94,8 +90,7 @@ def stool(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
 def bench(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """A board on two cheeks with a rail."""
     s.box((d, w, 0.045), (0, 0, h - 0.045), color, WOOD)
-    for side in (-1, 1):
-        s.box((d - 0.06, 0.05, h - 0.045), (0, side * (w / 2 - 0.08), 0), shade(color, 0.85))
+    s.box((d - 0.06, 0.05, h - 0.045), (0, w / 2 - 0.08, 0), shade(color, 0.85), mirror="y")
     s.box((0.04, w - 0.2, 0.07), (0, 0, 0.16), shade(color, 0.85), WOOD)
     s.surface(h, (d - 0.04, w - 0.04))
 
@@ -115,9 +110,7 @@ def bed(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
 
 def _table(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb, *, thick: float) -> None:
     s.legs((d, w), h - _TOP, shade(color, 0.85), thick=thick, inset=0.02)
-    for x in (-1, 1):
-        rail = (x * (d / 2 - 0.05), 0, h - _TOP - 0.06)
-        s.box((0.02, w - 0.24, 0.06), rail, shade(color, 0.85), WOOD)
+    s.box((0.02, w - 0.24, 0.06), (d / 2 - 0.05, 0, h - _TOP - 0.06), shade(color, 0.85), WOOD, mirror="x")
     s.box((d, w, _TOP), (0, 0, h - _TOP), color, WOOD)
     s.surface(h, (d - 0.04, w - 0.04))
 
@@ -155,9 +148,7 @@ def console_table(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> 
 def desk(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     """A top on two legs and a block of drawers."""
     s.box((d, w, _TOP), (0, 0, h - _TOP), color, WOOD)
-    for x in (-1, 1):
-        leg = (x * (d / 2 - 0.04), -w / 2 + 0.04, 0)
-        s.box((0.045, 0.045, h - _TOP), leg, DARK_METAL)
+    s.box((0.045, 0.045, h - _TOP), (d / 2 - 0.04, -w / 2 + 0.04, 0), DARK_METAL, mirror="x")
     y = w / 2 - 0.22
     s.box((d - 0.1, 0.38, h - _TOP - 0.08), (-0.02, y, 0.08), shade(color, 0.88), WOOD)
     s.box((d - 0.14, 0.34, 0.08), (-0.02, y, 0), DARK_METAL)
@@ -231,8 +222,7 @@ def kitchen_island(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) ->
 
 
 def _open_shelf(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb, *, boards: int, top_surface: bool) -> None:
-    for side in (-1, 1):
-        s.box((d, _BOARD, h), (0, side * (w - _BOARD) / 2, 0), color, WOOD)
+    s.box((d, _BOARD, h), (0, (w - _BOARD) / 2, 0), color, WOOD, mirror="y")
     inner = w - 2 * _BOARD
     s.box((0.01, inner, h), (-d / 2 + 0.005, 0, 0), shade(color, 0.75), WOOD)
     s.box((d - 0.01, inner, _BOARD), (0.005, 0, h - _BOARD), color, WOOD)
@@ -300,8 +290,7 @@ def dresser(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     for drawer in range(3):
         z = 0.11 + drawer * tall
         s.box((0.02, w - 0.05, tall - 0.03), (d / 2 - 0.01, 0, z), shade(color, 0.87), WOOD)
-        for side in (-1, 1):
-            s.box((0.03, 0.04, 0.02), (d / 2 + 0.005, side * w / 4, z + tall / 2), METAL)
+        s.box((0.03, 0.04, 0.02), (d / 2 + 0.005, w / 4, z + tall / 2), METAL, mirror="y")
     s.surface(h, (d - 0.06, w - 0.04))
 
 
@@ -326,6 +315,5 @@ def ironing_board(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> 
     long = math.hypot(w * 0.55, h - 0.06)
     for x, sign in ((-0.05, 1), (0.05, -1)):
         s.box((0.03, 0.03, long - 0.03), (x, sign * w * 0.27, 0.012), METAL, roll=sign * lean)
-    for sign in (-1, 1):
-        s.box((d * 0.8, 0.03, 0.03), (0, sign * w * 0.27, 0), TIMBER)
+    s.box((d * 0.8, 0.03, 0.03), (0, w * 0.27, 0), TIMBER, mirror="y")
     s.surface(h, (d - 0.04, w - 0.1))

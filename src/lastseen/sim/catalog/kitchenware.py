@@ -169,5 +169,4 @@ def tray(s: ShapeBuilder, d: float, w: float, h: float, color: Rgb) -> None:
     for side in (-1, 1):
         s.box((0.012, w, h - 0.012), (side * (d / 2 - 0.006), 0, 0.012), shade(color, 0.85))
         s.box((d - 0.024, 0.012, h - 0.012), (0, side * (w / 2 - 0.006), 0.012), shade(color, 0.85))
-    for side in (-1, 1):
-        s.box((0.1, 0.014, 0.012), (0, side * (w / 2 - 0.006), h), METAL)
+    s.box((0.1, 0.014, 0.012), (0, w / 2 - 0.006, h), METAL, mirror="y")

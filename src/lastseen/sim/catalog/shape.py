@@ -42,6 +42,7 @@ class Revolving(TypedDict, total=False):
     sections: int
     pitch: float
     yaw: float
+    mirror: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,14 @@ class ShapeBuilder:
         pitch: float = 0.0,
         yaw: float = 0.0,
         roll: float = 0.0,
+        mirror: str = "",
     ) -> None:
-        """A box with the middle of its bottom at a point, turned about that point (radians)."""
-        points = BOX_CORNERS * np.asarray(size)
-        self._add(points @ _rotation(pitch, yaw, roll).T + np.asarray(at), BOX_FACES, color, pattern)
+        """A box with the middle of its bottom at a point, turned about that point (radians).
+
+        ``mirror`` repeats a part on the other side: "x" and "y" give two, "xy" four.
+        """
+        points = BOX_CORNERS * np.asarray(size) @ _rotation(pitch, yaw, roll).T
+        self._add(points, BOX_FACES, at, color, pattern, mirror=mirror)
 
     def revolved(
         self,
@@ -110,6 +115,7 @@ class ShapeBuilder:
         sections: int = SECTIONS,
         pitch: float = 0.0,
         yaw: float = 0.0,
+        mirror: str = "",
     ) -> None:
         """A profile of (radius, height) turned about an axis through a point; ends with radius 0 close to a tip."""
         angle = 2.0 * math.pi * np.arange(sections) / sections
@@ -127,7 +133,7 @@ class ShapeBuilder:
         last = (len(rows) - 1) * sections
         faces.append(np.column_stack([np.full(sections, top), last + here, last + after]))
         turn = _rotation(pitch, yaw, 0.0) @ _TURN_TO[axis]
-        self._add(points @ turn.T + np.asarray(at), np.concatenate(faces).astype(np.int32), color, pattern)
+        self._add(points @ turn.T, np.concatenate(faces).astype(np.int32), at, color, pattern, mirror=mirror)
 
     def cylinder(
         self,
@@ -157,8 +163,7 @@ class ShapeBuilder:
     ) -> None:
         """Four square legs at the corners of a footprint (depth, width)."""
         x, y = footprint[0] / 2 - thick / 2 - inset, footprint[1] / 2 - thick / 2 - inset
-        for sx, sy in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-            self.box((thick, thick, height), (sx * x, sy * y, 0.0), color, WOOD)
+        self.box((thick, thick, height), (x, y, 0.0), color, WOOD, mirror="xy")
 
     def surface(
         self,
@@ -185,14 +190,24 @@ class ShapeBuilder:
         )
         return Shape(centred, parts, surfaces)
 
-    def _add(self, vertices: NDArray[np.float64], faces: NDArray[np.int32], color: Rgb, pattern: Pattern) -> None:
+    def _add(
+        self,
+        points: NDArray[np.float64],
+        faces: NDArray[np.int32],
+        at: Vector,
+        color: Rgb,
+        pattern: Pattern,
+        *,
+        mirror: str,
+    ) -> None:
         if pattern is WOOD and not _is_wood(color):
             pattern = PLAIN
-        count = len(faces)
-        colors = np.tile(np.array(color, dtype=np.uint8), (count, 1))
-        self._parts.append(
-            Mesh(vertices.astype(np.float32), faces, colors, np.full(count, int(pattern), dtype=np.uint8))
-        )
+        colors = np.tile(np.array(color, dtype=np.uint8), (len(faces), 1))
+        patterns = np.full(len(faces), int(pattern), dtype=np.uint8)
+        for x in (-1, 1) if "x" in mirror else (1,):
+            for y in (-1, 1) if "y" in mirror else (1,):
+                vertices = points + np.array([x * at[0], y * at[1], at[2]])
+                self._parts.append(Mesh(vertices.astype(np.float32), faces, colors, patterns))
 
 
 def _is_wood(color: Rgb) -> bool:

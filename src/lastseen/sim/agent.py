@@ -23,6 +23,8 @@ _STRIDE = 0.01
 """Metres between two collision checks: a fifth of a grid cell, so no obstacle is stepped over."""
 _MIN_SLIDE = 0.05
 """Share of a stride that must run along the obstacle for the robot to slide: nearly head-on it stops."""
+_TURN_COST = 0.02
+"""Metres that one turn counts for: of two paths about as long, the straighter one is taken."""
 _MOTION = DeadReckoning()
 
 
@@ -82,7 +84,7 @@ class Agent:
 
 
 def advanced(grid: NavigationGrid, pose: Pose2D, distance: float) -> tuple[Point, bool]:
-    """Where a forward of this distance ends, sliding along obstacles, and whether the way was clear."""
+    """Where a forward of this distance ends, sliding along obstacles, and whether nothing was in between."""
     heading = math.cos(pose.yaw), math.sin(pose.yaw)
     x, y = pose.x, pose.y
     left, clear = distance, True
@@ -138,12 +140,12 @@ def _intended(action: Action, motion: DeadReckoning) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-_TURN_COST = 0.02
-"""Metres that one turn counts for: of two ways about as good, the straighter one is taken."""
-
-
 def next_action(agent: Agent, field: NDArray[np.float64], *, within: float) -> Action:
-    """The next action towards the goals of ``NavigationGrid.distances``; STOP when within reach or unreachable."""
+    """The next action towards the goals of ``NavigationGrid.distances``; STOP when within reach or unreachable.
+
+    Each heading is tried, collisions and slides included, and the one that ends nearest to a goal along the free
+    floor is taken. No path is followed blindly, so actuation noise and collisions do no harm.
+    """
     grid = agent.grid
     here = float(field[grid.cell_of(agent.pose.x, agent.pose.y)])
     if here <= within or not math.isfinite(here):

@@ -1,7 +1,7 @@
 """A detector that errs like a real one: it reads the instance ids of a rendered frame and spoils what they say.
 
-It gives boxes, masks, labels and scores and nothing else: no instance id, no truth, no order but the score's. What
-it misses, confuses and imagines depends on size, range and occlusion, and is drawn from (seed, frame id, instance).
+It gives boxes, masks, labels and scores and nothing else: no instance id, no truth, no order but the score's. Misses,
+confusions and false positives depend on size, range and occlusion, and are drawn from (seed, frame id, instance).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class SimulatedDetector:
             chance = recall(figures, sighting, width=frame.intrinsics.width)
             if rng.random() < chance:
                 found.append(self._detection(sighting, chance, figures, frame.rgb.shape[:2], rng))
-        found += self._imagined(frame, figures)
+        found += self._false_positives(frame, figures)
         return sorted((one for one in found if one is not None), key=lambda one: (-one.score, one.box))
 
     def _sightings(self, frame: Frame, min_pixels: int) -> list[_Sighting]:
@@ -163,18 +163,18 @@ class SimulatedDetector:
         if figures.confusion == 0.0:
             return {label: 1.0}
         alike = lookalikes(label) or tuple(other for other in self.truth.home.labels() if other != label)
-        told = label
+        best = label
         if alike and rng.random() < figures.confusion:
-            told = alike[int(rng.integers(len(alike)))]
+            best = alike[int(rng.integers(len(alike)))]
         sure = float(rng.beta(8.0, 2.0 + 10.0 * figures.confusion))
         sure = max(sure, 0.4)
-        scores = {told: sure}
-        others = [one for one in (label, *alike) if one != told][:2]
+        scores = {best: sure}
+        others = [one for one in (label, *alike) if one != best][:2]
         for share, other in zip((0.6, 0.3), others, strict=False):
             scores[other] = (1.0 - sure) * share
         return {name: round(value, 4) for name, value in scores.items()}
 
-    def _imagined(self, frame: Frame, figures: DetectorFigures) -> list[Detection | None]:
+    def _false_positives(self, frame: Frame, figures: DetectorFigures) -> list[Detection | None]:
         """False positives: blobs anywhere in the image with a likely name and mostly a low score."""
         rng = np.random.default_rng([self.seed, _FALSE_STREAM, frame.id])
         names = self.truth.home.labels()

@@ -39,28 +39,23 @@ _WORDS = (
     "wall shelf", "washing machine", "washing sponge", "water glass", "whipped cream", "wine glass",
 )  # fmt: skip
 _SPACED = {words.replace(" ", ""): words for words in _WORDS}
-
-
-def spaced(name: str) -> str:
-    """A class or room name in lower case with spaces: ``livingroom`` becomes ``living room``."""
-    plain = name.strip().lower().replace("_", " ")
-    return _SPACED.get(plain, plain)
-
-
+"""VirtualHome writes class names as one word; people write them as they speak."""
 _STRUCTURE = ("Floor", "Floors", "Walls", "Ceiling", "Doors", "Windows", "Characters")
 _SNAP = 0.2
 """Metres by which tile edges of neighbouring rooms miss each other; tiles are 2.5 m wide."""
 _WALL = 0.12
 """The depth of the scenes' own door frames."""
-_HEIGHT = 2.5
-_HEAD = 2.05
+_HEIGHT, _HEAD = 2.5, 2.05
+"""Metres: the height of walls and of doorways, which the graph does not give."""
 _THINNEST = 0.005
+"""Metres: boxes without thickness get this much, so that they can be seen from the side."""
 _ENCLOSED = 0.95
 """Share of a box inside another one beyond which nobody could see it."""
 
 _HOLLOW = ("stall",)
 """Cubicles that one enters: as a solid box a toilet stall would hide the toilet."""
 _POST = 0.05
+"""Metres: the thickness of a cubicle's posts and rails."""
 
 _Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
@@ -139,6 +134,12 @@ def _z_up(box: Mapping[str, Any], field: str) -> _Box:
     if min(turned[1]) < 0.0:
         raise InvalidValue(f"{field}.size", turned[1], "is negative", remedy="check the scene file")
     return turned[0], turned[1]
+
+
+def spaced(name: str) -> str:
+    """A class or room name in lower case with spaces: ``livingroom`` becomes ``living room``."""
+    plain = name.strip().lower().replace("_", " ")
+    return _SPACED.get(plain, plain)
 
 
 def _plan_rectangle(box: _Box) -> Rectangle:

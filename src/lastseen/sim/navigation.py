@@ -28,15 +28,15 @@ CELL = 0.05
 """Metres: ten cells across the free width of a narrow doorway."""
 _MOVES = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (1, 2), (2, -1), (1, -2)]
 """Half of the 16 moves; the graph is undirected. Knight's moves bring the worst detour from 8 % down to 3 %."""
-
-
 _PULLS = 4
 """Rounds of straightening; two are nearly always enough."""
+_MAX_SAMPLES = 2_000_000
+"""Points held at once while triangles are sampled; bounds the memory of large walls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way that the robot's centre can take: straight between the points, ``length`` in metres."""
+    """A path for the robot's centre: straight between the points, ``length`` in metres."""
 
     points: tuple[Point, ...]
     length: float
@@ -77,8 +77,8 @@ class NavigationGrid:
         down = np.tile(np.array([0.0, 0.0, -1.0], dtype=np.float32), (len(origins), 1))
         hits = self.scene.cast(origins, down)
         solid = (hits["primID"] != NO_HIT) & (hits["tfar"] <= 2.0 * above)
-        standing: NDArray[np.bool_] = solid.reshape(self.shape)
-        return standing
+        floor: NDArray[np.bool_] = solid.reshape(self.shape)
+        return floor
 
     def cell_of(self, x: float, y: float) -> tuple[int, int]:
         """The cell that holds a point; it may lie outside the grid."""
@@ -159,12 +159,12 @@ class NavigationGrid:
         )
 
     def distances(self, goals: Sequence[Point]) -> NDArray[np.float64]:
-        """For every cell the length of the way to the nearest goal, up to 3 % too long; inf where there is none."""
+        """For every cell the length of the path to the nearest goal, up to 3 % too long; inf where there is none."""
         field, _ = self._search(goals)
         return field
 
     def path(self, start: Point, goals: Sequence[Point]) -> Path | None:
-        """The shortest way from a point to the nearest of the goals, straightened; None where there is none."""
+        """The shortest path from a point to the nearest of the goals, straightened; None where there is none."""
         field, before = self._search(goals)
         if not self.is_free(*start) or not math.isfinite(field[self.cell_of(*start)]):
             return None
@@ -215,19 +215,19 @@ class NavigationGrid:
         return tuple(kept)
 
     def is_straight(self, start: Point, end: Point) -> bool:
-        """Whether the robot can go straight from one point to another: every cell on the way is free."""
+        """Whether the robot can go straight from one point to another: every cell in between is free."""
         from_cell = (np.asarray(start) - self.origin) / CELL
-        way = (np.asarray(end) - self.origin) / CELL - from_cell
+        line = (np.asarray(end) - self.origin) / CELL - from_cell
         # where the line crosses grid lines; between two crossings it lies in one cell
         shares = [np.array([0.0, 1.0])]
-        for first, step in zip(from_cell.tolist(), way.tolist(), strict=True):
+        for first, step in zip(from_cell.tolist(), line.tolist(), strict=True):
             if step:
                 lines = np.arange(math.ceil(min(first, first + step)), math.floor(max(first, first + step)) + 1)
                 shares.append((lines - first) / step)
         share = np.sort(np.concatenate(shares))
         # a crossing of two lines at once is no cell of its own
         middles = ((share[1:] + share[:-1]) / 2.0)[np.diff(share) > 1e-9]
-        cells = np.floor(from_cell + middles[:, np.newaxis] * way).astype(int)
+        cells = np.floor(from_cell + middles[:, np.newaxis] * line).astype(int)
         if (cells < 0).any() or (cells >= self.shape).any():
             return False
         return bool(self.free[cells[:, 0], cells[:, 1]].all())
@@ -273,10 +273,6 @@ def _shifted(free: NDArray[np.bool_], dx: int, dy: int) -> NDArray[np.bool_]:
     start, end = _overlap((free.shape[0], free.shape[1]), dx, dy)
     moved[start] = free[end]
     return moved
-
-
-_MAX_SAMPLES = 2_000_000
-"""Points held at once while triangles are sampled; bounds the memory of large walls."""
 
 
 def _blocked_cells(

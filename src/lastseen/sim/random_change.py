@@ -160,7 +160,7 @@ def _top_spot(grid: NavigationGrid, thing: Thing, support: Thing, rng: np.random
 
 
 def _floor_spot(grid: NavigationGrid, thing: Thing, size: float, rng: np.random.Generator) -> _Spot | None:
-    """Free floor beside something, so that the way through a room stays open."""
+    """Free floor beside something, so that the path through a room stays open."""
     cells = grid.reachable()
     clearance = grid.clearance[cells[:, 0], cells[:, 1]]
     beside = cells[(clearance > size / 2.0 + _MARGIN) & (clearance < size / 2.0 + 2.0 * grid.robot.radius)]
@@ -221,8 +221,8 @@ def _in_sight(grid: NavigationGrid, thing: Thing, pose: Pose3D) -> bool:
     points = surface_points(there, _SIGHT_POINTS)
     near = near_spots(grid, there)[::_SIGHT_STEP]
     origins = np.repeat(np.column_stack([near, np.full(len(near), grid.robot.camera_height)]), len(points), axis=0)
-    ways = np.tile(points, (len(near), 1)) - origins
-    hits = grid.scene.cast(origins.astype(np.float32), ways.astype(np.float32))
+    rays = np.tile(points, (len(near), 1)) - origins
+    hits = grid.scene.cast(origins.astype(np.float32), rays.astype(np.float32))
     # a ray that gets to the point, less a hair for the surface it may lie on
     shares = (hits["tfar"] > 1.0 - _LIFT).reshape(len(near), len(points)).mean(axis=1)
     return bool((shares >= _MIN_SHARE).any())

@@ -1,5 +1,6 @@
 """A home as something rays can hit: the geometry of all things in one acceleration structure.
 
+What the renderer must know of a triangle is computed once per mesh; a frame then needs only lookups by its number.
 Rendering, viewpoints and visibility checks all ask the same scene, so what is seen and what is known agree.
 """
 

@@ -1,4 +1,4 @@
-"""Where the rooms lie: two strips along a corridor, or about a living room in small homes.
+"""Which rooms a house has and where they lie: two strips along a corridor, or about a living room in small homes.
 
 This is how most flats are drawn. Public rooms gather at one end and private ones at the other, the living room may
 close the corridor's end, and large houses get a second leg of corridor with a wing.
@@ -36,15 +36,24 @@ ROOM_SIZES: dict[str, RoomSize] = {
     "storage room": RoomSize((4.5, 7.0), 1.8),
     CORRIDOR: RoomSize((4.0, 40.0), 1.2),
 }
-
+"""Rounded from common minimum standards and from what European flats usually have, by hand, from no data set."""
 SMALL_ROOMS = ("bathroom", "laundry room", "entrance", "storage room")
 """Rooms that would be too narrow alone in a deep strip; they may be stacked."""
-
 _CORE = ("living room", "kitchen", "bedroom", "bathroom")
 _EXTRAS = (
     ("bedroom", "dining room", "office", "entrance"),
     ("bedroom", "bathroom", "dining room", "office", "entrance", "laundry room"),
 )
+"""What every house has, and what smaller and larger ones may have besides."""
+_TRIES = 200
+"""Layouts drawn before the attempt at a house is given up."""
+_MAX_ASPECT, _AREA_SLACK = 2.4, 1.3
+"""A room is at most this much longer than wide, and this much larger or smaller than its type's area."""
+_PUBLIC_FIRST = {
+    "living room": 0.0, "dining room": 1.0, "kitchen": 1.5, "entrance": 2.0,
+    "office": 3.0, "storage room": 3.5, "laundry room": 3.5, "bathroom": 4.0, "bedroom": 5.0,
+}  # fmt: skip
+"""Order of the rooms from the public end of a strip to the private one, before noise."""
 
 
 def room_types(rooms: int, rng: np.random.Generator) -> list[str]:
@@ -61,25 +70,9 @@ def room_types(rooms: int, rng: np.random.Generator) -> list[str]:
     return types
 
 
-_TRIES = 200
-_MAX_ASPECT = 2.4
-_AREA_SLACK = 1.3
-_PUBLIC_FIRST = {
-    "living room": 0.0,
-    "dining room": 1.0,
-    "kitchen": 1.5,
-    "entrance": 2.0,
-    "office": 3.0,
-    "storage room": 3.5,
-    "laundry room": 3.5,
-    "bathroom": 4.0,
-    "bedroom": 5.0,
-}
-
-
 @dataclass
 class _Cell:
-    """A stretch of a strip: one room over the full depth, or two stacked, the first next to the corridor."""
+    """A segment of a strip: one room over the full depth, or two stacked, the first next to the corridor."""
 
     types: tuple[str, ...]
     area: float

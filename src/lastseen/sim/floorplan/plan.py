@@ -1,4 +1,4 @@
-"""A floor plan: typed rooms, the walls between them, and the openings in the walls.
+"""A floor plan: typed rooms, the walls between them, the openings in the walls, and the mesh of it all.
 
 Room rectangles reach to the middle of their walls, so that together they cover the floor and a robot in a doorway
 is always in a room.
@@ -24,6 +24,30 @@ WALL_THICKNESS = 0.12
 """Metres: a plastered partition wall."""
 WALL_HEIGHT = 2.6
 """Metres: the usual clear height of a flat."""
+OUTSIDE: Rgb = (206, 200, 190)
+TRIM: Rgb = (238, 236, 230)
+SKY: Rgb = (176, 208, 236)
+LEAF: Rgb = (120, 78, 46)
+CEILING: Rgb = (244, 243, 240)
+_SLAB = 0.05
+"""Metres: the thickness of floors and ceilings."""
+
+_WALL_TINTS: tuple[Rgb, ...] = (
+    (232, 226, 212),
+    (222, 228, 232),
+    (236, 228, 216),
+    (220, 230, 218),
+    (234, 220, 214),
+    (226, 222, 234),
+    (238, 234, 222),
+)
+_WET_TINTS: tuple[Rgb, ...] = ((214, 230, 236), (222, 236, 232), (236, 238, 240))
+_FLOORS: dict[str, tuple[tuple[Rgb, Pattern], ...]] = {
+    "wet": (((196, 204, 208), Pattern.TILES), ((214, 208, 196), Pattern.TILES)),
+    "soft": (((176, 168, 156), Pattern.CARPET), ((178, 138, 96), Pattern.WOOD)),
+    "dry": (((178, 138, 96), Pattern.WOOD), ((150, 108, 70), Pattern.WOOD), ((198, 164, 122), Pattern.WOOD)),
+}
+_WET = ("kitchen", "bathroom", "laundry room", "entrance")
 
 
 class Constraint(Exception):
@@ -96,31 +120,6 @@ class FloorPlan:
     def openings_in(self, wall: int) -> list[Opening]:
         """The openings of one wall, by position."""
         return sorted((o for o in self.openings if o.wall == wall), key=lambda o: o.start)
-
-
-OUTSIDE: Rgb = (206, 200, 190)
-TRIM: Rgb = (238, 236, 230)
-SKY: Rgb = (176, 208, 236)
-LEAF: Rgb = (120, 78, 46)
-CEILING: Rgb = (244, 243, 240)
-_SLAB = 0.05
-
-_WALL_TINTS: tuple[Rgb, ...] = (
-    (232, 226, 212),
-    (222, 228, 232),
-    (236, 228, 216),
-    (220, 230, 218),
-    (234, 220, 214),
-    (226, 222, 234),
-    (238, 234, 222),
-)
-_WET_TINTS: tuple[Rgb, ...] = ((214, 230, 236), (222, 236, 232), (236, 238, 240))
-_FLOORS: dict[str, tuple[tuple[Rgb, Pattern], ...]] = {
-    "wet": (((196, 204, 208), Pattern.TILES), ((214, 208, 196), Pattern.TILES)),
-    "soft": (((176, 168, 156), Pattern.CARPET), ((178, 138, 96), Pattern.WOOD)),
-    "dry": (((178, 138, 96), Pattern.WOOD), ((150, 108, 70), Pattern.WOOD), ((198, 164, 122), Pattern.WOOD)),
-}
-_WET = ("kitchen", "bathroom", "laundry room", "entrance")
 
 
 def walls_between(rooms: Sequence[Room]) -> tuple[Wall, ...]:

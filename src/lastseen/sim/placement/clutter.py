@@ -124,7 +124,7 @@ class Clutterer:
         return False
 
     def place_on_floor(self, label: str) -> bool:
-        """Try some places along the walls or on the open floor; whether one was free and left a way."""
+        """Try some places along the walls or on the open floor; whether one was free and the room stays walkable."""
         color, shape = self._make(label)
         reach = max(float(shape.size[0]), float(shape.size[1])) / 2
         for attempt in range(_TRIES):

@@ -1,4 +1,4 @@
-"""What is taken in a room, and whether one can still walk through it."""
+"""Things at their places while a room is furnished, what they take up, and whether one can still walk through it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ Boxes = NDArray[np.float64]
 TOUCH = 1e-3
 """Metres that two boxes may overlap and still count as touching: rounding, not penetration."""
 CELL = 0.05
+"""Metres: the grid on which walking is tested."""
 _DOOR_CLEARANCE = 0.75
 """Metres kept free on both sides of a doorway: a robot turns there."""
 _REACHABLE_SHARE = 0.7

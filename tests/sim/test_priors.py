@@ -4,7 +4,7 @@ import numpy as np
 
 from lastseen.sim import priors
 from lastseen.sim.catalog import CLASSES, Group
-from lastseen.sim.floorplan import ROOM_SIZES
+from lastseen.sim.floorplan.layout import ROOM_SIZES
 
 
 def test_every_room_type_is_furnished_and_has_a_floor_row() -> None:

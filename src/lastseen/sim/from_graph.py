@@ -21,8 +21,15 @@ from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.sim.catalog import PALETTE, ShapeBuilder
 from lastseen.sim.catalog.palette import Rgb
-from lastseen.sim.floorplan import FloorPlan, Opening, OpeningKind, Wall, structure_mesh
-from lastseen.sim.floorplan.plan import Rectangle, walls_between
+from lastseen.sim.floorplan.plan import (
+    FloorPlan,
+    Opening,
+    OpeningKind,
+    Rectangle,
+    Wall,
+    structure_mesh,
+    walls_between,
+)
 from lastseen.sim.home import Home, Room, Thing
 
 _WORDS = (

@@ -13,9 +13,12 @@ import numpy as np
 from lastseen.config.sim import Homes
 from lastseen.errors import HomeRefused, InvalidValue
 from lastseen.sim.catalog import CLASSES, Group, check_class
-from lastseen.sim.floorplan import Constraint, draw_plan, structure_mesh, wall_boxes
+from lastseen.sim.floorplan import draw_plan
+from lastseen.sim.floorplan.plan import Constraint, structure_mesh, wall_boxes
 from lastseen.sim.home import Home
-from lastseen.sim.placement import Clutterer, Furnisher, Placed, Space
+from lastseen.sim.placement.clutter import Clutterer
+from lastseen.sim.placement.furniture import Furnisher
+from lastseen.sim.placement.space import Placed, Space
 from lastseen.sim.priors import FURNISHINGS, Furnishing, Rule
 
 _DEFAULTS = Homes()

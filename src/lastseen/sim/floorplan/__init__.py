@@ -6,31 +6,8 @@ import numpy as np
 
 from lastseen.config.sim import Homes
 from lastseen.sim.floorplan.doors import openings_for
-from lastseen.sim.floorplan.layout import ROOM_SIZES, lay_out, room_types
-from lastseen.sim.floorplan.plan import (
-    WALL_HEIGHT,
-    WALL_THICKNESS,
-    Constraint,
-    FloorPlan,
-    Opening,
-    OpeningKind,
-    Wall,
-    structure_mesh,
-    wall_boxes,
-    walls_between,
-)
-
-__all__ = [
-    "ROOM_SIZES",
-    "Constraint",
-    "FloorPlan",
-    "Opening",
-    "OpeningKind",
-    "Wall",
-    "draw_plan",
-    "structure_mesh",
-    "wall_boxes",
-]
+from lastseen.sim.floorplan.layout import lay_out, room_types
+from lastseen.sim.floorplan.plan import WALL_HEIGHT, WALL_THICKNESS, FloorPlan, walls_between
 
 
 def draw_plan(rooms: int, rng: np.random.Generator, *, settings: Homes) -> FloorPlan:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lastseen.config.sim import Homes
 from lastseen.sim.catalog import CLASSES, Group, Shape
-from lastseen.sim.floorplan import Constraint
+from lastseen.sim.floorplan.plan import Constraint
 from lastseen.sim.placement.space import Boxes, Placed, Space, ground_below, world_parts
 from lastseen.sim.placement.spots import Spot, at_side, spots
 from lastseen.sim.priors import FRONT, FURNISHINGS, Furnishing, Rule

@@ -14,7 +14,7 @@ from lastseen.config.sim import Homes
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.sim.catalog import CLASSES, Group, Shape, Surface
-from lastseen.sim.floorplan import FloorPlan, Opening, Wall
+from lastseen.sim.floorplan.plan import FloorPlan, Opening, Wall
 from lastseen.sim.home import Room, Thing
 
 Boxes = NDArray[np.float64]

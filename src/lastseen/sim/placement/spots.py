@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastseen.sim.catalog import Shape
-from lastseen.sim.floorplan import OpeningKind
+from lastseen.sim.floorplan.plan import OpeningKind
 from lastseen.sim.placement.space import Placed, Side, Space
 from lastseen.sim.priors import Rule
 

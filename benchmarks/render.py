@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
-from lastseen.sim.camera import camera_pose, camera_rays
 from lastseen.sim.generate import generate_home
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.render import Renderer
+from lastseen.sim.render import Renderer, camera_pose, camera_rays
 from support.progress import say
 
 GOAL_MS, GOAL_RATIO = 15.0, 1.6

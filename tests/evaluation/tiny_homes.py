@@ -10,7 +10,7 @@ from lastseen.config import settings_from_mapping
 from lastseen.evaluation import cases, runner
 from lastseen.evaluation.episode_run import Record
 from lastseen.evaluation.runner import Plan, Timing
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 LENDING = ("context", "context_shuffled", "lifelong", "lifelong_shuffled")
 # settings that no other test has: homes are kept by seed and settings

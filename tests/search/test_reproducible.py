@@ -24,7 +24,7 @@ pytest.importorskip("embreex")
 
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import SimEnvironment
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 STEPS = 70
 GOAL = "zeppelin"

@@ -48,7 +48,7 @@ class Robot:
 def robot(goal: str, store: SemanticMemoryStore) -> Robot:
     from lastseen.sim.detector import SimulatedDetector
     from lastseen.sim.environment import SimEnvironment
-    from lastseen.sim.tiny import tiny_home
+    from tests.sim.tiny import tiny_home
 
     environment = SimEnvironment(tiny_home(), start=START, settings=SETTINGS)
     backend = open_backend("offline", SETTINGS.planner)

@@ -21,10 +21,10 @@ from lastseen.memory.memory import Memory
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
-from lastseen.sim.tiny import tiny_home
 from lastseen.sim.walk import Walk, WalkPlan
 from tests.memory.objects.scenes import Room, frame_at, seen
 from tests.server.conftest import serving
+from tests.sim.tiny import tiny_home
 
 CHROMIUM = Path("/usr/bin/chromium")
 if not CHROMIUM.is_file():

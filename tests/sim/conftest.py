@@ -8,7 +8,7 @@ from lastseen.geometry import Intrinsics
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from lastseen.sim.agent import Agent
 from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.senses import ActuationNoise
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 GRID = NavigationGrid(tiny_home())
 MOVES = [Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT, Action.LOOK_UP, Action.LOOK_DOWN]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lastseen.errors import InvalidValue
-from lastseen.sim.catalog import CLASSES, PALETTE, Group, Sculptor, check_class
-from lastseen.sim.mapsection import is_closed
+from lastseen.sim.catalog import CLASSES, PALETTE, Group, ShapeBuilder, check_class
+from lastseen.sim.mesh import is_closed
 from tests.sim.inspecting import part_boxes
 
 OBJECTNAV = {"chair", "bed", "plant", "toilet", "tv", "sofa"}
@@ -88,9 +88,9 @@ def test_an_unknown_class_is_refused() -> None:
 
 
 def test_a_tilted_box_keeps_its_volume() -> None:
-    sculptor = Sculptor()
-    sculptor.box((1.0, 2.0, 3.0), (0.0, 0.0, 0.0), (1, 2, 3), pitch=0.3, yaw=0.7, roll=-0.2)
-    mesh = sculptor.shape().mesh
+    builder = ShapeBuilder()
+    builder.box((1.0, 2.0, 3.0), (0.0, 0.0, 0.0), (1, 2, 3), pitch=0.3, yaw=0.7, roll=-0.2)
+    mesh = builder.shape().mesh
     corners = mesh.vertices[mesh.faces].astype(np.float64)
     assert np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6 == pytest.approx(
         6.0, rel=1e-5

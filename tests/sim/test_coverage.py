@@ -8,9 +8,8 @@ import pytest
 from lastseen.action import Action
 from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
-from lastseen.sim.agent import Agent
+from lastseen.sim.agent import Agent, next_action
 from lastseen.sim.coverage import coverage_stops, tour
-from lastseen.sim.follower import next_action
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid

@@ -12,8 +12,7 @@ from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector
 from lastseen.sim.catalog import CLASSES
-from lastseen.sim.confusion import lookalikes
-from lastseen.sim.detector import SimulatedDetector
+from lastseen.sim.detector import SimulatedDetector, lookalikes
 from lastseen.sim.environment import SimEnvironment
 from lastseen.sim.home import Home
 from lastseen.sim.level import DETECTOR, Level

@@ -1,24 +1,25 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from lastseen.action import Action
 from lastseen.errors import InvalidValue
-from lastseen.sim.agent import Agent
-from lastseen.sim.episodes import (
-    NEAREST_START,
-    Episode,
-    geodesic_to_class,
-    load_episodes,
-    make_episodes,
-    save_episodes,
-)
-from lastseen.sim.follower import next_action
+from lastseen.sim.agent import Agent, next_action
+from lastseen.sim.episodes import NEAREST_START, Episode, load_episodes, make_episodes, save_episodes
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.viewpoint import viewpoints
+
+
+def geodesic_to_class(grid: NavigationGrid, label: str, start: Point) -> float:
+    """Metres from a point to the nearest viewpoint of any thing of a class; inf where none can be reached."""
+    spots = [(one.x, one.y) for thing in grid.scene.home.things_of(label) for one in viewpoints(grid, thing)]
+    path = grid.path(start, spots) if spots else None
+    return math.inf if path is None else path.length
 
 
 def check_solvable(home: Home, episodes: list[Episode]) -> None:

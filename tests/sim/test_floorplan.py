@@ -5,11 +5,13 @@ import contextlib
 import numpy as np
 import pytest
 
-from lastseen.config.homes import Homes
-from lastseen.sim.floorplan import ROOM_SIZES, Constraint, FloorPlan, OpeningKind, draw_plan, structure_mesh
-from lastseen.sim.floorplan.walls import walls_between
+from lastseen.config.sim import Homes
+from lastseen.sim.floorplan import draw_plan
+from lastseen.sim.floorplan.layout import ROOM_SIZES
+from lastseen.sim.floorplan.plan import Constraint, FloorPlan, OpeningKind, structure_mesh, walls_between
 from lastseen.sim.home import Room
-from lastseen.sim.mapsection import Raster, is_closed, solid
+from lastseen.sim.mesh import is_closed
+from lastseen.sim.topdown import Raster, solid
 
 
 def plans(rooms: int, count: int) -> list[FloorPlan]:

@@ -10,8 +10,7 @@ import pytest
 
 from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
-from lastseen.sim.from_graph import home_from_graph
-from lastseen.sim.graph_names import spaced
+from lastseen.sim.from_graph import home_from_graph, spaced
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
 from tests.sim.inspecting import Floor

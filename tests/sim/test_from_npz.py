@@ -8,9 +8,8 @@ import pytest
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
-from lastseen.sim.camera import camera_pose
 from lastseen.sim.home import Home
-from lastseen.sim.render import Renderer
+from lastseen.sim.render import Renderer, camera_pose
 
 
 def test_instances_become_things_with_their_labels(aws_home: Home) -> None:

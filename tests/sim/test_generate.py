@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lastseen.config.homes import Homes
-from lastseen.config.sim import Robot
+from lastseen.config.sim import Homes, Robot
 from lastseen.errors import HomeRefused, InvalidValue
 from lastseen.sim.catalog import CLASSES, Group
+from lastseen.sim.floorplan.plan import WALL_HEIGHT
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
@@ -126,8 +126,8 @@ def test_doorways_are_as_wide_and_high_as_set() -> None:
 
 def test_without_a_ceiling_nothing_is_above_the_walls() -> None:
     open_top = generate_home(5, rooms=4, settings=Homes(ceiling=False))
-    assert open_top.structure.bounds[1, 2] == pytest.approx(Homes().wall_height)
-    assert generate_home(5, rooms=4).structure.bounds[1, 2] > Homes().wall_height
+    assert open_top.structure.bounds[1, 2] == pytest.approx(WALL_HEIGHT)
+    assert generate_home(5, rooms=4).structure.bounds[1, 2] > WALL_HEIGHT
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**40])
@@ -193,7 +193,7 @@ def test_a_class_both_required_and_excluded_is_refused() -> None:
         generate_home(1, settings=Homes(exclude=("mug",)))
 
 
-@pytest.mark.parametrize("field", ["wall_height", "wall_thickness", "door_width", "room_scale", "clutter"])
+@pytest.mark.parametrize("field", ["door_height", "walk_width", "door_width", "room_scale", "clutter"])
 def test_negative_sizes_are_refused(field: str) -> None:
     with pytest.raises(InvalidValue, match=field):
         Homes(**{field: -1.0})  # type: ignore[arg-type]
@@ -205,9 +205,9 @@ def test_more_rooms_at_least_than_at_most_is_refused() -> None:
 
 
 def test_constraints_that_cannot_be_met_are_refused_with_the_reason_after_bounded_attempts() -> None:
-    cramped = Homes(walk_width=1.2, reachable_share=1.0, attempts=3)
+    cramped = Homes(walk_width=1.2)
     with pytest.raises(HomeRefused, match="last of 3 attempts"):
-        generate_home(1, rooms=12, settings=cramped)
+        generate_home(1, rooms=12, settings=cramped, attempts=3)
 
 
 def test_the_facade_of_home_generates_too() -> None:

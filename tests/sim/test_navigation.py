@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.tiny import tiny_home
+from lastseen.sim.navigation import CELL, NavigationGrid
+from tests.sim.tiny import tiny_home
 
 GRID = NavigationGrid(tiny_home())
 FREE = GRID.centers(GRID.reachable())
@@ -97,7 +97,7 @@ def test_reachable_refuses_a_blocked_start() -> None:
 def test_carpets_can_be_driven_over_and_low_boxes_cannot(home: Home) -> None:
     from lastseen.geometry import Pose3D
     from lastseen.sim.home import Thing
-    from lastseen.sim.tiny import box_mesh
+    from tests.sim.tiny import box_mesh
 
     for height, free in ((0.02, True), (0.08, False)):
         mesh = box_mesh((-0.5, -0.5, 0.0), (0.5, 0.5, height), (90, 60, 60))
@@ -109,4 +109,4 @@ def test_carpets_can_be_driven_over_and_low_boxes_cannot(home: Home) -> None:
 def test_the_house_nobody_of_ours_made_is_one_connected_area(aws_home: Home) -> None:
     grid = NavigationGrid(aws_home)
     assert 100.0 < grid.area() < 150.0
-    assert grid.area() > 0.99 * grid.free.sum() * grid.navigation.cell**2
+    assert grid.area() > 0.99 * grid.free.sum() * CELL**2

@@ -4,7 +4,7 @@ import numpy as np
 
 from lastseen.sim import priors
 from lastseen.sim.catalog import CLASSES, Group
-from lastseen.sim.floorplan import ROOM_SIZES
+from lastseen.sim.floorplan.layout import ROOM_SIZES
 
 
 def test_every_room_type_is_furnished_and_has_a_floor_row() -> None:
@@ -17,7 +17,7 @@ def test_every_name_in_the_tables_is_a_class() -> None:
     names |= {row.target for rows in priors.FURNISHINGS.values() for row in rows if row.target}
     for table in (*priors.ON_SUPPORT.values(), *priors.IN_ROOM.values(), *priors.ON_FLOOR.values()):
         names |= set(table)
-    names |= set(priors.ON_SUPPORT) | {support for support, _ in priors.IN_ROOM}
+    names |= set(priors.ON_SUPPORT) | {row.split(" in ")[0] for row in priors.IN_ROOM}
     names |= set(priors.DENSITY) | set(priors.FRONT) | set(priors.ONE_ROOM)
     assert names <= set(CLASSES)
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from lastseen.errors import MissingExtra
 from lastseen.geometry import Intrinsics
 from lastseen.pose2d import Pose2D
-from lastseen.sim.camera import camera_pose
 from lastseen.sim.home import Home
-from lastseen.sim.render import Renderer, View
-from lastseen.sim.tiny import tiny_home
+from lastseen.sim.render import Renderer, View, camera_pose
+from tests.sim.tiny import tiny_home
 
 HEIGHT = 0.88
 

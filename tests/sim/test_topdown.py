@@ -10,9 +10,8 @@ from lastseen.errors import InvalidValue
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.maplabels import Labels, meets
-from lastseen.sim.mapsection import Raster, cut, is_closed, solid
-from lastseen.sim.mesh import Mesh
-from lastseen.sim.topdown import draw_map, save_map
+from lastseen.sim.mesh import Mesh, cut, is_closed
+from lastseen.sim.topdown import Raster, draw_map, save_map, solid
 
 WALL = (64, 66, 72)
 
@@ -23,13 +22,13 @@ def house() -> Home:
 
 
 def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float], parts: int = 1) -> Mesh:
-    from lastseen.sim.catalog import Sculptor
+    from lastseen.sim.catalog import ShapeBuilder
 
-    sculptor = Sculptor()
+    builder = ShapeBuilder()
     for part in range(parts):
         size = (high[0] - low[0], high[1] - low[1], high[2] - low[2])
-        sculptor.box(size, (part * 5.0, 0.0, low[2]), (1, 2, 3))
-    return sculptor.shape().mesh
+        builder.box(size, (part * 5.0, 0.0, low[2]), (1, 2, 3))
+    return builder.shape().mesh
 
 
 def test_the_map_is_to_scale(house: Home) -> None:

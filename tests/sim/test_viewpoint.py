@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from lastseen.geometry import Intrinsics
-from lastseen.sim.camera import camera_pose
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.render import Renderer
-from lastseen.sim.viewpoint import surface_points, viewpoints
+from lastseen.sim.render import Renderer, camera_pose
+from lastseen.sim.viewpoint import VIEW_DISTANCE, surface_points, viewpoints
 
 
 @pytest.mark.parametrize("key", range(1, 9))
@@ -25,7 +24,7 @@ def test_a_viewpoint_is_near_reachable_and_sees_the_thing(
     for pose in poses[:: max(1, len(poses) // 5)]:
         assert grid.island_at(pose.x, pose.y) == 1
         gap = np.maximum(np.maximum(low[:2] - [pose.x, pose.y], [pose.x, pose.y] - high[:2]), 0.0)
-        assert math.hypot(*gap) <= grid.navigation.view_distance
+        assert math.hypot(*gap) <= VIEW_DISTANCE
         down = math.atan2(float(thing.position[2]) - 0.88, math.dist((pose.x, pose.y), thing.position[:2]))
         seen = renderer.render(camera_pose(pose, height=0.88, pitch=down), camera).ids
         assert key in seen

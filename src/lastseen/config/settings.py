@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.evaluation import Evaluation
-from lastseen.config.homes import Homes
 from lastseen.config.longterm import Find, Longterm
 from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
@@ -15,7 +14,7 @@ from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
 from lastseen.config.serving import Live, Server
-from lastseen.config.sim import Camera, Light, Navigation, Robot
+from lastseen.config.sim import Camera, Homes, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +55,6 @@ class Settings(Section):
     evaluation: Evaluation = field(default_factory=Evaluation)
     robot: Robot = field(default_factory=Robot)
     camera: Camera = field(default_factory=Camera)
-    light: Light = field(default_factory=Light)
-    navigation: Navigation = field(default_factory=Navigation)
     homes: Homes = field(default_factory=Homes)
     gate: Gate = field(default_factory=Gate)
     segment: Segment = field(default_factory=Segment)

@@ -1,4 +1,4 @@
-"""Settings of the simulated world: the robot's body, the light, the navigation grid and the clock."""
+"""Settings of the simulated world: the robot's body, its camera and the homes that are generated."""
 
 from __future__ import annotations
 
@@ -32,19 +32,23 @@ class Camera(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Light(Section):
-    """A sun, a lamp on the robot and light from everywhere; the three add up to about 1 on a lit wall."""
+class Homes(Section):
+    """What every generated house keeps to."""
 
-    ambient: float = setting(0.52, low=0.0, high=1.0, why="no corner of a home by day is black")
-    sun: float = setting(0.27, low=0.0, high=1.0, why="tells the faces of a box apart by direction")
-    headlight: float = setting(0.26, low=0.0, high=1.0, why="tells curved surfaces apart whatever the sun does")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Navigation(Section):
-    """The grid on which paths and geodesic distances are found."""
-
-    cell: float = setting(0.05, unit="m", low=0.01, high=0.5, why="ten cells across a narrow doorway's free width")
-    view_distance: float = setting(
-        1.0, unit="m", low=0.1, why="ObjectNav: a viewpoint lies within one metre of the object"
+    min_rooms: int = setting(4, unit="rooms", low=4, high=12, why="kitchen, living room, bedroom and bathroom")
+    max_rooms: int = setting(12, unit="rooms", low=4, high=12, why="a large one-floor house")
+    room_scale: float = setting(
+        1.0, low=0.8, high=1.5, why="factor on every room's floor area; 1 is the usual European flat"
     )
+    door_width: float = setting(0.9, unit="m", low=0.7, high=1.2, why="clear width of an accessible door")
+    door_height: float = setting(2.05, unit="m", low=1.9, high=2.2, why="usual door leaf, a lintel above it")
+    walk_width: float = setting(
+        0.7, unit="m", low=0.4, high=1.2, why="free path kept to every room: about twice a robot of radius 0.18 m"
+    )
+    clutter: float = setting(1.0, low=0.0, high=3.0, why="factor on how many small things lie about")
+    ceiling: bool = setting(True, why="a camera inside sees one; the map leaves it out")
+    require: tuple[str, ...] = setting(
+        ("chair", "bed", "plant", "toilet", "tv", "sofa", "mug", "book", "bottle", "keys", "phone", "remote"),
+        why="classes every house holds: the six ObjectNav goals and what people ask for most",
+    )
+    exclude: tuple[str, ...] = setting((), why="classes that are never placed")

@@ -48,7 +48,7 @@ class Case:
 def case_of(seed: int, settings: Settings, scene: str = GENERATED) -> Case:
     """The case of a seed; ``scene`` is ``generated`` or the address of one home that every seed starts in anew."""
     home = home_of(seed, scene)
-    grid = NavigationGrid(home, robot=settings.robot, navigation=settings.navigation)
+    grid = NavigationGrid(home, robot=settings.robot)
     known = [goal for goal in goal_classes(settings) if home.things_of(goal)]
     if not known:
         raise InvalidValue(

@@ -21,9 +21,9 @@ from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
+from lastseen.sim.agent import next_action
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
-from lastseen.sim.follower import next_action
 from lastseen.sim.level import Level
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend

@@ -32,8 +32,7 @@ from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
 from lastseen.sim.level import MOTION, Level
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.random_change import random_changes
-from lastseen.sim.spot import free_spot
+from lastseen.sim.random_change import free_spot, random_changes
 
 _STREAM = 71
 _LOOK_TURN, _LOOK_DISTANCE = math.radians(59.0), 0.99
@@ -190,7 +189,6 @@ def _before(home: Home, seed: int, settings: Settings) -> Home:
                 [float(k) for k in range(count)],
                 seed=seed + _STREAM,
                 robot=settings.robot,
-                navigation=settings.navigation,
             )
         except InvalidValue:
             continue
@@ -205,7 +203,7 @@ def _with_goal_elsewhere(home: Home, goal_ids: tuple[int, ...], seed: int, setti
         thing = home.things.get(goal)
         if thing is None or not thing.movable or carried_by(home, thing):
             continue
-        grid = NavigationGrid(home, robot=settings.robot, navigation=settings.navigation)
+        grid = NavigationGrid(home, robot=settings.robot)
         for _ in range(20):
             spot = free_spot(grid, thing, rng)
             if spot is not None and np.linalg.norm(spot.pose.translation - thing.pose.translation) >= _MOVED_FAR:

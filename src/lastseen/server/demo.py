@@ -94,7 +94,6 @@ class Demo:
                 seed=self.seed * 1000 + self._drawn,
                 kinds=[kinds[self._drawn % len(kinds)]],
                 robot=self.service.settings.robot,
-                navigation=self.service.settings.navigation,
             )
             self._apply(drawn[0])
         except InvalidValue:

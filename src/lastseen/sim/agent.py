@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lastseen.action import Action, apply
 from lastseen.config.moving import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
-from lastseen.sim.camera import camera_pose
-from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.navigation import CELL, NavigationGrid, Point
+from lastseen.sim.render import camera_pose
 from lastseen.sim.senses import ActuationNoise
 
 _STRIDE = 0.01
 """Metres between two collision checks: a fifth of a grid cell, so no obstacle is stepped over."""
 _MIN_SLIDE = 0.05
 """Share of a stride that must run along the obstacle for the robot to slide: nearly head-on it stops."""
+_TURN_COST = 0.02
+"""Metres that one turn counts for: of two paths about as long, the straighter one is taken."""
 _MOTION = DeadReckoning()
 
 
@@ -79,7 +84,7 @@ class Agent:
 
 
 def advanced(grid: NavigationGrid, pose: Pose2D, distance: float) -> tuple[Point, bool]:
-    """Where a forward of this distance ends, sliding along obstacles, and whether the way was clear."""
+    """Where a forward of this distance ends, sliding along obstacles, and whether nothing was in between."""
     heading = math.cos(pose.yaw), math.sin(pose.yaw)
     x, y = pose.x, pose.y
     left, clear = distance, True
@@ -133,3 +138,32 @@ def _intended(action: Action, motion: DeadReckoning) -> tuple[float, float]:
     if action is Action.TURN_RIGHT:
         return 0.0, -turn
     return 0.0, 0.0
+
+
+def next_action(agent: Agent, field: NDArray[np.float64], *, within: float) -> Action:
+    """The next action towards the goals of ``NavigationGrid.distances``; STOP when within reach or unreachable.
+
+    Each heading is tried, collisions and slides included, and the one that ends nearest to a goal along the free
+    floor is taken. No path is followed blindly, so actuation noise and collisions do no harm.
+    """
+    grid = agent.grid
+    here = float(field[grid.cell_of(agent.pose.x, agent.pose.y)])
+    if here <= within or not math.isfinite(here):
+        return Action.STOP
+    turn = math.radians(agent.motion.turn_angle)
+    best: tuple[float, int] | None = None
+    half = math.floor(math.pi / turn + 1e-9)
+    for count in sorted(range(-half + 1, half + 1), key=lambda k: (abs(k), -k)):
+        pose = Pose2D(agent.pose.x, agent.pose.y, wrap_angle(agent.pose.yaw + count * turn))
+        landing, _ = advanced(grid, pose, agent.motion.forward_step)
+        left = float(field[grid.cell_of(*landing)])
+        # less than a cell nearer is no progress: it may be rounding
+        if left < here - CELL / 2.0:
+            cost = left + _TURN_COST * abs(count)
+            if best is None or cost < best[0]:
+                best = cost, count
+    if best is None:
+        return Action.STOP
+    if best[1] == 0:
+        return Action.FORWARD
+    return Action.TURN_LEFT if best[1] > 0 else Action.TURN_RIGHT

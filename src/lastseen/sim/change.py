@@ -13,7 +13,6 @@ from typing import Any
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.sim.home import Home, Thing
-from lastseen.sim.support import support_below
 
 
 class ChangeKind(StrEnum):
@@ -33,16 +32,21 @@ class Edit:
     after: Thing | None
 
     @property
-    def thing_id(self) -> int:
-        """The id of the thing edited."""
+    def thing(self) -> Thing:
+        """The thing edited, as it was, or as it is where it was not there."""
         thing = self.after if self.before is None else self.before
         assert thing is not None
-        return thing.id
+        return thing
+
+    @property
+    def thing_id(self) -> int:
+        """The id of the thing edited."""
+        return self.thing.id
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened at one moment of frame time; a swap has two edits, every other kind one."""
+    """What happened at one stamp; a swap has two edits, every other kind one."""
 
     stamp: float
     kind: ChangeKind
@@ -67,7 +71,7 @@ class Change:
             "things": [
                 {
                     "id": edit.thing_id,
-                    "label": (edit.before or edit.after or _nothing()).label,
+                    "label": edit.thing.label,
                     "from": _spot(edit.before),
                     "to": _spot(edit.after),
                 }
@@ -125,7 +129,7 @@ def placed(home: Home, thing: Thing, pose: Pose3D, support_id: int | None = None
     """A thing at another pose, with its room there and its support, which is looked for where none is named."""
     there = replace(thing, pose=pose, support_id=support_id)
     room = home.room_at(float(pose.translation[0]), float(pose.translation[1]))
-    found = support_below(home, there) if support_id is None else support_id
+    found = home.support_below(there) if support_id is None else support_id
     return replace(there, room_id=None if room is None else room.id, support_id=found)
 
 
@@ -158,7 +162,3 @@ def _spot(thing: Thing | None) -> dict[str, Any] | None:
         "room_id": thing.room_id,
         "support_id": thing.support_id,
     }
-
-
-def _nothing() -> Thing:
-    raise AssertionError("an edit has a thing before or after")

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.sim.agent import Agent
+from lastseen.sim.agent import Agent, next_action
 from lastseen.sim.environment import random_start
-from lastseen.sim.follower import next_action
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.navigation import CELL, NavigationGrid, Point
 from lastseen.sim.viewpoint import surface_points
 
 _LATTICE = 0.6
@@ -49,15 +48,15 @@ def coverage_stops(grid: NavigationGrid, start: Point) -> list[Point]:
 
 
 def tour_path(home: Home, settings: Settings, *, seed: int) -> list[Point]:
-    """The way of a tour from a drawn start, as points on the floor: what a recording of this home walks."""
-    grid = NavigationGrid(home, robot=settings.robot, navigation=settings.navigation)
+    """The path of a tour from a drawn start, as points on the floor: what a recording of this home walks."""
+    grid = NavigationGrid(home, robot=settings.robot)
     start = random_start(grid, seed=seed)
     here = (start.x, start.y)
     points = [here]
     for stop in coverage_stops(grid, here):
-        way = grid.path(points[-1], [stop])
-        if way is not None:
-            points += [(float(x), float(y)) for x, y in way.points[1:]]
+        path = grid.path(points[-1], [stop])
+        if path is not None:
+            points += [(float(x), float(y)) for x, y in path.points[1:]]
     return points
 
 
@@ -70,7 +69,7 @@ def tour(agent: Agent, stops: list[Point]) -> Iterator[Action]:
         while (action := next_action(agent, field, within=_ARRIVED)) is not Action.STOP:
             yield action
             if agent.grid is not grid:
-                # the home changed on the way: what was the way may be blocked now
+                # the home changed meanwhile: the path may be blocked now
                 grid, field = agent.grid, agent.grid.distances([stop])
         yield from [Action.TURN_LEFT] * turns
 
@@ -78,7 +77,7 @@ def tour(agent: Agent, stops: list[Point]) -> Iterator[Action]:
 def _lattice(grid: NavigationGrid, start: Point) -> NDArray[np.float64]:
     """One cell per lattice square of the reachable floor, the one with the most room around it."""
     cells = grid.reachable(start)
-    step = max(1, round(_LATTICE / grid.navigation.cell))
+    step = max(1, round(_LATTICE / CELL))
     clearance = grid.clearance[cells[:, 0], cells[:, 1]]
     order = np.lexsort((cells[:, 1], cells[:, 0], -clearance))
     _, first = np.unique(cells[order] // step, axis=0, return_index=True)
@@ -98,17 +97,17 @@ def _targets(grid: NavigationGrid, start: Point) -> tuple[NDArray[np.float64], N
 def _seen(grid: NavigationGrid, stops: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which target (column) each stop (row) has in plain sight and in range."""
     cameras = np.column_stack([stops, np.full(len(stops), grid.robot.camera_height)])
-    ways = targets[np.newaxis] - cameras[:, np.newaxis]
-    seen = np.linalg.norm(ways, axis=2) <= _RANGE
+    rays = targets[np.newaxis] - cameras[:, np.newaxis]
+    seen = np.linalg.norm(rays, axis=2) <= _RANGE
     row, column = np.nonzero(seen)
-    hits = grid.scene.cast(cameras[row].astype(np.float32), ways[row, column].astype(np.float32))
+    hits = grid.scene.cast(cameras[row].astype(np.float32), rays[row, column].astype(np.float32))
     # the ray ends at the target: what it hits first must not be nearer than that, less a hand's breadth of rounding
     seen[row, column] = hits["tfar"] > 0.99
     return np.asarray(seen, dtype=np.bool_)
 
 
 def _ordered(grid: NavigationGrid, start: Point, stops: list[Point]) -> list[Point]:
-    """Nearest next, then turn stretches around as long as that shortens the way."""
+    """Nearest next, then segments of the order reversed as long as that shortens the path (2-opt)."""
     if not stops:
         return []
     points = [start, *stops]

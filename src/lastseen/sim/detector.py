@@ -1,7 +1,7 @@
 """A detector that errs like a real one: it reads the instance ids of a rendered frame and spoils what they say.
 
-It gives boxes, masks, labels and scores and nothing else: no instance id, no truth, no order but the score's. What
-it misses, confuses and imagines depends on size, range and occlusion, and is drawn from (seed, frame id, instance).
+It gives boxes, masks, labels and scores and nothing else: no instance id, no truth, no order but the score's. Misses,
+confusions and false positives depend on size, range and occlusion, and are drawn from (seed, frame id, instance).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,6 @@ from scipy import ndimage
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
-from lastseen.sim.confusion import lookalikes
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from lastseen.sim.level import DETECTOR, DetectorFigures, Level
 from lastseen.sim.mesh import Mesh
@@ -30,6 +29,46 @@ _REFERENCE_WIDTH = 640.0
 _SPREAD = 0.45
 """How gradually recall falls with size, in doublings of the side: nearly all to nearly none over about two."""
 _STREAM, _FALSE_STREAM = 11, 12
+_ALIKE = """
+    mug, cup, glass, bowl, pencil cup, can; glass, wine glass, vase, candle;
+    bottle, vase, soap bottle, detergent, milk carton; plate, bowl, tray, tableware, scale; pot, pan, kettle, bowl;
+    kettle, coffee maker, toaster, knife block; cutting board, tray, clipboard, book, tablet;
+    knife block, kitchen utensils, seasoning box, pencil cup; apple, orange, ball; banana, bread;
+    cereal box, milk carton, detergent, book, cardboard box; chair, armchair, stool, office chair, bench;
+    sofa, armchair, bed, bench; table, desk, dining table, kitchen table, coffee table, balcony table, console table;
+    coffee table, side table, bench, tv stand, stool; nightstand, side table, cabinet, dresser, stool;
+    cabinet, wardrobe, dresser, bookshelf, kitchen cabinet, tv cabinet, kitchen counter;
+    bookshelf, shelf, shoe rack, wardrobe;
+    kitchen counter, kitchen island, kitchen sink, kitchen cabinet, cooking bench, desk;
+    fridge, refrigerator, wardrobe, air conditioner; stove, microwave, dishwasher, washing machine, dryer;
+    microwave, toaster, printer, speaker; range hood, air conditioner, kitchen cabinet;
+    tv, monitor, picture, mirror, board; tv stand, tv cabinet, console table, dresser, bench;
+    laptop, monitor, tablet, book, keyboard, printer; phone, remote, tablet, wallet, game controller;
+    remote, phone, game controller, mouse; keys, wallet, watch, glasses;
+    headphones, glasses, hair dryer, game controller; router, speaker, tablet, clock, security camera;
+    fan, floor lamp, speaker, clock, hair dryer; book, magazine, clipboard, cereal box, tablet;
+    backpack, handbag, suitcase, laundry basket; hat, handbag, bowl, pillow; pillow, blanket, towel, teddy bear;
+    rug, carpet, bath mat, door mat, blanket, towel; curtain, towel, shower; shoes, slippers;
+    plant, potted flower, vase; floor lamp, table lamp, lamp, chandelier, coat rack;
+    coat rack, umbrella, ironing board; ironing board, bench, console table, guitar; iron, hair dryer, shoes, toaster;
+    guitar, umbrella, vacuum cleaner; toilet, sink, bathtub, trash can; sink, kitchen sink, bathtub, shower;
+    toilet paper, candle, mug, towel; trash can, laundry basket, basket, bucket, cardboard box;
+    picture, photo frame, mirror, clock, board; toothbrush, soap bottle, remote, handle;
+    teddy bear, toy car, toy blocks; toy blocks, cardboard box, book; dumbbell, fitness equipment, ball, scale;
+    suitcase, cardboard box, backpack; vacuum cleaner, bucket, trash can
+"""
+"""Groups of classes that a detector takes for each other: things of alike shape, size and place."""
+
+
+@cache
+def lookalikes(label: str) -> tuple[str, ...]:
+    """Classes that this one is taken for, sorted; empty where nothing is known to look like it.
+
+    >>> "cup" in lookalikes("mug")
+    True
+    """
+    groups = [[name.strip() for name in group.split(",")] for group in _ALIKE.split(";")]
+    return tuple(sorted({other for group in groups if label in group for other in group} - {label}))
 
 
 class Truth(Protocol):
@@ -82,7 +121,7 @@ class SimulatedDetector:
             chance = recall(figures, sighting, width=frame.intrinsics.width)
             if rng.random() < chance:
                 found.append(self._detection(sighting, chance, figures, frame.rgb.shape[:2], rng))
-        found += self._imagined(frame, figures)
+        found += self._false_positives(frame, figures)
         return sorted((one for one in found if one is not None), key=lambda one: (-one.score, one.box))
 
     def _sightings(self, frame: Frame, min_pixels: int) -> list[_Sighting]:
@@ -124,18 +163,18 @@ class SimulatedDetector:
         if figures.confusion == 0.0:
             return {label: 1.0}
         alike = lookalikes(label) or tuple(other for other in self.truth.home.labels() if other != label)
-        told = label
+        best = label
         if alike and rng.random() < figures.confusion:
-            told = alike[int(rng.integers(len(alike)))]
+            best = alike[int(rng.integers(len(alike)))]
         sure = float(rng.beta(8.0, 2.0 + 10.0 * figures.confusion))
         sure = max(sure, 0.4)
-        scores = {told: sure}
-        others = [one for one in (label, *alike) if one != told][:2]
+        scores = {best: sure}
+        others = [one for one in (label, *alike) if one != best][:2]
         for share, other in zip((0.6, 0.3), others, strict=False):
             scores[other] = (1.0 - sure) * share
         return {name: round(value, 4) for name, value in scores.items()}
 
-    def _imagined(self, frame: Frame, figures: DetectorFigures) -> list[Detection | None]:
+    def _false_positives(self, frame: Frame, figures: DetectorFigures) -> list[Detection | None]:
         """False positives: blobs anywhere in the image with a likely name and mostly a low score."""
         rng = np.random.default_rng([self.seed, _FALSE_STREAM, frame.id])
         names = self.truth.home.labels()

@@ -20,11 +20,10 @@ from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
 from lastseen.sim.agent import Agent
-from lastseen.sim.camera import intrinsics_of
 from lastseen.sim.home import Home
 from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.render import Renderer, View
+from lastseen.sim.render import Renderer, View, intrinsics_of
 from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, PoseNoise
 
 _KEPT_VIEWS = 64
@@ -66,7 +65,7 @@ class SimEnvironment:
         self.settings = settings or Settings()
         self.intrinsics = intrinsics or intrinsics_of(self.settings.camera)
         self.seed = seed
-        self.renderer = Renderer(home, light=self.settings.light)
+        self.renderer = Renderer(home)
         self.grid = self._grid()
         self.start = start if start is not None else random_start(self.grid, seed=seed)
         self.senses = senses or Senses()
@@ -147,12 +146,7 @@ class SimEnvironment:
             ) from None
 
     def _grid(self) -> NavigationGrid:
-        return NavigationGrid(
-            self.renderer.home,
-            robot=self.settings.robot,
-            navigation=self.settings.navigation,
-            scene=self.renderer.scene,
-        )
+        return NavigationGrid(self.renderer.home, robot=self.settings.robot, scene=self.renderer.scene)
 
     def _look(self) -> Frame:
         frame_id, stamp = self._next_id, self.stamp

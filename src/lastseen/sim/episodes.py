@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D
 from lastseen.sim.home import Home
-from lastseen.sim.navigation import NavigationGrid, Point
+from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.viewpoint import viewpoints
 
 NEAREST_START = 1.0
@@ -103,10 +103,7 @@ def make_episodes(
         episode = _draw(name, home.name, goal, floor, rng=rng, farthest=farthest)
         if episode is None:
             raise InvalidValue(
-                "goals",
-                goal,
-                f"leaves no start {NEAREST_START} to {farthest} m away",
-                remedy="choose other classes",
+                "goals", goal, f"leaves no start {NEAREST_START} to {farthest} m away", remedy="choose other classes"
             )
         episodes.append(episode)
     return episodes
@@ -130,13 +127,6 @@ def load_episodes(path: str | Path) -> list[Episode]:
         for number, line in enumerate(lines, start=1)
         if line.strip()
     ]
-
-
-def geodesic_to_class(grid: NavigationGrid, label: str, start: Point) -> float:
-    """Metres from a point to the nearest viewpoint of any thing of a class; inf where none can be reached."""
-    spots = [(one.x, one.y) for thing in grid.scene.home.things_of(label) for one in viewpoints(grid, thing)]
-    path = grid.path(start, spots) if spots else None
-    return math.inf if path is None else path.length
 
 
 def _draw(

@@ -11,6 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +19,50 @@ import numpy as np
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.sim.catalog import PALETTE, Sculptor
+from lastseen.sim.catalog import PALETTE, ShapeBuilder
 from lastseen.sim.catalog.palette import Rgb
-from lastseen.sim.floorplan import FloorPlan, Opening, OpeningKind, Wall, structure_mesh
-from lastseen.sim.floorplan.plan import Rectangle
-from lastseen.sim.floorplan.walls import walls_between
-from lastseen.sim.graph_names import spaced
+from lastseen.sim.floorplan.plan import (
+    FloorPlan,
+    Opening,
+    OpeningKind,
+    Rectangle,
+    Wall,
+    structure_mesh,
+    walls_between,
+)
 from lastseen.sim.home import Home, Room, Thing
 
+_WORDS = (
+    "balance ball", "bar soap", "bathroom cabinet", "bathroom counter", "bell pepper", "board game", "bottle water",
+    "bread slice", "candy bar", "ceiling fan", "ceiling lamp", "cell phone", "chinese food", "chocolate syrup",
+    "closet drawer", "clothes pants", "clothes pile", "clothes shirt", "coat rack", "coffee maker", "coffee pot",
+    "coffee table", "condiment bottle", "condiment shaker", "cooking pot", "cpu screen", "creamy buns",
+    "cutlery fork", "cutlery knife", "cutting board", "dining room", "dish bowl", "dishwashing liquid", "door jamb",
+    "face cream", "frying pan", "garbage can", "hair product", "home office", "kitchen cabinets", "kitchen counter",
+    "kitchen table", "knife block", "light switch", "living room", "lotion bottle", "main door", "milk shake",
+    "minced meat", "mouse mat", "oven tray", "pain killers", "paper tray", "photo frame", "pound cake",
+    "power socket", "remote control", "sports ball", "standing mirror", "stove fan", "table lamp", "teddy bear",
+    "toilet paper", "towel rack", "towel rolled", "tv stand", "wall lamp", "wall phone", "wall picture frame",
+    "wall shelf", "washing machine", "washing sponge", "water glass", "whipped cream", "wine glass",
+)  # fmt: skip
+_SPACED = {words.replace(" ", ""): words for words in _WORDS}
+"""VirtualHome writes class names as one word; people write them as they speak."""
 _STRUCTURE = ("Floor", "Floors", "Walls", "Ceiling", "Doors", "Windows", "Characters")
 _SNAP = 0.2
 """Metres by which tile edges of neighbouring rooms miss each other; tiles are 2.5 m wide."""
 _WALL = 0.12
 """The depth of the scenes' own door frames."""
-_HEIGHT = 2.5
-_HEAD = 2.05
+_HEIGHT, _HEAD = 2.5, 2.05
+"""Metres: the height of walls and of doorways, which the graph does not give."""
 _THINNEST = 0.005
+"""Metres: boxes without thickness get this much, so that they can be seen from the side."""
 _ENCLOSED = 0.95
 """Share of a box inside another one beyond which nobody could see it."""
 
 _HOLLOW = ("stall",)
 """Cubicles that one enters: as a solid box a toilet stall would hide the toilet."""
 _POST = 0.05
+"""Metres: the thickness of a cubicle's posts and rails."""
 
 _Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
@@ -69,19 +92,7 @@ def home_from_graph(path: str | Path, *, ceiling: bool = True, enclosed: bool = 
         str(scene.get("scene", Path(path).stem)),
         rooms,
         structure,
-        {
-            key: Thing(
-                thing.id,
-                thing.label,
-                thing.color,
-                thing.mesh,
-                thing.pose,
-                thing.room_id,
-                supported[key],
-                thing.movable,
-            )
-            for key, thing in kept.items()
-        },
+        {key: replace(thing, support_id=supported[key]) for key, thing in kept.items()},
     )
 
 
@@ -130,6 +141,12 @@ def _z_up(box: Mapping[str, Any], field: str) -> _Box:
     if min(turned[1]) < 0.0:
         raise InvalidValue(f"{field}.size", turned[1], "is negative", remedy="check the scene file")
     return turned[0], turned[1]
+
+
+def spaced(name: str) -> str:
+    """A class or room name in lower case with spaces: ``livingroom`` becomes ``living room``."""
+    plain = name.strip().lower().replace("_", " ")
+    return _SPACED.get(plain, plain)
 
 
 def _plan_rectangle(box: _Box) -> Rectangle:
@@ -236,31 +253,31 @@ def _thing(item: dict[str, Any]) -> Thing:
     label = spaced(item["class"])
     names = sorted(PALETTE)
     color = names[zlib.crc32(label.encode()) % len(names)]
-    sculptor = Sculptor()
+    builder = ShapeBuilder()
     if label in _HOLLOW:
-        _frame(sculptor, (wide, long, tall), PALETTE[color])
+        _frame(builder, (wide, long, tall), PALETTE[color])
     else:
-        sculptor.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
+        builder.box((wide, long, tall), (0.0, 0.0, 0.0), PALETTE[color])
     return Thing(
         id=item["id"],
         label=label,
         color=color,
-        mesh=sculptor.shape().mesh,
+        mesh=builder.shape().mesh,
         pose=Pose3D.from_quaternion([x, y, z - tall / 2], [0.0, 0.0, 0.0, 1.0]),
         room_id=item["room"],
         movable="GRABBABLE" in item.get("properties", ()),
     )
 
 
-def _frame(sculptor: Sculptor, size: tuple[float, float, float], color: Rgb) -> None:
+def _frame(builder: ShapeBuilder, size: tuple[float, float, float], color: Rgb) -> None:
     """Posts at the corners of a box and rails along its top."""
     wide, long, tall = size
     x, y = (wide - _POST) / 2, (long - _POST) / 2
     for sx in (-1, 1):
         for sy in (-1, 1):
-            sculptor.box((_POST, _POST, tall), (sx * x, sy * y, 0.0), color)
-        sculptor.box((_POST, long - 2 * _POST, _POST), (sx * x, 0.0, tall - _POST), color)
-        sculptor.box((wide - 2 * _POST, _POST, _POST), (0.0, sx * y, tall - _POST), color)
+            builder.box((_POST, _POST, tall), (sx * x, sy * y, 0.0), color)
+        builder.box((_POST, long - 2 * _POST, _POST), (sx * x, 0.0, tall - _POST), color)
+        builder.box((wide - 2 * _POST, _POST, _POST), (0.0, sx * y, tall - _POST), color)
 
 
 def _in_sight(things: list[Thing]) -> list[Thing]:

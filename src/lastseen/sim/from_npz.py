@@ -17,7 +17,6 @@ from lastseen.geometry import Pose3D
 from lastseen.sim.catalog.palette import nearest_name
 from lastseen.sim.home import Home, Room, Thing
 from lastseen.sim.mesh import Mesh, Pattern
-from lastseen.sim.support import support_below
 
 STRUCTURE_LABELS = frozenset({"wall", "floor", "ceiling", "door", "folding door", "window", "room", "stairs"})
 """What belongs to the building: it blocks and hides, and no memory should hold it."""
@@ -99,5 +98,5 @@ def _thing(key: int, label: str, mesh: Mesh) -> Thing:
 
 
 def _with_supports(home: Home) -> Home:
-    things = {key: replace(thing, support_id=support_below(home, thing)) for key, thing in home.things.items()}
+    things = {key: replace(thing, support_id=home.support_below(thing)) for key, thing in home.things.items()}
     return replace(home, things=things)

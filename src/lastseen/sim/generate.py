@@ -10,18 +10,25 @@ import itertools
 
 import numpy as np
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.errors import HomeRefused, InvalidValue
 from lastseen.sim.catalog import CLASSES, Group, check_class
-from lastseen.sim.floorplan import Constraint, draw_plan, structure_mesh, wall_boxes
+from lastseen.sim.floorplan import draw_plan
+from lastseen.sim.floorplan.plan import Constraint, structure_mesh, wall_boxes
 from lastseen.sim.home import Home
-from lastseen.sim.placement import Clutterer, Furnisher, Placed, Space
+from lastseen.sim.placement.clutter import Clutterer
+from lastseen.sim.placement.furniture import Furnisher
+from lastseen.sim.placement.space import Placed, Space
 from lastseen.sim.priors import FURNISHINGS, Furnishing, Rule
 
 _DEFAULTS = Homes()
+ATTEMPTS = 20
+"""Derived seeds tried before a house is refused with its reason; the first or second nearly always does."""
 
 
-def generate_home(seed: int, *, rooms: int | None = None, settings: Homes = _DEFAULTS) -> Home:
+def generate_home(
+    seed: int, *, rooms: int | None = None, settings: Homes = _DEFAULTS, attempts: int = ATTEMPTS
+) -> Home:
     """A furnished house of 4 to 12 rooms; without ``rooms`` the seed decides how many.
 
     >>> generate_home(7, rooms=5).name
@@ -33,13 +40,13 @@ def generate_home(seed: int, *, rooms: int | None = None, settings: Homes = _DEF
         draw = np.random.default_rng([seed, 0])
         rooms = int(draw.integers(settings.min_rooms, settings.max_rooms + 1))
     reason = ""
-    for attempt in range(settings.attempts):
+    for attempt in range(attempts):
         try:
             return _attempt(seed, np.random.default_rng([seed, rooms, attempt]), rooms, settings)
         except Constraint as constraint:
             reason = str(constraint)
     raise HomeRefused(
-        f"house {seed} with {rooms} rooms: {reason} (the last of {settings.attempts} attempts); "
+        f"house {seed} with {rooms} rooms: {reason} (the last of {attempts} attempts); "
         "loosen homes.require, homes.walk_width or homes.room_scale, or take another seed"
     )
 

@@ -19,6 +19,8 @@ from lastseen.sim.mesh import Mesh
 
 STRUCTURE_ID = 0
 """The instance id of walls, floors, ceilings and of nothing at all: what no memory should hold."""
+_TOUCH = 0.05
+"""Metres between a bottom and the top below it that still count as standing on it: models are that loose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,21 @@ class Home:
     def room_at(self, x: float, y: float) -> Room | None:
         """The room of a floor point; the lowest id where outlines overlap, None outside."""
         return next((room for room in self.rooms if room.contains(x, y)), None)
+
+    def support_below(self, thing: Thing) -> int | None:
+        """The id of the thing whose top carries this one, read from boxes; None for the floor, a wall or thin air."""
+        bottom, centre = thing.box[0, 2], thing.position[:2]
+        below = [
+            other
+            for other in self.things.values()
+            if other.id != thing.id
+            and abs(other.box[1, 2] - bottom) <= _TOUCH
+            and bool((other.box[0, :2] <= centre).all() and (centre <= other.box[1, :2]).all())
+            and other.box[0, 2] < bottom - _TOUCH / 2.0
+        ]
+        if not below:
+            return None
+        return min(below, key=lambda o: (abs(float(o.box[1, 2] - bottom)), -float(np.prod(o.extent[:2])), o.id)).id
 
     def with_thing(self, thing: Thing) -> Home:
         """This home with one thing added or replaced."""

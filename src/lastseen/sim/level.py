@@ -19,10 +19,14 @@ The figures stand in the tables below; this is where they come from:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from lastseen.errors import InvalidValue
+
+_F = TypeVar("_F")
 
 
 class Level(StrEnum):
@@ -84,71 +88,44 @@ class DetectorFigures:
     min_pixels: int
 
 
-DEPTH = {
-    Level.GOOD: DepthFigures(
-        sigma=0.001, nearest=0.1, farthest=10.0, lost_edges=0.30, grazing=84.0, lost=0.002, flying=0.02
-    ),
-    Level.TYPICAL: DepthFigures(
-        sigma=0.0025, nearest=0.25, farthest=6.0, lost_edges=0.65, grazing=80.0, lost=0.01, flying=0.10
-    ),
-    Level.BAD: DepthFigures(
-        sigma=0.006, nearest=0.4, farthest=4.5, lost_edges=0.90, grazing=75.0, lost=0.05, flying=0.20
-    ),
-}
-MOTION = {
-    Level.GOOD: MotionFigures(position=0.01, rotation=0.3, drift=0.002, drift_rotation=0.05, forward=0.01, turn=0.3),
-    Level.TYPICAL: MotionFigures(
-        position=0.03, rotation=1.0, drift=0.01, drift_rotation=0.25, forward=0.04, turn=1.0
-    ),
-    Level.BAD: MotionFigures(position=0.08, rotation=3.0, drift=0.03, drift_rotation=0.8, forward=0.10, turn=3.0),
-}
-DETECTOR = {
-    Level.PERFECT: DetectorFigures(
-        recall=1.0,
-        half_size=0.0,
-        half_range=float("inf"),
-        half_visible=0.0,
-        false_positives=0.0,
-        confusion=0.0,
-        box_jitter=0.0,
-        mask_jitter=0.0,
-        score_noise=0.0,
-        min_pixels=12,
-    ),
-    Level.GOOD: DetectorFigures(
-        recall=0.99,
-        half_size=9.0,
-        half_range=10.0,
-        half_visible=0.10,
-        false_positives=0.02,
-        confusion=0.02,
-        box_jitter=0.01,
-        mask_jitter=0.5,
-        score_noise=0.03,
-        min_pixels=8,
-    ),
-    Level.TYPICAL: DetectorFigures(
-        recall=0.95,
-        half_size=16.0,
-        half_range=7.0,
-        half_visible=0.25,
-        false_positives=0.10,
-        confusion=0.08,
-        box_jitter=0.04,
-        mask_jitter=1.0,
-        score_noise=0.08,
-        min_pixels=8,
-    ),
-    Level.BAD: DetectorFigures(
-        recall=0.80,
-        half_size=26.0,
-        half_range=5.0,
-        half_visible=0.45,
-        false_positives=0.5,
-        confusion=0.20,
-        box_jitter=0.10,
-        mask_jitter=2.0,
-        score_noise=0.15,
-        min_pixels=8,
-    ),
-}
+def _by_level(figures: type[_F], levels: tuple[Level, ...], **rows: tuple[float, ...]) -> dict[Level, _F]:
+    """The figures of each level from one row per figure."""
+    return {level: figures(**{name: row[i] for name, row in rows.items()}) for i, level in enumerate(levels)}
+
+
+_NOISY = (Level.GOOD, Level.TYPICAL, Level.BAD)
+DEPTH = _by_level(
+    DepthFigures,
+    _NOISY,
+    sigma=(0.001, 0.0025, 0.006),
+    nearest=(0.1, 0.25, 0.4),
+    farthest=(10.0, 6.0, 4.5),
+    lost_edges=(0.30, 0.65, 0.90),
+    grazing=(84.0, 80.0, 75.0),
+    lost=(0.002, 0.01, 0.05),
+    flying=(0.02, 0.10, 0.20),
+)
+MOTION = _by_level(
+    MotionFigures,
+    _NOISY,
+    position=(0.01, 0.03, 0.08),
+    rotation=(0.3, 1.0, 3.0),
+    drift=(0.002, 0.01, 0.03),
+    drift_rotation=(0.05, 0.25, 0.8),
+    forward=(0.01, 0.04, 0.10),
+    turn=(0.3, 1.0, 3.0),
+)
+DETECTOR = _by_level(
+    DetectorFigures,
+    tuple(Level),
+    recall=(1.0, 0.99, 0.95, 0.80),
+    half_size=(0.0, 9.0, 16.0, 26.0),
+    half_range=(math.inf, 10.0, 7.0, 5.0),
+    half_visible=(0.0, 0.10, 0.25, 0.45),
+    false_positives=(0.0, 0.02, 0.10, 0.5),
+    confusion=(0.0, 0.02, 0.08, 0.20),
+    box_jitter=(0.0, 0.01, 0.04, 0.10),
+    mask_jitter=(0.0, 0.5, 1.0, 2.0),
+    score_noise=(0.0, 0.03, 0.08, 0.15),
+    min_pixels=(12, 8, 8, 8),
+)

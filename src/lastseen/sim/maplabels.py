@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from PIL import ImageDraw, ImageFont
 
-Box = tuple[float, float, float, float]
-Ink = tuple[int, int, int]
+from lastseen.sim.catalog.palette import Rgb
 
-TEXT: Ink = (52, 52, 56)
-FAINT: Ink = (112, 112, 118)
+Box = tuple[float, float, float, float]
+
+TEXT: Rgb = (52, 52, 56)
+FAINT: Rgb = (112, 112, 118)
 _PLATE = (255, 255, 255, 190)
 
 
@@ -39,7 +40,7 @@ class Labels:
         x0, y0, x1, y1 = self.draw.multiline_textbbox((0, 0), text, font=font(points), spacing=1)
         return x1 - x0, y1 - y0
 
-    def put(self, text: str, at: tuple[float, float], *, points: int, ink: Ink = TEXT, plate: bool = False) -> bool:
+    def put(self, text: str, at: tuple[float, float], *, points: int, color: Rgb = TEXT, plate: bool = False) -> bool:
         """Write a text centred on a point, or not at all where it would cover another."""
         width, height = self.size(text, points)
         pad = 2.0
@@ -50,10 +51,10 @@ class Labels:
         self.taken.append(box)
         if plate:
             self.draw.rounded_rectangle(box, radius=4, fill=_PLATE)
-        self.draw.multiline_text((x, y), text, font=font(points), fill=ink, anchor="mm", spacing=1, align="center")
+        self.draw.multiline_text((x, y), text, font=font(points), fill=color, anchor="mm", spacing=1, align="center")
         return True
 
-    def badge(self, text: str, at: tuple[float, float], color: Ink, *, radius: float, points: int) -> None:
+    def badge(self, text: str, at: tuple[float, float], color: Rgb, *, radius: float, points: int) -> None:
         """A dot in a colour with a number beside it, and a thin line between them where the number had to move."""
         x, y = at
         width, height = self.size(text, points)

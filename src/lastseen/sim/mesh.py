@@ -70,3 +70,37 @@ class Mesh:
             np.concatenate([mesh.colors for mesh in meshes]),
             np.concatenate([mesh.patterns for mesh in meshes]),
         )
+
+
+def cut(mesh: Mesh, height: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The segments (n, 2, 2) at which the faces of a mesh cross a height, and the face of each.
+
+    A segment runs so that the solid lies to its left.
+    """
+    corners = mesh.vertices[mesh.faces].astype(np.float64)
+    above = corners[:, :, 2] > height
+    # exactly one corner alone on its side, as a plane cuts a triangle in two edges
+    crossing = np.flatnonzero((above.sum(axis=1) == 1) | (above.sum(axis=1) == 2))
+    corners, above = corners[crossing], above[crossing]
+    lonely_above = above.sum(axis=1) == 1
+    lonely = np.where(lonely_above, above.argmax(axis=1), (~above).argmax(axis=1))
+    rows = np.arange(len(corners))
+    apex, after, before = (corners[rows, (lonely + step) % 3] for step in (0, 1, 2))
+
+    def meet(other: NDArray[np.float64]) -> NDArray[np.float64]:
+        share = (height - apex[:, 2]) / (other[:, 2] - apex[:, 2])
+        met: NDArray[np.float64] = (apex + share[:, None] * (other - apex))[:, :2]
+        return met
+
+    first, second = meet(after), meet(before)
+    flip = lonely_above[:, None]
+    return np.stack([np.where(flip, second, first), np.where(flip, first, second)], axis=1), crossing
+
+
+def is_closed(mesh: Mesh) -> bool:
+    """Whether every edge is run along once in each direction, so that inside and outside are defined."""
+    edges = np.concatenate([mesh.faces[:, [0, 1]], mesh.faces[:, [1, 2]], mesh.faces[:, [2, 0]]]).astype(np.int64)
+    size = len(mesh.vertices)
+    forward = np.sort(edges[:, 0] * size + edges[:, 1])
+    backward = np.sort(edges[:, 1] * size + edges[:, 0])
+    return bool((forward == backward).all())

@@ -18,24 +18,25 @@ from numpy.typing import NDArray
 from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
-from lastseen.config.sim import Navigation, Robot
+from lastseen.config.sim import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
-from lastseen.sim.occupancy import blocked_cells
 from lastseen.sim.scene import NO_HIT, Scene
 
 Point = tuple[float, float]
+CELL = 0.05
+"""Metres: ten cells across the free width of a narrow doorway."""
 _MOVES = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (1, 2), (2, -1), (1, -2)]
 """Half of the 16 moves; the graph is undirected. Knight's moves bring the worst detour from 8 % down to 3 %."""
-
-
 _PULLS = 4
 """Rounds of straightening; two are nearly always enough."""
+_MAX_SAMPLES = 2_000_000
+"""Points held at once while triangles are sampled; bounds the memory of large walls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way that the robot's centre can take: straight between the points, ``length`` in metres."""
+    """A path for the robot's centre: straight between the points, ``length`` in metres."""
 
     points: tuple[Point, ...]
     length: float
@@ -44,36 +45,26 @@ class Path:
 class NavigationGrid:
     """The free floor of one home for one robot; a changed home needs a new one (about a tenth of a second)."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        robot: Robot | None = None,
-        navigation: Navigation | None = None,
-        scene: Scene | None = None,
-    ) -> None:
+    def __init__(self, home: Home, *, robot: Robot | None = None, scene: Scene | None = None) -> None:
         self.robot = robot or Robot()
-        self.navigation = navigation or Navigation()
         self.scene = scene or Scene(home)
-        cell = self.navigation.cell
         low, high = home.bounds[:, :2]
         # whole cells, so that a small edit of the home does not shift the grid under the robot
-        self.origin: Point = (math.floor(low[0] / cell) * cell - cell, math.floor(low[1] / cell) * cell - cell)
-        extent = np.ceil((high - self.origin) / cell).astype(int) + 1
+        self.origin: Point = (math.floor(low[0] / CELL) * CELL - CELL, math.floor(low[1] / CELL) * CELL - CELL)
+        extent = np.ceil((high - self.origin) / CELL).astype(int) + 1
         self.shape: tuple[int, int] = (int(extent[0]), int(extent[1]))
         surface = self.scene.surface
-        self.blocked = blocked_cells(
+        self.blocked = _blocked_cells(
             surface.vertices[surface.faces],
             low=self.robot.step_over,
             high=self.robot.camera_height,
-            cell=cell,
             origin=self.origin,
             shape=self.shape,
         )
         self.blocked |= ~self._floor()
         # distance from a cell's centre to the border of the nearest blocked cell
         distance: NDArray[np.float64] = ndimage.distance_transform_edt(np.pad(~self.blocked, 1))[1:-1, 1:-1]
-        self.clearance = distance * cell - cell / 2.0
+        self.clearance = distance * CELL - CELL / 2.0
         self.free: NDArray[np.bool_] = self.clearance >= self.robot.radius
         self._reached: dict[int, NDArray[np.int_]] = {}
 
@@ -86,17 +77,16 @@ class NavigationGrid:
         down = np.tile(np.array([0.0, 0.0, -1.0], dtype=np.float32), (len(origins), 1))
         hits = self.scene.cast(origins, down)
         solid = (hits["primID"] != NO_HIT) & (hits["tfar"] <= 2.0 * above)
-        standing: NDArray[np.bool_] = solid.reshape(self.shape)
-        return standing
+        floor: NDArray[np.bool_] = solid.reshape(self.shape)
+        return floor
 
     def cell_of(self, x: float, y: float) -> tuple[int, int]:
         """The cell that holds a point; it may lie outside the grid."""
-        cell = self.navigation.cell
-        return math.floor((x - self.origin[0]) / cell), math.floor((y - self.origin[1]) / cell)
+        return math.floor((x - self.origin[0]) / CELL), math.floor((y - self.origin[1]) / CELL)
 
     def centers(self, cells: NDArray[np.int_]) -> NDArray[np.float64]:
         """The middle points (n, 2) of cells (n, 2)."""
-        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * self.navigation.cell + self.origin
+        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * CELL + self.origin
         return middle
 
     def is_free(self, x: float, y: float) -> bool:
@@ -132,7 +122,7 @@ class NavigationGrid:
 
     def area(self, start: Point | None = None) -> float:
         """Square metres that the robot's centre can reach."""
-        return len(self.reachable(start)) * self.navigation.cell**2
+        return len(self.reachable(start)) * CELL**2
 
     def nearest_free(self, x: float, y: float, *, island: int = 1) -> Point:
         """The centre of the nearest cell of a free area; the point itself where it lies in it."""
@@ -162,32 +152,23 @@ class NavigationGrid:
                 passable &= _shifted(self.free, x, y)[start]
             rows.append(self._numbers[start][passable])
             columns.append(self._numbers[end][passable])
-            lengths.append(np.full(int(passable.sum()), math.hypot(dx, dy) * self.navigation.cell))
+            lengths.append(np.full(int(passable.sum()), math.hypot(dx, dy) * CELL))
         count = int(self.free.sum())
         return sparse.csr_matrix(
             (np.concatenate(lengths), (np.concatenate(rows), np.concatenate(columns))), shape=(count, count)
         )
 
     def distances(self, goals: Sequence[Point]) -> NDArray[np.float64]:
-        """For every cell the length of the way to the nearest goal, up to 3 % too long; inf where there is none."""
+        """For every cell the length of the path to the nearest goal, up to 3 % too long; inf where there is none."""
         field, _ = self._search(goals)
         return field
 
     def path(self, start: Point, goals: Sequence[Point]) -> Path | None:
-        """The shortest way from a point to the nearest of the goals, straightened; None where there is none."""
-        return self.paths([start], goals)[0]
-
-    def paths(self, starts: Sequence[Point], goals: Sequence[Point]) -> list[Path | None]:
-        """The shortest way from each start to the nearest of the goals; one search serves all starts."""
+        """The shortest path from a point to the nearest of the goals, straightened; None where there is none."""
         field, before = self._search(goals)
-        ends = {int(self._numbers[self.cell_of(*goal)]): goal for goal in reversed(goals) if self.is_free(*goal)}
-        return [self._path(start, field, before, ends) for start in starts]
-
-    def _path(
-        self, start: Point, field: NDArray[np.float64], before: NDArray[np.int32], ends: dict[int, Point]
-    ) -> Path | None:
         if not self.is_free(*start) or not math.isfinite(field[self.cell_of(*start)]):
             return None
+        ends = {int(self._numbers[self.cell_of(*goal)]): goal for goal in reversed(goals) if self.is_free(*goal)}
         node = int(self._numbers[self.cell_of(*start)])
         nodes = []
         while node not in ends:
@@ -198,7 +179,7 @@ class NavigationGrid:
         best = self._straightened(line)
         # pulling from the other end tightens what the first pull left slack
         for _ in range(_PULLS):
-            pulled = self._straightened(_dense(best, self.navigation.cell)[::-1])[::-1]
+            pulled = self._straightened(_dense(best, CELL)[::-1])[::-1]
             if _length(pulled) >= _length(best):
                 break
             best = pulled
@@ -234,19 +215,19 @@ class NavigationGrid:
         return tuple(kept)
 
     def is_straight(self, start: Point, end: Point) -> bool:
-        """Whether the robot can go straight from one point to another: every cell on the way is free."""
-        from_cell = (np.asarray(start) - self.origin) / self.navigation.cell
-        way = (np.asarray(end) - self.origin) / self.navigation.cell - from_cell
+        """Whether the robot can go straight from one point to another: every cell in between is free."""
+        from_cell = (np.asarray(start) - self.origin) / CELL
+        line = (np.asarray(end) - self.origin) / CELL - from_cell
         # where the line crosses grid lines; between two crossings it lies in one cell
         shares = [np.array([0.0, 1.0])]
-        for first, step in zip(from_cell.tolist(), way.tolist(), strict=True):
+        for first, step in zip(from_cell.tolist(), line.tolist(), strict=True):
             if step:
                 lines = np.arange(math.ceil(min(first, first + step)), math.floor(max(first, first + step)) + 1)
                 shares.append((lines - first) / step)
         share = np.sort(np.concatenate(shares))
         # a crossing of two lines at once is no cell of its own
         middles = ((share[1:] + share[:-1]) / 2.0)[np.diff(share) > 1e-9]
-        cells = np.floor(from_cell + middles[:, np.newaxis] * way).astype(int)
+        cells = np.floor(from_cell + middles[:, np.newaxis] * line).astype(int)
         if (cells < 0).any() or (cells >= self.shape).any():
             return False
         return bool(self.free[cells[:, 0], cells[:, 1]].all())
@@ -292,3 +273,86 @@ def _shifted(free: NDArray[np.bool_], dx: int, dy: int) -> NDArray[np.bool_]:
     start, end = _overlap((free.shape[0], free.shape[1]), dx, dy)
     moved[start] = free[end]
     return moved
+
+
+def _blocked_cells(
+    triangles: NDArray[np.float32], *, low: float, high: float, origin: tuple[float, float], shape: tuple[int, int]
+) -> NDArray[np.bool_]:
+    """Mark the cells (x index, y index) that hold some part of a triangle with low <= z <= high."""
+    blocked = np.zeros(shape, dtype=np.bool_)
+    heights = triangles[..., 2]
+    near = triangles[(heights.max(axis=1) >= low) & (heights.min(axis=1) <= high)].astype(np.float64)
+    inside = (near[..., 2].min(axis=1) >= low) & (near[..., 2].max(axis=1) <= high)
+    flat = [near[inside][..., :2], _clipped(near[~inside], low, high)]
+    for corners in flat:
+        _mark(blocked, corners, origin)
+    return blocked
+
+
+def _clipped(triangles: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """The parts within the slab as plan triangles (n, 3, 2): cut by the lower plane, the rest by the upper one."""
+    parts = []
+    for piece in _cut(triangles, low, keep_above=True):
+        parts.extend(_cut(piece, high, keep_above=False))
+    joined = np.concatenate(parts) if parts else np.empty((0, 3, 3))
+    return joined[..., :2]
+
+
+def _cut(triangles: NDArray[np.float64], height: float, *, keep_above: bool) -> list[NDArray[np.float64]]:
+    sign = 1.0 if keep_above else -1.0
+    side = sign * (triangles[..., 2] - height)
+    kept = (side >= 0.0).sum(axis=1)
+    pieces = [triangles[kept == 3]]
+    for count in (1, 2):
+        chosen, value = triangles[kept == count], side[kept == count]
+        # the lone corner comes first, the order around the triangle stays
+        lone = (value >= 0.0).argmax(axis=1) if count == 1 else (value < 0.0).argmax(axis=1)
+        turn = (lone[:, np.newaxis] + np.arange(3)) % 3
+        rows = np.arange(len(chosen))[:, np.newaxis]
+        corner, value = chosen[rows, turn], value[rows, turn]
+        first = _crossing(corner[:, 0], corner[:, 1], value[:, 0], value[:, 1])
+        second = _crossing(corner[:, 0], corner[:, 2], value[:, 0], value[:, 2])
+        if count == 1:
+            pieces.append(np.stack([corner[:, 0], first, second], axis=1))
+        else:
+            pieces.append(np.stack([first, corner[:, 1], corner[:, 2]], axis=1))
+            pieces.append(np.stack([first, corner[:, 2], second], axis=1))
+    return [piece for piece in pieces if len(piece)]
+
+
+def _crossing(
+    a: NDArray[np.float64], b: NDArray[np.float64], value_a: NDArray[np.float64], value_b: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    share = value_a / (value_a - value_b)
+    return a + share[:, np.newaxis] * (b - a)
+
+
+def _mark(blocked: NDArray[np.bool_], corners: NDArray[np.float64], origin: tuple[float, float]) -> None:
+    """Sample every triangle at half a cell, in rows along its longest side, and mark where the samples fall."""
+    if not len(corners):
+        return
+    sides = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
+    longest = sides.argmax(axis=1)
+    rows = np.arange(len(corners))
+    start, end, apex = (corners[rows, (longest + k) % 3] for k in range(3))
+    base = sides[rows, longest]
+    along, across = end - start, apex - start
+    area = np.abs(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
+    height = np.divide(area, base, out=np.zeros_like(area), where=base > 0.0)
+    # powers of two: few groups, and every triangle is sampled at least as finely as asked
+    order = np.stack([_power(base, CELL / 2.0), _power(height, CELL / 2.0)], axis=1)
+    for power in np.unique(order, axis=0):
+        chosen = np.flatnonzero((order == power).all(axis=1))
+        s, t = np.meshgrid(*(np.linspace(0.0, 1.0, (1 << int(p)) + 1) for p in power), indexing="ij")
+        weights = np.stack([(1 - t) * (1 - s), (1 - t) * s, t], axis=-1).reshape(-1, 3)
+        step = max(1, math.floor(_MAX_SAMPLES / len(weights)))
+        for first in range(0, len(chosen), step):
+            group = chosen[first : first + step]
+            points = weights @ np.stack([start[group], end[group], apex[group]], axis=1)
+            index = np.floor((points.reshape(-1, 2) - origin) / CELL).astype(int)
+            np.clip(index, 0, np.array(blocked.shape) - 1, out=index)
+            blocked[index[:, 0], index[:, 1]] = True
+
+
+def _power(length: NDArray[np.float64], spacing: float) -> NDArray[np.int_]:
+    return np.ceil(np.log2(np.maximum(length / spacing, 1.0))).astype(int)

@@ -20,7 +20,6 @@ from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.home import Home
 from lastseen.sim.mask_code import encode_mask
@@ -60,7 +59,8 @@ def record(
     for name, header in _HEADERS.items():
         _keep_lines(folder / name, header, done)
     _keep_detections(folder / "detections.jsonl", done)
-    (folder / "camera.json").write_text(_camera_json(walk.world.intrinsics), encoding="utf-8")
+    camera = {**asdict(walk.world.intrinsics), "depth_scale": DEPTH_SCALE}
+    (folder / "camera.json").write_text(json.dumps(camera, indent=1), encoding="utf-8")
     if progress is not None:
         progress(min(done, walk.frames_planned), walk.frames_planned)
     for frame in walk.frames(first=done):
@@ -149,7 +149,9 @@ def _write_frame(folder: Path, frame: Frame, detections: list[Detection]) -> Non
     _append(folder / "depth.txt", f"{stamp} depth/{stamp}.png\n")
     lines = [json.dumps(_detection(one, frame)) + "\n" for one in detections]
     _append(folder / "detections.jsonl", "".join(lines))
-    _append(folder / "groundtruth.txt", f"{stamp} {_pose_text(frame.T_world_camera)}\n")
+    pose = frame.T_world_camera
+    numbers = " ".join(f"{value:.7f}" for value in (*pose.translation, *pose.quaternion))
+    _append(folder / "groundtruth.txt", f"{stamp} {numbers}\n")
 
 
 def _detection(detection: Detection, frame: Frame) -> dict[str, Any]:
@@ -161,14 +163,6 @@ def _detection(detection: Detection, frame: Frame) -> dict[str, Any]:
         "labels": dict(detection.labels),
         "mask": None if detection.mask is None else encode_mask(detection.mask),
     }
-
-
-def _pose_text(pose: Pose3D) -> str:
-    return " ".join(f"{value:.7f}" for value in (*pose.translation, *pose.quaternion))
-
-
-def _camera_json(camera: Intrinsics) -> str:
-    return json.dumps({**asdict(camera), "depth_scale": DEPTH_SCALE}, indent=1)
 
 
 def _truth(home: Home, plan: WalkPlan, walk: Walk) -> dict[str, Any]:

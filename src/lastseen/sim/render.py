@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Light
-from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.config.sim import Camera
+from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.sim.camera import camera_pose, camera_rays
 from lastseen.sim.home import Home
 from lastseen.sim.scene import NO_HIT, Scene
 from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
@@ -26,8 +26,35 @@ SKY = (200, 214, 228)
 _SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
 _BAND = 1 << 14
 """Rays handled at once: the arrays between ray cast and colour then stay in the processor's cache."""
+_AMBIENT, _SUNLIGHT, _HEADLIGHT = 0.52, 0.27, 0.26
+"""Light from everywhere (no corner of a home by day is black), from the sun (tells the faces of a box apart) and from
+a lamp on the camera (tells curved surfaces apart); the three add up to about 1 on a lit wall."""
 _UNDERSIDE = 0.12
-_LIGHT = Light()
+"""Share by which light from everywhere is weaker on faces that look down."""
+
+
+def camera_pose(pose: Pose2D, *, height: float, pitch: float = 0.0) -> Pose3D:
+    """T_world_camera of a camera above a floor pose; ``pitch`` in radians, positive looks up."""
+    body = Pose3D.from_pose2d(pose, height=height)
+    tilt = Pose3D(np.zeros(3), np.array([0.0, -math.sin(pitch / 2.0), 0.0, math.cos(pitch / 2.0)]))
+    return camera_to_opencv(body @ tilt, CameraAxes.ROS_BODY)
+
+
+def intrinsics_of(camera: Camera) -> Intrinsics:
+    """The pinhole camera that the settings describe."""
+    return Intrinsics.from_fov(camera.width, camera.height, horizontal_deg=camera.horizontal_fov)
+
+
+@lru_cache(maxsize=16)
+def camera_rays(intrinsics: Intrinsics) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Rays (pixels, 3) in the camera frame, and their lengths; z is 1, so a distance along a ray is a depth."""
+    u, v = np.meshgrid(np.arange(intrinsics.width), np.arange(intrinsics.height))
+    x, y = (u - intrinsics.cx) / intrinsics.fx, (v - intrinsics.cy) / intrinsics.fy
+    rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
+    lengths = np.linalg.norm(rays, axis=1).astype(np.float32)
+    narrow = rays.astype(np.float32)
+    narrow.flags.writeable = lengths.flags.writeable = False
+    return narrow, lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +76,8 @@ class Renderer:
     scene: Scene
     _stack: TextureStack
 
-    def __init__(self, home: Home, *, light: Light = _LIGHT, previous: Renderer | None = None) -> None:
+    def __init__(self, home: Home, *, previous: Renderer | None = None) -> None:
         self.home = home
-        self.light = light
         self.scene = Scene(home, previous=None if previous is None else previous.scene)
         same_textures = previous is not None and previous.home.textures is home.textures
         self._stack = previous._stack if previous is not None and same_textures else TextureStack(home.textures)
@@ -65,12 +91,12 @@ class Renderer:
         self._colors = np.zeros((len(surface.faces) + 1, 4), dtype=np.float32)
         self._colors[:-1, :3] = surface.colors
         self._colors[-1, :3] = np.array(SKY) / 255.0
-        self._sides = np.append(_two_sided_light(surface.planes[:, :3], light), [[1.0, 0.0]], axis=0)
+        self._sides = np.append(_two_sided_light(surface.planes[:, :3]), [[1.0, 0.0]], axis=0)
         self._sides = self._sides.astype(np.float32)
 
     def changed(self, home: Home) -> Renderer:
         """The renderer of an edited home; surfaces of things that did not change are not computed again."""
-        return Renderer(home, light=self.light, previous=self)
+        return Renderer(home, previous=self)
 
     def render(self, T_world_camera: Pose3D, intrinsics: Intrinsics) -> View:
         """What a camera at this pose sees."""
@@ -98,13 +124,7 @@ class Renderer:
         return View(rgb.reshape(*shape, 3), depth.reshape(shape), ids.reshape(shape))
 
     def panorama(
-        self,
-        pose: Pose2D,
-        intrinsics: Intrinsics,
-        *,
-        height: float,
-        pitch: float = 0.0,
-        views: int = PANORAMA_VIEWS,
+        self, pose: Pose2D, intrinsics: Intrinsics, *, height: float, pitch: float = 0.0, views: int = PANORAMA_VIEWS
     ) -> list[View]:
         """Views all around, the first along the pose's yaw, each 360 / views degrees to the left of the last."""
         turned = [Pose2D(pose.x, pose.y, wrap_angle(pose.yaw + math.tau * k / views)) for k in range(views)]
@@ -122,15 +142,11 @@ class Renderer:
         light *= sides[:, 1]
         light += sides[:, 0]
         np.abs(cosine, out=cosine)
-        light += np.float32(self.light.headlight) * cosine
+        light += np.float32(_HEADLIGHT) * cosine
         return light, cosine
 
     def _paint_into(
-        self,
-        rgb: NDArray[np.uint8],
-        face: NDArray[np.intp],
-        light: NDArray[np.float32],
-        texel: NDArray[np.uint8],
+        self, rgb: NDArray[np.uint8], face: NDArray[np.intp], light: NDArray[np.float32], texel: NDArray[np.uint8]
     ) -> None:
         """Write colour times light times texture."""
         colors = self._colors.take(face, axis=0)
@@ -141,11 +157,7 @@ class Renderer:
             rgb[:, channel] = shade
 
     def _texel_colors(
-        self,
-        face: NDArray[np.intp],
-        hits: dict[str, NDArray[Any]],
-        cosine: NDArray[np.float32],
-        pixel_angle: float,
+        self, face: NDArray[np.intp], hits: dict[str, NDArray[Any]], cosine: NDArray[np.float32], pixel_angle: float
     ) -> NDArray[np.uint8]:
         """Texture colours (pixels, 4): the copy whose texels are about as large as the pixel is taken."""
         rows = self._texels.take(face, axis=0)
@@ -184,11 +196,11 @@ def _texel(steps: NDArray[np.float32], u: NDArray[np.float32], v: NDArray[np.flo
     return whole
 
 
-def _two_sided_light(normals: NDArray[np.float32], light: Light) -> NDArray[np.float32]:
+def _two_sided_light(normals: NDArray[np.float32]) -> NDArray[np.float32]:
     """Mean of the light on the two sides of each face, and half their difference: scenes mix up front and back."""
     sun = normals @ _SUN.astype(np.float32)
     # light from everywhere is softer from below: undersides are darker than tops
-    up = light.ambient * _UNDERSIDE * normals[:, 2]
-    front = light.ambient + up + light.sun * np.maximum(sun, 0.0)
-    back = light.ambient - up + light.sun * np.maximum(-sun, 0.0)
+    up = _AMBIENT * _UNDERSIDE * normals[:, 2]
+    front = _AMBIENT + up + _SUNLIGHT * np.maximum(sun, 0.0)
+    back = _AMBIENT - up + _SUNLIGHT * np.maximum(-sun, 0.0)
     return np.column_stack([(front + back) / 2.0, (front - back) / 2.0]).astype(np.float32)

@@ -1,7 +1,7 @@
 """Imperfect depth, poses and motions: each disturbs the truth as real hardware does, from a seed.
 
 Depth and pose noise are drawn from (seed, frame id) alone, so a run that is resumed or replayed errs alike. Drift
-and actuation noise depend on the way travelled and draw from a stream of their own.
+and actuation noise depend on the path travelled and draw from a stream of their own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PoseNoise:
 
 
 class Drift:
-    """Odometry that slowly loses its way: the error grows with the distance travelled and is never corrected."""
+    """Odometry without correction: the error grows with the distance travelled and is never corrected."""
 
     def __init__(self, level: Level, *, seed: int) -> None:
         self.level = level
@@ -108,7 +108,7 @@ class Drift:
 
 
 class ActuationNoise:
-    """Wheels that do not do quite what they are told."""
+    """Wheels that err: a motion comes out longer, shorter or turned."""
 
     def __init__(self, level: Level, *, seed: int) -> None:
         self.level = level

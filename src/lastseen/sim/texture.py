@@ -19,17 +19,8 @@ SIZE = 1 << SIZE_LOG2
 LEVELS = 7
 """Copies of each texture, every one half as wide as the last: 256 down to 4."""
 
-TILE_METRES = {
-    Pattern.PLAIN: 1.0,
-    Pattern.WOOD: 1.6,
-    Pattern.TILES: 1.2,
-    Pattern.FABRIC: 0.4,
-    Pattern.PLASTER: 2.0,
-    Pattern.CARPET: 1.0,
-    Pattern.STRIPES: 0.8,
-    Pattern.LEAVES: 0.4,
-}
-"""Width of one repeat in the world."""
+TILE_METRES = (1.0, 1.6, 1.2, 0.4, 2.0, 1.0, 0.8, 0.4)
+"""Width of one repeat in the world, by ``Pattern``."""
 
 
 class TextureStack:
@@ -43,7 +34,6 @@ class TextureStack:
                     "home.textures", images, f"must be (n, {SIZE}, {SIZE}, 3)", remedy="resize the images"
                 )
             tiles = np.concatenate([tiles, images])
-        self.count = len(tiles)
         levels, starts = [], [0]
         shrunk = tiles.astype(np.float32)
         for _ in range(LEVELS):

@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from lastseen.errors import InvalidValue
+from lastseen.sim.catalog.palette import PALETTE, Rgb
 from lastseen.sim.home import Home, Room, Thing
-from lastseen.sim.maplabels import FAINT, TEXT, Box, Ink, Labels, font, meets
-from lastseen.sim.mapsection import Raster, cut, is_closed, solid
-from lastseen.sim.mesh import Pattern
+from lastseen.sim.maplabels import FAINT, TEXT, Box, Labels, font, meets
+from lastseen.sim.mesh import Mesh, Pattern, cut, is_closed
 
-_CUT = 1.5
-_ABOVE_DOORS = 2.25
+_CUT, _ABOVE_DOORS = 1.5, 2.25
+"""Metres above the floor at which walls are cut, and above which doorways are closed by a lintel."""
 _MARGIN = 0.5
+"""Metres of paper about the plan."""
 _SHARPER = 3
-_PAPER: Ink = (252, 252, 250)
-_WALL: Ink = (64, 66, 72)
-_LINTEL: Ink = (222, 218, 208)
-_ROOM_TINTS: dict[str, Ink] = {
+"""The plan is drawn this much larger and scaled down, which smooths its edges."""
+_PAPER: Rgb = (252, 252, 250)
+_WALL: Rgb = (64, 66, 72)
+_LINTEL: Rgb = (222, 218, 208)
+_ROOM_TINTS: dict[str, Rgb] = {
     "living room": (246, 232, 208),
     "kitchen": (250, 240, 196),
     "dining room": (248, 222, 206),
@@ -39,27 +41,42 @@ _ROOM_TINTS: dict[str, Ink] = {
     "storage room": (230, 226, 218),
     "corridor": (240, 238, 232),
 }
-_OTHER_TINT: Ink = (236, 236, 236)
+_OTHER_TINT: Rgb = (236, 236, 236)
 _SMALL = 0.75
 """Metres: a movable thing, or one narrower than this on a support, gets a number instead of a label."""
 _THIN = 0.06
+"""Metres: what is thinner hangs on a wall."""
 _DOT = 3.5
+"""Pixels: the radius of a numbered dot."""
 _LINE = 0.015
 """Metres by which an outline runs outside its thing, so that the thing itself does not cover it."""
-_START: Ink = (34, 150, 74)
-_END: Ink = (206, 48, 48)
+_START: Rgb = (34, 150, 74)
+_END: Rgb = (206, 48, 48)
 
 Point = tuple[float, float]
 
 
+class Raster:
+    """Maps metres on the floor plan to pixels; y points up in the world and down in the picture."""
+
+    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64], scale: float) -> None:
+        self.low, self.high, self.scale = low, high, scale
+        self.width = math.ceil((high[0] - low[0]) * scale)
+        self.height = math.ceil((high[1] - low[1]) * scale)
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """The pixel of a floor point."""
+        return (x - self.low[0]) * self.scale, (self.high[1] - y) * self.scale
+
+    def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The pixels (n, 2) of floor points (n, 2 or more)."""
+        return np.stack(
+            [(points[:, 0] - self.low[0]) * self.scale, (self.high[1] - points[:, 1]) * self.scale], axis=-1
+        )
+
+
 def draw_map(
-    home: Home,
-    *,
-    path: Sequence[Point] | None = None,
-    scale: float = 80.0,
-    labels: bool = True,
-    key: bool = True,
-    title: str | None = None,
+    home: Home, *, path: Sequence[Point] | None = None, scale: float = 80.0, labels: bool = True, key: bool = True
 ) -> Image.Image:
     """The home from above at ``scale`` pixels to a metre, with an optional walked path of (x, y) in metres.
 
@@ -81,7 +98,7 @@ def draw_map(
     if labels:
         _write(home, numbered, raster, text)
     _draw_scale_bar(draw, raster)
-    return _composed(home, plan, numbered if key else [], title)
+    return _composed(home, plan, numbered if key else [])
 
 
 def save_map(home: Home, file: str | Path, *, path: Sequence[Point] | None = None, scale: float = 80.0) -> Path:
@@ -189,6 +206,26 @@ def _draw_walls(home: Home, image: Image.Image, raster: Raster) -> Image.Image:
     return image
 
 
+def solid(mesh: Mesh, height: float, raster: Raster) -> NDArray[np.bool_]:
+    """Which pixels lie inside a closed mesh at a height, by winding number."""
+    segments, _ = cut(mesh, height)
+    winding = np.zeros((raster.height, raster.width + 1), dtype=np.int32)
+    for start, end in segments:
+        (x0, y0), (x1, y1) = raster.pixel(*start), raster.pixel(*end)
+        sign = 1 if y1 > y0 else -1
+        if y0 > y1:
+            x0, y0, x1, y1 = x1, y1, x0, y0
+        first, last = max(math.ceil(y0 - 0.5), 0), min(math.ceil(y1 - 0.5), raster.height)
+        if first >= last:
+            continue
+        rows = np.arange(first, last)
+        columns = x0 + (rows + 0.5 - y0) / (y1 - y0) * (x1 - x0)
+        columns = np.clip(np.ceil(columns - 0.5), 0, raster.width).astype(np.int64)
+        winding[rows, columns] += sign
+    inside: NDArray[np.bool_] = np.cumsum(winding, axis=1)[:, :-1] != 0
+    return inside
+
+
 def _is_small(thing: Thing) -> bool:
     """Movable, small on a support, or so thin that it must hang on a wall."""
     across = thing.extent[:2]
@@ -208,7 +245,7 @@ def _write(home: Home, numbered: list[Thing], raster: Raster, text: Labels) -> N
         text.taken.append((x - _DOT, y - _DOT, x + _DOT, y + _DOT))
     for number, (thing, dot) in enumerate(zip(numbered, dots, strict=True), start=1):
         color = thing.mesh.colors.astype(np.float64).mean(axis=0)
-        shade = _named_color(thing) or (int(color[0]), int(color[1]), int(color[2]))
+        shade = PALETTE.get(thing.color) or (int(color[0]), int(color[1]), int(color[2]))
         text.badge(str(number), dot, shade, radius=_DOT, points=10)
     large = [thing for thing in home.things.values() if not _is_small(thing) and thing.extent[2] > 0.05]
     blocked = [
@@ -220,12 +257,6 @@ def _write(home: Home, numbered: list[Thing], raster: Raster, text: Labels) -> N
         _write_room(room, raster, text, blocked)
     for thing in sorted(large, key=lambda thing: (-float(np.prod(thing.extent[:2])), thing.id)):
         _write_thing(thing, raster, text, centers.get(thing.room_id or 0))
-
-
-def _named_color(thing: Thing) -> Ink | None:
-    from lastseen.sim.catalog import PALETTE
-
-    return PALETTE.get(thing.color)
 
 
 def _write_room(room: Room, raster: Raster, text: Labels, furniture: list[Box]) -> None:
@@ -263,8 +294,8 @@ def _write_thing(thing: Thing, raster: Raster, text: Labels, center: tuple[float
                     if text.put(words, spot, points=points, plate=True):
                         return
     to_x, to_y = center or (x, y)
-    ways = sorted(((0, 1), (0, -1), (1, 0), (-1, 0)), key=lambda way: -(way[0] * (to_x - x) + way[1] * (to_y - y)))
-    for dx, dy in ways:
+    sides = sorted(((0, 1), (0, -1), (1, 0), (-1, 0)), key=lambda to: -(to[0] * (to_x - x) + to[1] * (to_y - y)))
+    for dx, dy in sides:
         for words in writings:
             wide, tall = text.size(words, 10)
             spot = (x + dx * ((width + wide) / 2 + 3), y + dy * ((height + tall) / 2 + 3))
@@ -292,17 +323,17 @@ def _draw_scale_bar(draw: ImageDraw.ImageDraw, raster: Raster) -> None:
     draw.text((x + 2 * raster.scale + 6, y), "2 m", font=font(11), fill=FAINT, anchor="lm")
 
 
-def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str | None) -> Image.Image:
+def _composed(home: Home, plan: Image.Image, numbered: list[Thing]) -> Image.Image:
     """The plan under its title with the key of the numbered things to its right."""
     types = {room.id: room.type for room in home.rooms}
-    lines: list[tuple[str, Ink | None]] = []
+    lines: list[tuple[str, Rgb | None]] = []
     room: int | None = -1
     for number, thing in enumerate(numbered, start=1):
         if thing.room_id != room:
             room = thing.room_id
             lines.append((types.get(room or 0, "elsewhere"), None))
         named = thing.label if thing.color in ("", thing.label) else f"{thing.color} {thing.label}"
-        lines.append((f"{number}  {named}", _named_color(thing)))
+        lines.append((f"{number}  {named}", PALETTE.get(thing.color)))
     head, row = 44, 15
     column = math.ceil(max((font(11).getlength(words) for words, _ in lines), default=0.0)) + 34
     height = max(plan.height, 420)
@@ -313,7 +344,7 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     sheet.paste(plan, (0, head))
     draw = ImageDraw.Draw(sheet)
     rooms = "1 room" if len(home.rooms) == 1 else f"{len(home.rooms)} rooms"
-    caption = title if title is not None else f"{home.name}: {rooms}, {len(home.things)} things"
+    caption = f"{home.name}: {rooms}, {len(home.things)} things"
     draw.text((_MARGIN * 80, head / 2 + 4), caption, font=font(20), fill=TEXT, anchor="lm")
     for index, (words, color) in enumerate(lines):
         x = plan.width + 10 + (index // per_column) * column
@@ -326,7 +357,7 @@ def _composed(home: Home, plan: Image.Image, numbered: list[Thing], title: str |
     return sheet
 
 
-def _keep_headings(lines: list[tuple[str, Ink | None]], per_column: int) -> None:
+def _keep_headings(lines: list[tuple[str, Rgb | None]], per_column: int) -> None:
     """A room's name moves to the next column with the first of its things."""
     index = per_column - 1
     while index < len(lines):

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from lastseen.pose2d import Pose2D
 from lastseen.sim.home import Thing
-from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.navigation import CELL, NavigationGrid
 
+VIEW_DISTANCE = 1.0
+"""Metres: in ObjectNav a viewpoint lies within one metre of the object."""
 _SAMPLES = 48
 _MIN_SEEN = 3
 """Of 48 surface points about half face away; three seen are some 10 % of what could be."""
@@ -23,9 +25,9 @@ def viewpoints(grid: NavigationGrid, thing: Thing, *, spacing: float = 0.0) -> l
     """
     spots = near_spots(grid, thing)
     spots = spots[seen_share(grid, thing, spots) >= _MIN_SEEN / _SAMPLES]
-    if spacing > grid.navigation.cell:
-        step = max(1, round(spacing / grid.navigation.cell))
-        cells = np.floor((spots - grid.origin) / grid.navigation.cell).astype(int)
+    if spacing > CELL:
+        step = max(1, round(spacing / CELL))
+        cells = np.floor((spots - grid.origin) / CELL).astype(int)
         lattice = (cells % step == 0).all(axis=1)
         spots = spots[lattice] if lattice.any() else spots
     middle = thing.position
@@ -37,7 +39,7 @@ def near_spots(grid: NavigationGrid, thing: Thing) -> NDArray[np.float64]:
     low, high = thing.box
     centres = grid.centers(grid.reachable())
     outside = np.maximum(np.maximum(low[:2] - centres, centres - high[:2]), 0.0)
-    near: NDArray[np.float64] = centres[np.hypot(outside[:, 0], outside[:, 1]) <= grid.navigation.view_distance]
+    near: NDArray[np.float64] = centres[np.hypot(outside[:, 0], outside[:, 1]) <= VIEW_DISTANCE]
     return near
 
 

@@ -47,7 +47,7 @@ class Walk:
         self.frames_planned = max(1, round(plan.minutes * 60.0 / settings.camera.step_time))
         end = self.frames_planned * settings.camera.step_time
         stamps = [end * (k + 1) / (plan.changes + 1) for k in range(plan.changes)]
-        _, drawn = random_changes(home, stamps, seed=plan.seed, robot=settings.robot, navigation=settings.navigation)
+        _, drawn = random_changes(home, stamps, seed=plan.seed, robot=settings.robot)
         self._due = drawn
         self.changes: list[Change] = []
         self.true_poses: list[tuple[float, ...]] = []

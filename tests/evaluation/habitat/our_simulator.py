@@ -30,7 +30,7 @@ from lastseen.sim.environment import SimEnvironment
 from lastseen.sim.episodes import Episode, make_episodes
 from lastseen.sim.home import Home
 from lastseen.sim.render import View
-from lastseen.sim.tiny import tiny_home
+from tests.sim.tiny import tiny_home
 
 FLOOR = 3.1
 """Metres of Habitat's y at which the floor lies."""

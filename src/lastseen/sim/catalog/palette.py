@@ -29,11 +29,20 @@ PALETTE: dict[str, Rgb] = {
     "beige": (214, 198, 170),
 }
 
-WOODS = ("brown", "light brown", "dark brown")
-FABRICS = ("grey", "dark grey", "beige", "blue", "navy", "teal", "dark green", "red", "brown")
-BRIGHTS = ("red", "orange", "yellow", "green", "blue", "light blue", "teal", "purple", "pink", "white", "black")
-APPLIANCES = ("white", "silver", "black")
-LINENS = ("white", "light blue", "beige", "pink", "grey", "navy", "green")
+_BRIGHTS = ("red", "orange", "yellow", "green", "blue", "light blue", "teal", "purple", "pink", "white", "black")
+_SETS: dict[str, tuple[str, ...]] = {
+    "woods": ("brown", "light brown", "dark brown"),
+    "fabrics": ("grey", "dark grey", "beige", "blue", "navy", "teal", "dark green", "red", "brown"),
+    "brights": _BRIGHTS,
+    "brights but white": tuple(name for name in _BRIGHTS if name != "white"),
+    "appliances": ("white", "silver", "black"),
+    "linens": ("white", "light blue", "beige", "pink", "grey", "navy", "green"),
+    "cabinets": ("white", "grey", "light brown", "beige", "dark green", "navy"),
+    "china": ("white", "light blue", "beige", "grey", "teal", "yellow"),
+    "pots": ("white", "brown", "grey", "orange", "blue", "black"),
+    "leather": ("brown", "black", "dark brown", "red", "navy", "light brown"),
+}
+"""Colours that many classes share, by what they are the colours of."""
 
 METAL: Rgb = (170, 174, 178)
 DARK_METAL: Rgb = (70, 72, 76)
@@ -44,6 +53,15 @@ CERAMIC: Rgb = (240, 240, 238)
 FOLIAGE: Rgb = (52, 118, 54)
 SOIL: Rgb = (66, 48, 36)
 TIMBER: Rgb = (150, 108, 68)
+
+
+def color_names(text: str) -> tuple[str, ...]:
+    """The colours that a text names, sets such as "woods" spelt out.
+
+    >>> color_names("woods, white")
+    ('brown', 'light brown', 'dark brown', 'white')
+    """
+    return tuple(name for word in text.split(", ") for name in _SETS.get(word, (word,)))
 
 
 def shade(color: Rgb, factor: float) -> Rgb:

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.sim.floorplan.doors import openings_for
-from lastseen.sim.floorplan.layout import lay_out
-from lastseen.sim.floorplan.plan import Constraint, FloorPlan, Opening, OpeningKind, Wall
-from lastseen.sim.floorplan.program import ROOM_SIZES, room_types
-from lastseen.sim.floorplan.walls import structure_mesh, wall_boxes, walls_between
-
-__all__ = [
-    "ROOM_SIZES",
-    "Constraint",
-    "FloorPlan",
-    "Opening",
-    "OpeningKind",
-    "Wall",
-    "draw_plan",
-    "structure_mesh",
-    "wall_boxes",
-]
+from lastseen.sim.floorplan.layout import lay_out, room_types
+from lastseen.sim.floorplan.plan import WALL_HEIGHT, WALL_THICKNESS, FloorPlan, walls_between
 
 
 def draw_plan(rooms: int, rng: np.random.Generator, *, settings: Homes) -> FloorPlan:
@@ -29,4 +15,4 @@ def draw_plan(rooms: int, rng: np.random.Generator, *, settings: Homes) -> Floor
     placed = lay_out(room_types(rooms, rng), rng, scale=settings.room_scale)
     walls = walls_between(placed)
     openings = openings_for(placed, walls, rng, settings)
-    return FloorPlan(placed, walls, openings, settings.wall_thickness, settings.wall_height)
+    return FloorPlan(placed, walls, openings, WALL_THICKNESS, WALL_HEIGHT)

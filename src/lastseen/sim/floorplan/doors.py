@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lastseen.config.homes import Homes
-from lastseen.sim.floorplan.plan import Constraint, Opening, OpeningKind, Wall
-from lastseen.sim.floorplan.program import CORRIDOR
+from lastseen.config.sim import Homes
+from lastseen.sim.floorplan.layout import CORRIDOR
+from lastseen.sim.floorplan.plan import WALL_THICKNESS, Constraint, Opening, OpeningKind, Wall
 from lastseen.sim.home import Room
 
-_CORNER_GAP = 0.18
-"""Metres of wall left between a door and the corner, so that its frame is a frame."""
+_CORNER_GAP = 0.18 + WALL_THICKNESS / 2
+"""Metres from the end of a wall to a door: half the crossing wall, and room for the frame."""
 _FORBIDDEN = 100.0
 _HUBS = (CORRIDOR, "living room", "entrance", "dining room", "kitchen")
 
@@ -26,7 +26,7 @@ def openings_for(
     """Doors that connect all rooms, a front door and windows; ``Constraint`` when a room stays shut off."""
     types = {room.id: room.type for room in rooms}
     pairs: dict[tuple[int, int], list[int]] = {}
-    least = settings.door_width + 2 * (_CORNER_GAP + settings.wall_thickness / 2)
+    least = settings.door_width + 2 * _CORNER_GAP
     for index, wall in enumerate(walls):
         if wall.low is not None and wall.high is not None and wall.end - wall.start >= least:
             pairs.setdefault((min(wall.low, wall.high), max(wall.low, wall.high)), []).append(index)
@@ -92,23 +92,18 @@ def _loops(
 
 
 def _door(
-    walls: Sequence[Wall],
-    candidates: list[int],
-    between: tuple[str, str],
-    rng: np.random.Generator,
-    settings: Homes,
+    walls: Sequence[Wall], candidates: list[int], between: tuple[str, str], rng: np.random.Generator, settings: Homes
 ) -> Opening:
     index = max(candidates, key=lambda i: (walls[i].end - walls[i].start, -i))
     wall = walls[index]
-    margin = _CORNER_GAP + settings.wall_thickness / 2
-    room = wall.end - wall.start - 2 * margin
+    room = wall.end - wall.start - 2 * _CORNER_GAP
     open_plan = set(between) <= {"living room", "dining room", "kitchen", CORRIDOR}
     wide = open_plan and room >= 2.0 and rng.random() < 0.75
     width = round(float(rng.uniform(1.3, min(1.9, room * 0.6 + 0.4))), 2) if wide else settings.door_width
     slack = room - width
     # doors stand near a corner, which leaves the wall to the furniture; passages stand in the middle
     place = 0.5 if wide else float(rng.choice([0.0, 1.0])) if rng.random() < 0.75 else float(rng.random())
-    start = round(wall.start + margin + slack * place, 3)
+    start = round(wall.start + _CORNER_GAP + slack * place, 3)
     kind = OpeningKind.PASSAGE if wide else OpeningKind.DOOR
     return Opening(kind, index, start, round(start + width, 3), 0.0, settings.door_height)
 
@@ -117,7 +112,7 @@ def _front_door(
     rooms: Sequence[Room], walls: Sequence[Wall], rng: np.random.Generator, settings: Homes
 ) -> list[Opening]:
     types = {room.id: room.type for room in rooms}
-    least = settings.door_width + 2 * (_CORNER_GAP + settings.wall_thickness / 2)
+    least = settings.door_width + 2 * _CORNER_GAP
     for wanted in ("entrance", CORRIDOR, "living room"):
         outer = [
             (i, wall)
@@ -135,11 +130,7 @@ def _front_door(
 
 
 def _windows(
-    types: dict[int, str],
-    walls: Sequence[Wall],
-    taken: Sequence[Opening],
-    rng: np.random.Generator,
-    settings: Homes,
+    types: dict[int, str], walls: Sequence[Wall], taken: Sequence[Opening], rng: np.random.Generator, settings: Homes
 ) -> list[Opening]:
     windows = []
     used = {opening.wall for opening in taken}

@@ -1,4 +1,4 @@
-"""Where the rooms lie: two strips along a corridor, or about a living room in small homes.
+"""Which rooms a house has and where they lie: two strips along a corridor, or about a living room in small homes.
 
 This is how most flats are drawn. Public rooms gather at one end and private ones at the other, the living room may
 close the corridor's end, and large houses get a second leg of corridor with a wing.
@@ -11,28 +11,68 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lastseen.sim.floorplan.plan import Constraint, Rectangle
-from lastseen.sim.floorplan.program import CORRIDOR, ROOM_SIZES, SMALL_ROOMS
 from lastseen.sim.home import Room
 
-_TRIES = 200
-_MAX_ASPECT = 2.4
-_AREA_SLACK = 1.3
-_PUBLIC_FIRST = {
-    "living room": 0.0,
-    "dining room": 1.0,
-    "kitchen": 1.5,
-    "entrance": 2.0,
-    "office": 3.0,
-    "storage room": 3.5,
-    "laundry room": 3.5,
-    "bathroom": 4.0,
-    "bedroom": 5.0,
+CORRIDOR = "corridor"
+
+
+@dataclass(frozen=True, slots=True)
+class RoomSize:
+    """Floor area in square metres, and the shortest side in metres that still holds its furniture."""
+
+    area: tuple[float, float]
+    shortest: float
+
+
+ROOM_SIZES: dict[str, RoomSize] = {
+    "living room": RoomSize((19.0, 30.0), 3.5),
+    "kitchen": RoomSize((9.5, 15.0), 2.5),
+    "dining room": RoomSize((10.5, 15.0), 3.0),
+    "bedroom": RoomSize((11.0, 17.0), 2.9),
+    "bathroom": RoomSize((5.0, 8.0), 1.9),
+    "office": RoomSize((8.5, 13.0), 2.6),
+    "laundry room": RoomSize((5.0, 8.0), 1.9),
+    "entrance": RoomSize((4.5, 7.5), 1.8),
+    "storage room": RoomSize((4.5, 7.0), 1.8),
+    CORRIDOR: RoomSize((4.0, 40.0), 1.2),
 }
+"""Rounded from common minimum standards and from what European flats usually have, by hand, from no data set."""
+SMALL_ROOMS = ("bathroom", "laundry room", "entrance", "storage room")
+"""Rooms that would be too narrow alone in a deep strip; they may be stacked."""
+_CORE = ("living room", "kitchen", "bedroom", "bathroom")
+_EXTRAS = (
+    ("bedroom", "dining room", "office", "entrance"),
+    ("bedroom", "bathroom", "dining room", "office", "entrance", "laundry room"),
+)
+"""What every house has, and what smaller and larger ones may have besides."""
+_TRIES = 200
+"""Layouts drawn before the attempt at a house is given up."""
+_MAX_ASPECT, _AREA_SLACK = 2.4, 1.3
+"""A room is at most this much longer than wide, and this much larger or smaller than its type's area."""
+_PUBLIC_FIRST = {
+    "living room": 0.0, "dining room": 1.0, "kitchen": 1.5, "entrance": 2.0,
+    "office": 3.0, "storage room": 3.5, "laundry room": 3.5, "bathroom": 4.0, "bedroom": 5.0,
+}  # fmt: skip
+"""Order of the rooms from the public end of a strip to the private one, before noise."""
+
+
+def room_types(rooms: int, rng: np.random.Generator) -> list[str]:
+    """The types of a house with this many rooms; large ones get a corridor and more kinds of rooms."""
+    types = list(_CORE)
+    corridor_chance = {4: 0.0, 5: 0.3, 6: 0.7}.get(rooms, 1.0)
+    if rng.random() < corridor_chance:
+        types.append(CORRIDOR)
+    limit = {"bedroom": 1 + rooms // 4, "bathroom": 1 + rooms // 6}
+    wanted = [*_EXTRAS[0 if rooms < 7 else 1], *(["storage room"] if rooms > 9 else [])]
+    while len(types) < rooms:
+        choices = [name for name in wanted if types.count(name) < limit.get(name, 1)]
+        types.append(choices[int(rng.integers(len(choices)))])
+    return types
 
 
 @dataclass
 class _Cell:
-    """A stretch of a strip: one room over the full depth, or two stacked, the first next to the corridor."""
+    """A segment of a strip: one room over the full depth, or two stacked, the first next to the corridor."""
 
     types: tuple[str, ...]
     area: float

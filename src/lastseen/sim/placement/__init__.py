@@ -1,10 +1,1 @@
-"""Putting furniture and small things into a floor plan."""
-
-from __future__ import annotations
-
-from lastseen.sim.placement.clutter import Clutterer
-from lastseen.sim.placement.furniture import Furnisher
-from lastseen.sim.placement.placed import Placed
-from lastseen.sim.placement.space import Space
-
-__all__ = ["Clutterer", "Furnisher", "Placed", "Space"]
+"""Putting furniture (``Furnisher``) and small things (``Clutterer``) into the rooms of a floor plan."""

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.sim.catalog import CLASSES, Shape, Surface
 from lastseen.sim.placement.furniture import Furnisher
-from lastseen.sim.placement.placed import Placed, ground_below, world_parts
-from lastseen.sim.placement.space import Space, overlaps
+from lastseen.sim.placement.space import Placed, Space, ground_below, overlaps, world_parts
 from lastseen.sim.priors import (
     DENSITY,
     FLOOR_THINGS,
@@ -74,7 +73,7 @@ class Clutterer:
         return label in ON_FLOOR[self.space.room.type] and self.place_on_floor(label)
 
     def _weights(self, support: Placed) -> Mapping[str, float]:
-        return IN_ROOM.get((support.label, self.space.room.type), ON_SUPPORT.get(support.label, {}))
+        return IN_ROOM.get(f"{support.label} in {self.space.room.type}", ON_SUPPORT.get(support.label, {}))
 
     def _surfaces(self, support: Placed) -> tuple[Surface, ...]:
         # the head of a bed belongs to its pillows
@@ -125,7 +124,7 @@ class Clutterer:
         return False
 
     def place_on_floor(self, label: str) -> bool:
-        """Try some places along the walls or on the open floor; whether one was free and left a way."""
+        """Try some places along the walls or on the open floor; whether one was free and the room stays walkable."""
         color, shape = self._make(label)
         reach = max(float(shape.size[0]), float(shape.size[1])) / 2
         for attempt in range(_TRIES):
@@ -153,18 +152,6 @@ class Clutterer:
     def _put(
         self, label: str, color: str, shape: Shape, at: tuple[float, float, float, float], support: int | None
     ) -> None:
-        x, y, z, yaw = at
-        thing = Placed(
-            id=next(self._ids),
-            label=label,
-            color=color,
-            shape=shape,
-            x=x,
-            y=y,
-            z=z,
-            yaw=yaw,
-            room_id=self.space.room.id,
-            support_id=support,
-        )
+        thing = Placed(next(self._ids), label, color, shape, *at, room_id=self.space.room.id, support_id=support)
         self.placed.append(thing)
         self.space.take(thing.parts)

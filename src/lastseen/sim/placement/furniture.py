@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lastseen.config.homes import Homes
+from lastseen.config.sim import Homes
 from lastseen.sim.catalog import CLASSES, Group, Shape
-from lastseen.sim.floorplan import Constraint
-from lastseen.sim.placement.placed import Placed, ground_below, world_parts
-from lastseen.sim.placement.space import Boxes, Space
+from lastseen.sim.floorplan.plan import Constraint
+from lastseen.sim.placement.space import Boxes, Placed, Space, ground_below, world_parts
 from lastseen.sim.placement.spots import Spot, at_side, spots
 from lastseen.sim.priors import FRONT, FURNISHINGS, Furnishing, Rule
 
@@ -189,18 +188,8 @@ class Furnisher:
         return False
 
     def _put(self, label: str, color: str, shape: Shape, spot: Spot, ground: tuple[float, int | None]) -> None:
-        thing = Placed(
-            id=next(self._ids),
-            label=label,
-            color=color,
-            shape=shape,
-            x=round(spot.x, 4),
-            y=round(spot.y, 4),
-            z=ground[0],
-            yaw=spot.yaw,
-            room_id=self.space.room.id,
-            support_id=ground[1],
-        )
+        at = round(spot.x, 4), round(spot.y, 4), ground[0], spot.yaw
+        thing = Placed(next(self._ids), label, color, shape, *at, room_id=self.space.room.id, support_id=ground[1])
         self.placed.append(thing)
         self.space.take(thing.parts)
         front = self._front(label, shape, spot)

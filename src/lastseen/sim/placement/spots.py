@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastseen.sim.catalog import Shape
-from lastseen.sim.floorplan import OpeningKind
-from lastseen.sim.placement.placed import Placed
-from lastseen.sim.placement.space import Side, Space
+from lastseen.sim.floorplan.plan import OpeningKind
+from lastseen.sim.placement.space import Placed, Side, Space
 from lastseen.sim.priors import Rule
 
 GAP = 0.01
@@ -34,29 +33,26 @@ class Spot:
 
 
 def spots(rule: Rule, shape: Shape, space: Space, rng: np.random.Generator, target: Placed | None) -> Iterator[Spot]:
-    """Places for a shape by a rule, the best first."""
+    """Places for a shape by a rule, the best first; none where the rule needs a target and there is none."""
     if rule in (Rule.WALL, Rule.MIDDLE_OF_WALL, Rule.CORNER):
-        yield from _at_walls(rule, shape, space, rng)
-    elif rule in (Rule.CENTRE, Rule.UNDERFOOT):
-        yield from _in_the_room(shape, space, rng)
-    elif rule is Rule.HUNG:
-        yield from _hung(shape, space, rng)
-    elif rule is Rule.AT_DOOR:
-        yield from _at_door(shape, space)
-    elif target is None:
-        return
-    elif rule is Rule.BESIDE:
-        yield from _beside(shape, target, rng)
-    elif rule is Rule.AROUND:
-        yield from _around(shape, target, rng)
-    elif rule is Rule.FLANKING:
-        yield from _flanking(shape, target, rng)
-    elif rule is Rule.BEFORE:
-        yield from _before(shape, target)
-    elif rule is Rule.OPPOSITE:
-        yield from _opposite(shape, space, target)
-    elif rule is Rule.OVER:
-        yield from _over(shape, space, target)
+        return _at_walls(rule, shape, space, rng)
+    if rule in (Rule.CENTRE, Rule.UNDERFOOT):
+        return _in_the_room(shape, space, rng)
+    if rule is Rule.HUNG:
+        return _hung(shape, space, rng)
+    if rule is Rule.AT_DOOR:
+        return _at_door(shape, space)
+    if target is None:
+        return iter(())
+    by_target = {
+        Rule.BESIDE: lambda: _beside(shape, target, rng),
+        Rule.AROUND: lambda: _around(shape, target, rng),
+        Rule.FLANKING: lambda: _flanking(shape, target, rng),
+        Rule.BEFORE: lambda: _before(shape, target),
+        Rule.OPPOSITE: lambda: _opposite(shape, space, target),
+        Rule.OVER: lambda: _over(shape, space, target),
+    }
+    return by_target[rule]()
 
 
 def shuffled_sides(space: Space, rng: np.random.Generator) -> list[Side]:

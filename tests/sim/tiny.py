@@ -1,6 +1,6 @@
 """The smallest home that has everything: two rooms, a doorway, furniture, and small things on top of it.
 
-It is built from boxes by hand, so every distance in it is known; tests of your own code can use it too.
+It is built from boxes by hand, so every distance in it is known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shapes of a few hundred triangles out of two primitives: boxes and turned profiles.
+"""Shapes of a few hundred triangles out of two primitives: boxes and revolved profiles.
 
 Written in numpy rather than taken from a mesh library, so that a house depends on nothing but its seed.
 Parts share no vertices; each stays a closed surface of its own, which collision tests rely on.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from lastseen.sim.mesh import Mesh, Pattern
 
 Axis = Literal["x", "y", "z"]
 Vector = tuple[float, float, float]
+PLAIN, WOOD, TILES, FABRIC, PLASTER, CARPET, STRIPES, LEAVES = Pattern
 
 SECTIONS = 12
-"""Sides of a turned part: round enough at a metre, and cheap."""
+"""Sides of a revolved part: round enough at a metre, and cheap."""
 
 BOX_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
 _QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -31,6 +32,17 @@ _TURN_TO = {
     "y": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
     "z": np.eye(3),
 }
+
+
+class Revolving(TypedDict, total=False):
+    """How a profile is revolved: about which axis, stretched across it, into how many sides, turned how (radians)."""
+
+    axis: Axis
+    stretch: tuple[float, float]
+    sections: int
+    pitch: float
+    yaw: float
+    mirror: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +73,14 @@ class Shape:
         return extent
 
 
-class Sculptor:
-    """Collects parts. The front of a thing looks along +x, its width runs along y, its bottom is z = 0."""
+class ShapeBuilder:
+    """Collects parts. The front of a thing looks along +x, its width runs along y, its bottom is z = 0.
 
-    def __init__(self) -> None:
+    ``rng`` is for builders that vary details, such as the leaves of a plant.
+    """
+
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        self.rng = rng if rng is not None else np.random.default_rng(0)
         self._parts: list[Mesh] = []
         self._surfaces: list[Surface] = []
 
@@ -73,28 +89,33 @@ class Sculptor:
         size: Vector,
         at: Vector,
         color: Rgb,
+        pattern: Pattern = PLAIN,
         *,
-        pattern: Pattern = Pattern.PLAIN,
         pitch: float = 0.0,
         yaw: float = 0.0,
         roll: float = 0.0,
+        mirror: str = "",
     ) -> None:
-        """A box with the middle of its bottom at a point, turned about that point (radians)."""
-        points = BOX_CORNERS * np.asarray(size)
-        self._add(points @ _rotation(pitch, yaw, roll).T + np.asarray(at), BOX_FACES, color, pattern)
+        """A box with the middle of its bottom at a point, turned about that point (radians).
 
-    def turned(
+        ``mirror`` repeats a part on the other side: "x" and "y" give two, "xy" four.
+        """
+        points = BOX_CORNERS * np.asarray(size) @ _rotation(pitch, yaw, roll).T
+        self._add(points, BOX_FACES, at, color, pattern, mirror=mirror)
+
+    def revolved(
         self,
         profile: Sequence[tuple[float, float]],
         at: Vector,
         color: Rgb,
+        pattern: Pattern = PLAIN,
         *,
-        pattern: Pattern = Pattern.PLAIN,
         axis: Axis = "z",
         stretch: tuple[float, float] = (1.0, 1.0),
         sections: int = SECTIONS,
         pitch: float = 0.0,
         yaw: float = 0.0,
+        mirror: str = "",
     ) -> None:
         """A profile of (radius, height) turned about an axis through a point; ends with radius 0 close to a tip."""
         angle = 2.0 * math.pi * np.arange(sections) / sections
@@ -112,7 +133,7 @@ class Sculptor:
         last = (len(rows) - 1) * sections
         faces.append(np.column_stack([np.full(sections, top), last + here, last + after]))
         turn = _rotation(pitch, yaw, 0.0) @ _TURN_TO[axis]
-        self._add(points @ turn.T + np.asarray(at), np.concatenate(faces).astype(np.int32), color, pattern)
+        self._add(points @ turn.T, np.concatenate(faces).astype(np.int32), at, color, pattern, mirror=mirror)
 
     def cylinder(
         self,
@@ -120,53 +141,29 @@ class Sculptor:
         height: float,
         at: Vector,
         color: Rgb,
+        pattern: Pattern = PLAIN,
         *,
-        pattern: Pattern = Pattern.PLAIN,
-        axis: Axis = "z",
         top_radius: float | None = None,
-        stretch: tuple[float, float] = (1.0, 1.0),
-        sections: int = SECTIONS,
-        pitch: float = 0.0,
-        yaw: float = 0.0,
+        **how: Unpack[Revolving],
     ) -> None:
         """A cylinder, or a cone frustum where the top radius differs, standing on a point along an axis."""
         profile = [(radius, 0.0), (radius if top_radius is None else top_radius, height)]
-        self.turned(
-            profile,
-            at,
-            color,
-            pattern=pattern,
-            axis=axis,
-            stretch=stretch,
-            sections=sections,
-            pitch=pitch,
-            yaw=yaw,
-        )
+        self.revolved(profile, at, color, pattern, **how)
 
-    def ball(
-        self,
-        radii: Vector,
-        at: Vector,
-        color: Rgb,
-        *,
-        pattern: Pattern = Pattern.PLAIN,
-        sections: int = 10,
-        pitch: float = 0.0,
-        yaw: float = 0.0,
-    ) -> None:
+    def ball(self, radii: Vector, at: Vector, color: Rgb, pattern: Pattern = PLAIN, **how: Unpack[Revolving]) -> None:
         """An ellipsoid about a point, with few rings."""
         angles = [-math.pi / 2 + math.pi * step / 5 for step in range(6)]
         profile = [(max(math.cos(a), 1e-3), radii[2] * math.sin(a)) for a in angles]
-        stretch = (radii[0], radii[1])
-        self.turned(profile, at, color, pattern=pattern, stretch=stretch, sections=sections, pitch=pitch, yaw=yaw)
+        how.setdefault("sections", 10)
+        how["stretch"] = radii[0], radii[1]
+        self.revolved(profile, at, color, pattern, **how)
 
     def legs(
         self, footprint: tuple[float, float], height: float, color: Rgb, *, thick: float = 0.045, inset: float = 0.0
     ) -> None:
         """Four square legs at the corners of a footprint (depth, width)."""
         x, y = footprint[0] / 2 - thick / 2 - inset, footprint[1] / 2 - thick / 2 - inset
-        for sx, sy in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-            self.box((thick, thick, height), (sx * x, sy * y, 0.0), color, pattern=Pattern.WOOD)
+        self.box((thick, thick, height), (x, y, 0.0), color, WOOD, mirror="xy")
 
     def surface(
         self,
@@ -187,27 +184,30 @@ class Sculptor:
         shift = np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2]])
         centred = Mesh((mesh.vertices - shift).astype(np.float32), mesh.faces, mesh.colors, mesh.patterns)
         parts = np.stack([part.bounds for part in self._parts]) - shift
+        x, y, z = shift
         surfaces = tuple(
-            Surface(
-                s.z - shift[2],
-                s.x_min - shift[0],
-                s.y_min - shift[1],
-                s.x_max - shift[0],
-                s.y_max - shift[1],
-                s.clearance,
-            )
-            for s in self._surfaces
+            Surface(s.z - z, s.x_min - x, s.y_min - y, s.x_max - x, s.y_max - y, s.clearance) for s in self._surfaces
         )
         return Shape(centred, parts, surfaces)
 
-    def _add(self, vertices: NDArray[np.float64], faces: NDArray[np.int32], color: Rgb, pattern: Pattern) -> None:
-        if pattern is Pattern.WOOD and not _is_wood(color):
-            pattern = Pattern.PLAIN
-        count = len(faces)
-        colors = np.tile(np.array(color, dtype=np.uint8), (count, 1))
-        self._parts.append(
-            Mesh(vertices.astype(np.float32), faces, colors, np.full(count, int(pattern), dtype=np.uint8))
-        )
+    def _add(
+        self,
+        points: NDArray[np.float64],
+        faces: NDArray[np.int32],
+        at: Vector,
+        color: Rgb,
+        pattern: Pattern,
+        *,
+        mirror: str,
+    ) -> None:
+        if pattern is WOOD and not _is_wood(color):
+            pattern = PLAIN
+        colors = np.tile(np.array(color, dtype=np.uint8), (len(faces), 1))
+        patterns = np.full(len(faces), int(pattern), dtype=np.uint8)
+        for x in (-1, 1) if "x" in mirror else (1,):
+            for y in (-1, 1) if "y" in mirror else (1,):
+                vertices = points + np.array([x * at[0], y * at[1], at[2]])
+                self._parts.append(Mesh(vertices.astype(np.float32), faces, colors, patterns))
 
 
 def _is_wood(color: Rgb) -> bool:

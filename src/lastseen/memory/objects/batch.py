@@ -20,12 +20,16 @@ from lastseen.observation import Observation
 
 @dataclass(slots=True)
 class Batch:
-    """One frame's observations; ``places`` are positions in the camera frame and in the world, side by side."""
+    """One frame's observations; ``places`` are positions in the camera frame and in the world, side by side.
+
+    ``given`` is where each observation stood in the list that the frame came with.
+    """
 
     frame_id: int
     stamp: float
     eye: Floats
     observations: list[Observation]
+    given: NDArray[np.int64]
     xyz: Floats
     extent: Floats
     view: Floats
@@ -49,6 +53,7 @@ class Batch:
             self.stamp,
             self.eye,
             [self.observations[index] for index in keep.tolist()],
+            self.given[keep],
             self.xyz[keep],
             self.extent[keep],
             self.view[keep],
@@ -70,7 +75,8 @@ CUT_MARGIN = 2.0
 def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
     eye = eye_of(frame, frame.intrinsics)
-    ordered, (xyz, extent, view), places, cut = _in_order(observations, eye)
+    given, (xyz, extent, view), places, cut = _in_order(observations, eye)
+    ordered = [observations[index] for index in given.tolist()]
     looks, has_look = _looks([seen.embedding for seen in ordered])
     label_ids, label_scores = _labels([seen.labels for seen in ordered], labels)
     return Batch(
@@ -78,6 +84,7 @@ def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable
         frame.stamp,
         eye,
         ordered,
+        given,
         xyz,
         extent,
         view,
@@ -94,16 +101,17 @@ def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable
 
 def _in_order(
     observations: Sequence[Observation], eye: Floats
-) -> tuple[list[Observation], Floats, Floats, NDArray[np.bool_]]:
-    """Observations by place; positions, extents and view directions (3, observations, 3); places; who is cut off."""
-    ordered, count = list(observations), len(observations)
+) -> tuple[NDArray[np.int64], Floats, Floats, NDArray[np.bool_]]:
+    """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off."""
+    count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
-    table, told_apart = _arrange(_table(ordered), eye, order, places, cut)
-    if not told_apart:
-        # the same point twice: everything else about the observations decides, so that listing order never does
-        ordered.sort(key=_content)
-        table, _ = _arrange(_table(ordered), eye, order, places, cut)
-    return [ordered[index] for index in order.tolist()], table, places, cut
+    table, told_apart = _arrange(_table(observations), eye, order, places, cut)
+    if told_apart:
+        return order, table, places, cut
+    # the same point twice: everything else about the observations decides, so that listing order never does
+    by_content = sorted(range(count), key=lambda index: _content(observations[index]))
+    table, _ = _arrange(_table([observations[index] for index in by_content]), eye, order, places, cut)
+    return np.array(by_content)[order], table, places, cut
 
 
 def _table(observations: Sequence[Observation]) -> Floats:

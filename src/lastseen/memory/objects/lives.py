@@ -29,6 +29,7 @@ class Lives:
         self.frame_id = 0
         self._protos: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
+        self._successors: dict[int, int | None] = {}
 
     def tell(self, kind: EventKind, row: int, **evidence: object) -> None:
         """Note a turn in an object's life."""
@@ -38,6 +39,11 @@ class Lives:
         """What was told since this was last asked."""
         events, self._events = tuple(self._events), []
         return events
+
+    def successors(self) -> dict[int, int | None]:
+        """Numbers of the objects that ended since this was last asked, each with the one it goes on as, or None."""
+        successors, self._successors = self._successors, {}
+        return successors
 
     def appear(self, rows: Rows) -> None:
         """Begin the lives of new proto-objects."""
@@ -81,7 +87,9 @@ class Lives:
 
     def end(self, row: int) -> None:
         """End a life: nothing is left of the object but what the undo of a correction keeps."""
-        self._protos.pop(int(self.store.seq[row]), None)
+        number = int(self.store.seq[row])
+        self._protos.pop(number, None)
+        self._successors[number] = None
         self.store.drop(row)
 
     def go(self, all_gone: Sequence[Gone]) -> None:
@@ -127,6 +135,7 @@ class Lives:
         """The id of ``keep`` stays, and the event names the id that went."""
         store = self.store
         absorbed = store.id(lose)
+        self._successors[int(store.seq[lose])] = int(store.seq[keep])
         if store.state[keep] == PROTO and store.state[lose] == CONFIRMED:
             self._protos.pop(int(store.seq[keep]))
             store.state[keep] = State.CONFIRMED

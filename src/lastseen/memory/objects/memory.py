@@ -7,7 +7,7 @@ observation is which object, update, create, promote, expire. Time is the frame'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.rivals import note_rivals
 from lastseen.memory.objects.snapshot import Rows
 from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State
+from lastseen.memory.objects.store import CONFIRMED, PROTO, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, refresh
 from lastseen.observation import Observation
 
@@ -56,6 +56,31 @@ class Crop:
 
 
 CropSink = Callable[[Crop], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Which objects the observations of one frame became part of, by number.
+
+    ``numbers`` are those of the observations at ``given``; of the others of ``count`` nothing was remembered.
+    ``successors`` leads from an object that ended in the same frame to the one it goes on as, or to None.
+    """
+
+    count: int = 0
+    given: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    successors: Mapping[int, int | None] = field(default_factory=dict)
+
+    def ids(self) -> tuple[str | None, ...]:
+        """One id per observation, in the order in which they were given."""
+        ids: list[str | None] = [None] * self.count
+        for at, first in zip(self.given.tolist(), self.numbers.tolist(), strict=True):
+            number: int | None = first
+            while number is not None and number in self.successors:
+                number = self.successors[number]
+            ids[at] = None if number is None else id_text(number)
+        return tuple(ids)
+
 
 MERGE_EVERY = 3
 """Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
@@ -74,6 +99,7 @@ class ObjectMemory:
         self.crop_sink = crop_sink
         self.lives = Lives(self.store)
         self._arrived: list[int] = []
+        self._matched = Matched()
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.free = SeenFree(self.settings)
@@ -93,6 +119,19 @@ class ObjectMemory:
     def __len__(self) -> int:
         return len(self.store)
 
+    @property
+    def matched(self) -> tuple[str | None, ...]:
+        """The object that each observation of the last frame became part of, in the order they were given.
+
+        None stands for an observation that was left out: an ignored label, the robot's body, a second detection of
+        one thing, or an object that expired at once because there are too many. Where objects were merged in the
+        frame it is the id that stayed. Corrections after the frame do not change it.
+
+        >>> ObjectMemory().matched
+        ()
+        """
+        return self._matched.ids()
+
     def check(self, observations: Sequence[Observation]) -> None:
         """Refuse observations whose looks do not fit this memory, before anything is changed."""
         for seen in observations:
@@ -105,6 +144,7 @@ class ObjectMemory:
             raise InvalidValue(
                 "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
             )
+        self._matched = Matched()
         batch = gather(frame, observations, self.store.labels)
         if batch.looks is not None:
             self.store.use_embeddings(batch.looks.shape[1])
@@ -115,11 +155,13 @@ class ObjectMemory:
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
         batch = without_doubles(batch, self.settings.linking)
-        awake = False
+        awake, numbers = False, batch.given
+        self.lives.successors()
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
             awake = self._remember(batch, matched)
+            numbers = self.store.seq[matched]
             note_rivals(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
@@ -127,6 +169,7 @@ class ObjectMemory:
         if self.settings.absence.enabled:
             self._look_for_absent(frame, awake=awake)
         self.lives.expire()
+        self._matched = Matched(len(observations), batch.given, numbers, self.lives.successors())
         return self.lives.told()
 
     def state(self, object_id: str) -> ObjectState:
@@ -221,6 +264,7 @@ class ObjectMemory:
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
+        self._matched = Matched()
         self.free.restore(rows.views)
         self.lives.now, self.lives.frame_id = rows.now, rows.frame_id
         self.lives.line_up()

@@ -13,7 +13,7 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
 from lastseen.memory.objects.absence import all_behind, views_needed
-from lastseen.memory.objects.compiled import plain
+from lastseen.memory.objects.store import plain
 
 MUG = [2.0, 0.0, 0.8]
 

@@ -12,8 +12,7 @@ from lastseen.config import Settings
 from lastseen.config.objects import Association
 from lastseen.memory.objects import ObjectMemory
 from lastseen.memory.objects.association import Pairs, agree_in_space, assign, size_agreement
-from lastseen.memory.objects.compiled import plain
-from lastseen.memory.objects.store import BODY, ObjectStore
+from lastseen.memory.objects.store import BODY, ObjectStore, plain
 from lastseen.observation import Observation
 
 DOCUMENT = Settings(association=Association(radius_growth=0.0, size_weight=0.0))

@@ -16,8 +16,8 @@ from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association
 from lastseen.memory.objects import memory as memory_module
-from lastseen.memory.objects.compiled import Compiled, plain
-from lastseen.memory.objects.store import BODY
+from lastseen.memory.objects.compiled import Compiled
+from lastseen.memory.objects.store import BODY, plain
 from lastseen.observation import Observation
 
 ASSOCIATION_MUTANTS = [

@@ -91,7 +91,7 @@ def look_for_absent(store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | 
             int(store.empty_views[row]),
             int(needed[at]),
             round(float(empty_share[at]), 3),
-            round(float(_rate(store.gauges[row])), 3),
+            round(_rate.py_func(store.gauges[row]), 3),
         )
         for at in enough[np.argsort(store.seq[rows[enough]])].tolist()
     ]

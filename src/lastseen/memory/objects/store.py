@@ -7,15 +7,19 @@ an order is ordered by number. So a memory that was written down and restored go
 from __future__ import annotations
 
 import math
+from collections import namedtuple
+from dataclasses import fields
 from enum import IntEnum
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config import Settings
+from lastseen.config import Section, Settings
+from lastseen.config.objects import Absence, Association
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
-from lastseen.memory.objects.compiled import compiled, plain
+from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.grid import Floats, HashGrid, Rows, key_of, move
 from lastseen.memory.objects.labels import LABEL_SLOTS, LabelTable
 from lastseen.observation import MAX_SURFACE_POINTS
@@ -32,6 +36,24 @@ LARGEST_HALF = LEVEL_HALVES[-1]
 SMALL_HALF = 0.15
 """Half size in metres up to which an observation is looked up without widening the search."""
 ID_PREFIX = "obj-"
+
+
+S = TypeVar("S", bound=Section)
+
+
+def _tuple_of(kind: type[Section]) -> Any:
+    return namedtuple(f"{kind.__name__}Numbers", [field.name for field in fields(kind)])
+
+
+# compiled code on disk refers to them by these names
+AbsenceNumbers, AssociationNumbers = _tuple_of(Absence), _tuple_of(Association)
+_NUMBERS = {Absence: AbsenceNumbers, Association: AssociationNumbers}
+
+
+def plain(section: S) -> S:
+    """The numbers of a section under the same names, as compiled functions can take them."""
+    kind = _NUMBERS[type(section)]
+    return cast("S", kind(*(getattr(section, name) for name in kind._fields)))
 
 
 class Layout:

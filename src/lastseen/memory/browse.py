@@ -21,7 +21,7 @@ from lastseen.memory.longterm.records import MISSING, PROTO, REMOVED, CropRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.labels import normal
-from lastseen.memory.objects.state import read_state
+from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.objects.store import id_text
 
 

@@ -51,7 +51,7 @@ class Keeper:
         )
         try:
             # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
-            pause = settings.lifecycle.proto_ttl + PAUSE
+            pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.whereabouts = Whereabouts(self.store.journal.meta(), settings)
             self._sessions = Sessions(self.clock, settings.longterm, wall_clock=wall_clock)

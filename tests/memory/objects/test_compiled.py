@@ -121,9 +121,19 @@ def test_code_of_other_sources_is_kept_apart_and_goes_in_time(
     for number in range(STATES_KEPT + 3):
         monkeypatch.setattr(folder_module, "_STATE", f"state{number}")
         folders.append(Path(code_folder() or ""))
-        os.utime(folders[-1], (number, number))
+        if number != 1:
+            os.utime(folders[-1], (number, number))
     assert len(set(folders)) == len(folders)
-    assert [folder.exists() for folder in folders] == [False, False] + [True] * (STATES_KEPT + 1)
+    # the second was used today: another checkout may run from it
+    assert [folder.exists() for folder in folders] == [False, True] + [True] * (STATES_KEPT + 1)
+
+
+def test_using_a_folder_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = Path(code_folder() or "")
+    os.utime(folder, (1, 1))
+    assert code_folder() is not None
+    assert folder.stat().st_mtime > 1
 
 
 def test_sources_that_cannot_be_read_keep_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

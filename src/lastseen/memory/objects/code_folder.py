@@ -13,10 +13,16 @@ import os
 import shutil
 import stat
 import sys
+import time
 from pathlib import Path
 
 STATES_KEPT = 4
-"""Folders of other states of the sources that stay: a user has one, a developer a few."""
+"""Folders of other states of the sources that stay although nothing used them lately: a user has one, a developer a
+few."""
+IN_USE = 24 * 3600.0
+"""Seconds since its last use in which a folder stays: other checkouts and processes of this user may run from it."""
+TOUCH_EVERY = 600.0
+"""Seconds after which a use is noted again."""
 _PACKAGE = Path(__file__).parents[2]
 _log = logging.getLogger(__name__)
 
@@ -63,6 +69,8 @@ def code_folder() -> str | None:
             if sys.stderr.isatty():
                 print("compiling the object memory for this processor: some 15 s, only this once", file=sys.stderr)
             _remove_old_states(folder)
+        elif time.time() - folder.stat().st_mtime > TOUCH_EVERY:
+            os.utime(folder)
     except (OSError, RuntimeError):
         # nothing can be made there, or the user has no home
         return None
@@ -79,6 +87,8 @@ def _is_private(folder: Path, *, own: bool) -> bool:
 
 
 def _remove_old_states(folder: Path) -> None:
-    others = [other for other in folder.parent.iterdir() if other != folder]
-    for other in sorted(others, key=lambda one: one.lstat().st_mtime)[:-STATES_KEPT]:
+    since = time.time() - IN_USE
+    used = {other: other.lstat().st_mtime for other in folder.parent.iterdir() if other != folder}
+    unused = sorted((other for other in used if used[other] < since), key=lambda other: used[other])
+    for other in unused[:-STATES_KEPT]:
         shutil.rmtree(other, ignore_errors=True)

@@ -9,8 +9,8 @@ import numpy as np
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects.association import size_agreement
+from lastseen.memory.objects.cannot_link import times_met
 from lastseen.memory.objects.memory import ObjectMemory
-from lastseen.memory.objects.rivals import times_met
 from lastseen.observation import Observation
 
 _CAMERA = Intrinsics(fx=40.0, fy=40.0, cx=15.5, cy=11.5, width=32, height=24)
@@ -50,7 +50,7 @@ def _observe_some_frames() -> None:
     # what only a merge or a relocation calls
     store, both = memory.store, memory.store.live()
     times_met(store, both, both)
-    size_agreement(store.extent[both[0]], store.extent[both[1]], 0.0)
+    size_agreement(store.extent[both[0]], store.extent[both[1]])
     memory.merge(*(store.id(row) for row in both.tolist()))
 
 

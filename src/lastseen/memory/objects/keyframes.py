@@ -1,7 +1,7 @@
-"""What was seen to be empty: small depth images from past places, kept sparsely.
+"""Depth keyframes: small depth images from past camera places, kept sparsely to know what was free space.
 
-A thing that stands where the camera once looked through has come from somewhere. One image is kept per floor cell
-and viewing direction, so a home takes a few hundred, and asking means projecting a few points into those nearby.
+One image is kept per floor cell and viewing direction, so a home takes a few hundred, and asking whether a place was
+free means projecting a few points into those nearby.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.memory.objects.columns import Columns
+from lastseen.memory.objects.depth_evidence import (
+    DEPTH_MARGIN,
+    DEPTH_NOISE,
+    LATERAL_ANGLE,
+    LATERAL_MARGIN,
+    OPEN_SHARE,
+)
 from lastseen.memory.objects.grid import Floats
 
 HEIGHT, WIDTH = 48, 64
@@ -22,10 +29,16 @@ MEASURED = 0.5
 """Share of measured pixels from which an image is worth keeping."""
 SECTORS = 12
 """Viewing directions per floor cell: 30 degrees each."""
+KEYFRAMES = 512
+"""Depth images kept: 3 MB."""
+KEYFRAME_CELL = 1.0
+"""Metres of the floor cells of which each keeps one image per viewing direction."""
+FREE_SHARE = 0.8
+"""Share of an object's points seen through in one image that makes its place free."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Projection:
     """Groups of points in images: which of both, and per point where it falls and how far away it should be."""
 
     group: NDArray[np.int64]
@@ -38,7 +51,7 @@ class _Look:
     scale: Floats
 
 
-class SeenFree(Columns):
+class DepthKeyframes(Columns):
     """A bounded set of depth images by place; the oldest gives way."""
 
     key: NDArray[np.int64]
@@ -51,7 +64,7 @@ class SeenFree(Columns):
     changed_at: NDArray[np.int64]
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings.linking.keyframes)
+        super().__init__(KEYFRAMES)
         self.settings = settings
         self._slots: dict[int, int] = {}
         self.add("key", np.int64)
@@ -66,11 +79,10 @@ class SeenFree(Columns):
     def __len__(self) -> int:
         return len(self._slots)
 
-    def note(self, frame: Frame, *, version: int) -> None:
+    def keep(self, frame: Frame, *, version: int) -> None:
         """Keep this frame's depth if its place and direction have none yet, or one that has grown old."""
         pose, camera = frame.T_world_camera, frame.camera_of_depth
-        cell = self.settings.linking.keyframe_cell
-        x, y = (math.floor(value / cell) & 0xFFFFFF for value in pose.translation[:2].tolist())
+        x, y = (math.floor(value / KEYFRAME_CELL) & 0xFFFFFF for value in pose.translation[:2].tolist())
         forward = pose.rotation[:, 2]
         sector = int((math.atan2(forward[1], forward[0]) / (2.0 * math.pi) + 0.5) * SECTORS) % SECTORS
         key = ((x << 24 | y) << 8) | (sector + 1)
@@ -99,37 +111,36 @@ class SeenFree(Columns):
         self.depth[slot] = np.nan
         self.depth[slot, : small.shape[0], : small.shape[1]] = small
 
-    def was_free(self, points: Floats, before: Floats) -> NDArray[np.bool_]:
+    def seen_through(self, points: Floats, before: Floats) -> NDArray[np.bool_]:
         """For each group of points (groups, points, 3): did an image kept before a time look through it?"""
-        absence, linking = self.settings.absence, self.settings.linking
         free = np.zeros(len(points), dtype=np.bool_)
-        look = self._look_at(points, np.full(len(points), absence.max_range))
-        if look is not None:
-            nearest = self._nearest(look.slot[:, np.newaxis], look.row, look.column, look.scale)
+        projected = self._project(points, np.full(len(points), self.settings.absence.max_range))
+        if projected is not None:
+            nearest = self._nearest(projected.slot[:, np.newaxis], projected.row, projected.column, projected.scale)
             # NaN compares false: what was not measured was not seen to be free
-            empty = look.judged & (nearest > look.ahead + look.margin)
-            through = (empty.mean(axis=1) >= linking.free_share) & (self.stamp[look.slot] < before[look.group])
-            free[look.group[through]] = True
+            empty = projected.judged & (nearest > projected.ahead + projected.margin)
+            through = (empty.mean(axis=1) >= FREE_SHARE) & (self.stamp[projected.slot] < before[projected.group])
+            free[projected.group[through]] = True
         return free
 
-    def open_views(self, points: Floats, reach: Floats, before: Floats) -> NDArray[np.int64]:
+    def unoccluded_views(self, points: Floats, reach: Floats, before: Floats) -> NDArray[np.int64]:
         """For each group of points: how many images kept before a time show the place with nothing in front of it?
 
         ``reach`` is the range in metres from which a detector would have noticed something there.
         """
-        look = self._look_at(points, reach)
-        if look is None:
+        projected = self._project(points, reach)
+        if projected is None:
             return np.zeros(len(points), dtype=np.int64)
-        seen = self.depth[look.slot[:, np.newaxis], look.row, look.column]
-        unhidden = look.judged & (seen >= look.ahead - look.margin)
+        seen = self.depth[projected.slot[:, np.newaxis], projected.row, projected.column]
+        unoccluded = projected.judged & (seen >= projected.ahead - projected.margin)
         # where depth was lost, nobody knows whether something stood in front
-        unknown = look.judged & np.isnan(seen)
-        shown = (unhidden.mean(axis=1) + 0.5 * unknown.mean(axis=1) >= self.settings.absence.open_share) & (
-            self.stamp[look.slot] < before[look.group]
+        unknown = projected.judged & np.isnan(seen)
+        shown = (unoccluded.mean(axis=1) + 0.5 * unknown.mean(axis=1) >= OPEN_SHARE) & (
+            self.stamp[projected.slot] < before[projected.group]
         )
-        return np.bincount(look.group[shown], minlength=len(points))
+        return np.bincount(projected.group[shown], minlength=len(points))
 
-    def _look_at(self, points: Floats, reach: Floats) -> _Look | None:
+    def _project(self, points: Floats, reach: Floats) -> _Projection | None:
         """Project groups of points into the kept images that lie within reach of them and face them."""
         absence = self.settings.absence
         used = len(self._slots)
@@ -148,12 +159,12 @@ class SeenFree(Columns):
         fx, fy, cx, cy = (self.camera[slot, index][:, np.newaxis] for index in range(4))
         u, v = np.rint(fx * local[..., 0] / ahead + cx), np.rint(fy * local[..., 1] / ahead + cy)
         judged &= (u >= 0) & (u < WIDTH) & (v >= 0) & (v < HEIGHT)
-        return _Look(
+        return _Projection(
             group=group,
             slot=slot,
             judged=judged,
             ahead=ahead,
-            margin=absence.depth_margin + absence.depth_noise * ahead * ahead,
+            margin=DEPTH_MARGIN + DEPTH_NOISE * ahead * ahead,
             row=np.where(judged, v, 0).astype(np.int64),
             column=np.where(judged, u, 0).astype(np.int64),
             scale=fx / ahead,
@@ -163,8 +174,7 @@ class SeenFree(Columns):
         self, slot: NDArray[np.int64], row: NDArray[np.int64], column: NDArray[np.int64], scale: Floats
     ) -> NDArray[np.float16]:
         """The nearest depth at each pixel and to its sides; NaN where the pixel itself was not measured."""
-        absence = self.settings.absence
-        side = np.ceil(absence.lateral_margin * scale + absence.lateral_angle * self.camera[slot, 0]).astype(np.int64)
+        side = np.ceil(LATERAL_MARGIN * scale + LATERAL_ANGLE * self.camera[slot, 0]).astype(np.int64)
         at = nearest = self.depth[slot, row, column]
         for v, u in ((row, column - side), (row, column + side), (row - side, column)):
             nearest = np.fmin(nearest, self.depth[slot, np.clip(v, 0, HEIGHT - 1), np.clip(u, 0, WIDTH - 1)])

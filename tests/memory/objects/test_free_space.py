@@ -4,7 +4,7 @@ import numpy as np
 from tests.memory.objects.scenes import Room
 from tests.memory.objects.test_absence import Walk
 
-from lastseen.memory.objects.free_space import NEWCOMER_HITS, newcomers
+from lastseen.memory.objects.relocation import NEWCOMER_HITS, newcomers
 
 SHELF, THERE = [2.0, 0.0, 0.8], [2.0, 0.6, 0.8]
 

@@ -53,7 +53,7 @@ ABSENCE_MUTANTS = [
     ("< VIEW_BASELINE", "< 0.0"),
     (" and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS", ""),
     ("empty and count[_EMPTY_VIEWS] >= views", "empty"),
-    ("if tells and fits >= FIT_SHARE", "if False"),
+    ("if depth_decides and fits >= FIT_SHARE", "if False"),
     ("min(misses, MAX_VIEWS)", "misses"),
     ("min(NOTICED_RANGE + NOTICED_PER_SIZE * size, max_range)", "max_range"),
     ("known[_LAST_SEEN] >= stamp", "False"),

@@ -111,7 +111,7 @@ def find_absent(
 ) -> list[Gone]:
     """Judge every remembered object in view that was not seen in this frame; ordered by number.
 
-    ``detector_works`` tells that the detector found something known in this frame: the misses of one that fails say
+    ``detector_works`` is whether the detector found something known in this frame: the misses of one that fails mean
     nothing. ``mask`` marks the pixels of the depth image that show the robot itself.
     """
     settings = store.settings
@@ -204,8 +204,8 @@ def _judge(
         if proven or missed or (there and confirmed):
             objects.changed_at[row] = frame.version
         # where depth could tell the thing from what is behind it and fits, the detector is wrong
-        tells = missed and thin >= FIT_THICKNESS
-        if tells and fits >= FIT_SHARE:
+        depth_decides = missed and thin >= FIT_THICKNESS
+        if depth_decides and fits >= FIT_SHARE:
             gauge[_DOUBT] = max(gauge[_DOUBT] - FIT_DOUBT, 0.0)
             continue
         if not (empty or missed) or not _note_view(count, objects.empty_from[row], view):
@@ -216,7 +216,7 @@ def _judge(
         # for things are remembered because they were detected, and a few detections are luck
         missed_rate = weight * gauge[_DETECTED] / (gauge[_EXPECTED] + 2.0)
         gauge[_DOUBT] -= math.log(1.0 - min(rate if empty else missed_rate, 0.99))
-        if tells and fits < PRESENT_SHARE:
+        if depth_decides and fits < PRESENT_SHARE:
             gauge[_DOUBT] += FIT_DOUBT
         views = views_needed(rate, rules.chance, rules.min_views) if confirmed else rules.min_views
         certain = gauge[_DOUBT] >= -math.log(max(rules.chance, 1e-9)) and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS
@@ -278,7 +278,7 @@ def _weight_of_miss(
 
 @compiled
 def _note_view(count: NDArray[np.int32], empty_from: NDArray[np.float32], view: CameraView) -> bool:
-    """Count an empty view if the camera stands apart from the places it counted from; tells whether it did."""
+    """Count an empty view if the camera stands apart from the places it counted from; returns whether it did."""
     views = count[_EMPTY_VIEWS]
     for slot in range(min(views, EMPTY_POSES)):
         x, y, z = empty_from[slot, 0] - view.x, empty_from[slot, 1] - view.y, empty_from[slot, 2] - view.z

@@ -103,7 +103,7 @@ def _score(
     means: NDArray[np.float32],
     rules: Gate,
 ) -> int:
-    """Leave the gated ones of all pairs, in place and in their order, with their scores; tells how many."""
+    """Leave the gated ones of all pairs, in place and in their order, with their scores; returns how many."""
     kept = 0
     for at in range(len(rows)):
         seen, row = index[at], rows[at]

@@ -130,7 +130,7 @@ def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray
 def _arrange(
     table: Floats, camera: Floats, order: NDArray[np.int64], places: Floats, cut: NDArray[np.bool_]
 ) -> tuple[Floats, bool]:
-    """Sort by position, equal ones as they come, and tell whether no two are equal.
+    """Sort by position, equal ones as they come; returns also whether no two are equal.
 
     Places are in camera axes and in the world side by side; ``cut`` are the boxes that the image cuts off.
     """

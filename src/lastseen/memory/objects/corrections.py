@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from lastseen.detection import check_readable
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
+from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.keyframes import DepthKeyframes
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.store import RING, ObjectStore
 

@@ -18,9 +18,9 @@ from lastseen.memory.objects.cannot_link import (
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.filters import DUPLICATE_OVERLAP
 from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.labels import blend
 from lastseen.memory.objects.relations import containment, overlap
 from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, ObjectStore, State
-from lastseen.memory.objects.update import blend
 
 DUPLICATE_TOLERANCE = 0.1
 """Metres by which boxes are widened before asking what lies in what: surfaces are thin."""

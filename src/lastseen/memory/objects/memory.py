@@ -24,19 +24,18 @@ from lastseen.memory.objects.cannot_link import count_neighbours
 from lastseen.memory.objects.corrections import Undo, checked_name, retire_frames, set_label, shift_to_new_poses
 from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.filters import without_body, without_duplicates, without_labels
-from lastseen.memory.objects.free_space import (
+from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
+from lastseen.memory.objects.grid import Rows as RowNumbers
+from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
+from lastseen.memory.objects.relations import Relation, relations_of
+from lastseen.memory.objects.relocation import (
     ARRIVAL_HITS,
     arrivals,
     arrivals_among,
-    evidence_at_confirmation,
-    evidence_at_creation,
     just_arrived,
+    relocated_from,
+    relocated_to,
 )
-from lastseen.memory.objects.grid import Rows as RowNumbers
-from lastseen.memory.objects.keyframes import DepthKeyframes
-from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
-from lastseen.memory.objects.relations import Relation, relations_of
-from lastseen.memory.objects.relocation import relocated_from, relocated_to
 from lastseen.memory.objects.snapshot import ObjectState, Rows, read_state
 from lastseen.memory.objects.store import CONFIRMED, TENTATIVE, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, update
@@ -274,7 +273,7 @@ class ObjectMemory:
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
 
     def _update(self, batch: Batch, matched: RowNumbers) -> bool:
-        """Update what was seen again and make objects of the rest; tells whether something confirmed was seen."""
+        """Update what was seen again and make objects of the rest; returns whether something confirmed was seen."""
         store = self.store
         known = (matched >= 0).nonzero()[0]
         confirmed_seen = False

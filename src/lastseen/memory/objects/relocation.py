@@ -1,4 +1,4 @@
-"""Relocation: when an object that arrived is an absent one, carried elsewhere.
+"""Relocation: which objects arrived, and when one that arrived is an absent one, carried elsewhere.
 
 Its appearance and labels are the same; it was seen here only after it was last seen there; and its new place was free
 before.
@@ -16,10 +16,15 @@ from lastseen.memory.objects.appearance import (
     label_cosine,
 )
 from lastseen.memory.objects.association import size_agreement
+from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.duplicates import UNMET_HITS
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.store import RING, FreeSpace, ObjectStore
+from lastseen.memory.objects.store import CONFIRMED, COUNTS, RING, FreeSpace, ObjectStore, State
 
+ARRIVAL_HITS = 4
+"""Observations from which an object may have arrived: detectors imagine things, at times twice in one place."""
+NEWCOMER_HITS = 8
+"""Observations from which an object is reported as having come: what is hard to detect is detected late."""
 SURE_APPEARANCE = 0.95
 """Cosine that a moved thing needs which is called otherwise than before; glasses and bottles of one colour agree to
 0.93."""
@@ -28,6 +33,64 @@ SURE_LABELS = 0.9
 only: it stands in other light and shows another side."""
 SAME_SIZE = 0.6
 """Size agreement of a moved thing with itself: it may stand another way round."""
+_HITS = COUNTS.first("hits")
+
+
+def arrivals(store: ObjectStore) -> Rows:
+    """Confirmed objects in places where nothing was known to stand before.
+
+    What was seen a few times only may be imagined: that is no ground for saying that something has come.
+    """
+    used = slice(store.used)
+    new = (store.newness[used] > 0) & (store.state[used] == State.CONFIRMED)
+    return np.flatnonzero(new & (store.hits[used] >= ARRIVAL_HITS))
+
+
+def just_arrived(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that this sighting made arrivals."""
+    return _arrivals(store, rows, once=True)
+
+
+def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that are confirmed, known well enough, and have come."""
+    return _arrivals(store, rows, once=False)
+
+
+def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
+    found = np.empty(len(rows), dtype=np.int64)
+    count = _find_arrivals(rows, store.counts, store.newness, store.state, once, found)
+    numbers: list[int] = store.seq[found[:count]].tolist()
+    return numbers
+
+
+@compiled
+def _find_arrivals(
+    rows: Rows,
+    counts: NDArray[np.int32],
+    newness: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    once: bool,
+    found: Rows,
+) -> int:
+    count = 0
+    for row in rows:
+        reached = counts[row, _HITS] == ARRIVAL_HITS if once else counts[row, _HITS] >= ARRIVAL_HITS
+        if reached and newness[row] > 0 and state[row] == CONFIRMED:
+            found[count] = row
+            count += 1
+    return count
+
+
+def newcomers(store: ObjectStore, since: float) -> Rows:
+    """Arrivals in places that were seen to be free, first seen at or after a time, by number.
+
+    Only what is found again and again would have been found before, had it been there.
+    """
+    rows = arrivals(store)
+    rows = rows[store.hits[rows] >= NEWCOMER_HITS]
+    rows = rows[(store.newness[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
+    ordered: Rows = rows[np.argsort(store.seq[rows])]
+    return ordered
 
 
 def relocated_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:

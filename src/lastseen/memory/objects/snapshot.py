@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
-from lastseen.memory.objects.keyframes import DepthKeyframes
+from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore, State
 
 _ONCE_LEFT_OUT = "gallery_near"
-"""A column that memories without looks were once written without; it is zero in them."""
+"""A column that memories without embeddings were once written without; it is zero in them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ class Rows:
     """Objects as arrays: ``columns`` by name with equal first lengths, the table of labels, and the counters.
 
     ``gone`` are numbers of objects deleted since the earlier export; the id of number 7 is ``obj-7``.
-    ``views`` are the small depth images of ``keyframes``, to be stored by ``views["slot"]``.
+    ``views`` are the small depth images of ``free_space``, to be stored by ``views["slot"]``.
     ``dim`` is the length of embeddings, None before the first.
     """
 

@@ -93,7 +93,7 @@ class State(IntEnum):
 
     @property
     def text(self) -> str:
-        """The state as it is told to the outside."""
+        """The state as text."""
         return TENTATIVE_TEXT if self is State.TENTATIVE else self.name.lower()
 
 

@@ -16,6 +16,7 @@ from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.camera import image_holds_box, view_from
 from lastseen.memory.objects.compiled import compiled, float_to_half
 from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.labels import update_labels
 from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectStore, State
 from lastseen.observation import MAX_SURFACE_POINTS
 
@@ -55,7 +56,7 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
 
 
 def update(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
-    """Move each matched row toward its observation; tells which were seen from a new view bin."""
+    """Move each matched row toward its observation; returns which were seen from a new view bin."""
     rules = store.settings.lifecycle
     _place(
         store.body,
@@ -70,57 +71,8 @@ def update(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray
     )
     if batch.label_ids.shape[1]:
         names = store.label_ids, store.label_scores, store.pinned
-        _update_labels(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
+        update_labels(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
     return _count_observations(store, batch, rows, index)
-
-
-@compiled
-def _update_labels(
-    ids: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    pinned: NDArray[np.bool_],
-    rows: Rows,
-    new_ids: NDArray[np.int32],
-    new_scores: NDArray[np.float32],
-    index: Rows,
-    weight: float,
-) -> None:
-    for at in range(len(rows)):
-        # a label given by hand stays
-        if not pinned[rows[at]]:
-            blend(ids[rows[at]], scores[rows[at]], new_ids[index[at]], new_scores[index[at]], weight)
-
-
-@compiled
-def blend(
-    ids: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    new_ids: NDArray[np.int32],
-    new_scores: NDArray[np.float32],
-    weight: float,
-) -> None:
-    """Move an object's label scores toward those of one observation, in place; without a new label they stay.
-
-    A label that finds no slot takes the weakest one when it is stronger.
-    """
-    if not new_ids.any():
-        return
-    for slot in range(len(ids)):
-        scores[slot] *= np.float32(1.0 - weight)
-    for at in range(len(new_ids)):
-        if new_ids[at] == 0:
-            continue
-        share = np.float32(weight) * new_scores[at]
-        weakest = 0
-        for slot in range(len(ids)):
-            if ids[slot] == new_ids[at]:
-                scores[slot] += share
-                break
-            if scores[slot] < scores[weakest]:
-                weakest = slot
-        else:
-            if share > scores[weakest]:
-                ids[weakest], scores[weakest] = new_ids[at], share
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Compiling before the first frame comes: a robot that starts to look must not wait for a compiler."""
+"""Compiling before the first frame comes: a robot must not wait for a compiler."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ def test_a_scalar_product_is_one_of_many_terms() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # it compiles twice, each within the limit of its process
 def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(

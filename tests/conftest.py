@@ -28,7 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "test")
     if not hasattr(config, "workerinput"):
-        # once, before workers and the processes that tests start would all compile the same
+        # once, before workers and the processes that tests start would all compile the same; they find it also where
+        # a test gives them another home
+        os.environ.setdefault("XDG_CACHE_HOME", str(Path("~/.cache").expanduser()))
         from lastseen.memory.objects import warm_up
 
         warm_up()

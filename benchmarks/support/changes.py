@@ -10,7 +10,7 @@ import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.memory.objects import EventKind, State
-from lastseen.memory.objects.newness import newcomers
+from lastseen.memory.objects.relocation import newcomers
 from lastseen.sim.change import Change
 from lastseen.sim.home import STRUCTURE_ID, Thing
 from support.ledger import NEAR, distance

@@ -31,7 +31,7 @@ class Sightings:
         for stamp, side in zip(self.stamps, self.bins, strict=True):
             if stamp < since:
                 continue
-            if stamp - last > SETTINGS.lifecycle.proto_ttl:
+            if stamp - last > SETTINGS.lifecycle.tentative_ttl:
                 sides.clear()
             sides.add(side)
             last = stamp

@@ -8,7 +8,7 @@ from lastseen.config.evaluation import Evaluation
 from lastseen.config.longterm import Find, Longterm
 from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Linking, Promotion, Relations, Views
+from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Relations, Views
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
@@ -30,7 +30,6 @@ class Settings(Section):
     views: Views = field(default_factory=Views)
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
-    linking: Linking = field(default_factory=Linking)
     relations: Relations = field(default_factory=Relations)
     labels: Labels = field(default_factory=Labels)
     longterm: Longterm = field(default_factory=Longterm)

@@ -21,7 +21,7 @@ from lastseen.memory.longterm.records import MISSING, PROTO, REMOVED, CropRecord
 from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.labels import normal
-from lastseen.memory.objects.state import read_state
+from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.objects.store import id_text
 
 
@@ -92,7 +92,7 @@ class Browse:
             rows = store.live()
             state = store.state[rows]
             wanted = state == State.CONFIRMED
-            wanted |= (state == State.PROTO) & include_tentative
+            wanted |= (state == State.TENTATIVE) & include_tentative
             wanted |= (state > State.CONFIRMED) & include_absent
             rows = rows[wanted]
             some = rows[offset : offset + limit].tolist()
@@ -187,7 +187,7 @@ class Browse:
             limit = self.working.now - self.store.settings.lifecycle.stale_after
             here = rows[state == State.CONFIRMED]
             return {
-                "tentative": int((state == State.PROTO).sum()),
+                "tentative": int((state == State.TENTATIVE).sum()),
                 "confirmed": len(here),
                 "missing": int((state == State.MISSING).sum()),
                 "removed": int((state == State.REMOVED).sum()),

@@ -58,7 +58,7 @@ class WritePath:
         )
         try:
             # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
-            pause = settings.lifecycle.proto_ttl + PAUSE
+            pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.space = Space(self.store.journal, settings, analyzer=analyzer)
             self._coloring = Coloring(self.store.colors)

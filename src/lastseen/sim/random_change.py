@@ -91,7 +91,7 @@ def _draw(
             if other is not None:
                 return swap(home, thing.id, other.id, stamp=stamp)
             continue
-        spot = _free_spot(grid, thing, rng)
+        spot = free_spot(grid, thing, rng)
         if spot is None:
             continue
         if kind is ChangeKind.MOVE:
@@ -118,7 +118,7 @@ def _partner(grid: NavigationGrid, thing: Thing, loose: Sequence[Thing], rng: np
     return None
 
 
-def _free_spot(grid: NavigationGrid, thing: Thing, rng: np.random.Generator) -> _Spot | None:
+def free_spot(grid: NavigationGrid, thing: Thing, rng: np.random.Generator) -> _Spot | None:
     """A random place for a thing elsewhere in its home: on a support, or on the floor if it stands on it now."""
     home = grid.scene.home
     size = _longest_side(thing.mesh.bounds)

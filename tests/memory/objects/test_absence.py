@@ -12,8 +12,8 @@ from lastseen.config.objects import Absence, Promotion
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
-from lastseen.memory.objects.absence import all_behind, views_needed
-from lastseen.memory.objects.compiled import plain
+from lastseen.memory.objects.absence import views_needed
+from lastseen.memory.objects.depth_evidence import all_behind
 
 MUG = [2.0, 0.0, 0.8]
 
@@ -58,10 +58,10 @@ def with_depth(frame: Frame, depth: float) -> Frame:
 
 
 GONE = (EventKind.MISSING, EventKind.REMOVED)
-HEARING = Settings(absence=Absence(heard_within=1.3))
+HEARING = Settings(absence=Absence(missed_detection_range=1.3))
 """Silence counts from somewhat farther than usual too: a camera that sways is there half of the time."""
 """Judging flat things by what the detector leaves out too."""
-DEAF = Settings(absence=Absence(silence=0.0))
+DEAF = Settings(absence=Absence(missed_detection_weight=0.0))
 """Depth alone counts."""
 
 
@@ -166,7 +166,7 @@ def test_a_flat_thing_that_a_detector_no_longer_finds_is_missed_without_depth() 
     assert walk.told(*GONE) == [(EventKind.MISSING, poster)]
 
 
-def test_silence_about_a_thing_seen_only_twice_is_no_evidence() -> None:
+def test_missing_a_thing_seen_only_twice_is_no_evidence() -> None:
     room = Room()
     room.put("poster", [2.0, 0.0, 0.8], [0.02, 0.3, 0.3])
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
@@ -244,7 +244,7 @@ def test_something_else_in_the_place_of_a_missing_thing_is_something_else(walk: 
 
 @pytest.mark.parametrize(("rate", "views"), [(0.99, 3), (0.9, 3), (0.7, 4), (0.5, 7), (0.1, 8)])
 def test_a_thing_detected_less_reliably_needs_more_empty_views(rate: float, views: int) -> None:
-    assert views_needed(rate, plain(Absence())) == views
+    assert views_needed(rate, Absence().chance, Absence().min_views) == views
 
 
 def test_a_thing_often_missed_is_given_up_later(walk: Walk) -> None:
@@ -298,7 +298,7 @@ def test_depth_never_judges_a_thing_as_flat_as_its_foot() -> None:
     assert walk.told(*GONE) == []
 
 
-def test_the_silence_of_a_detector_that_failed_is_no_evidence() -> None:
+def test_the_misses_of_a_detector_that_failed_are_no_evidence() -> None:
     room = Room()
     room.put("book", [2.0, 0.0, 0.8], [0.2, 0.3, 0.05])
     room.put("table", [2.0, 0.0, 0.7], [1.0, 1.0, 0.15])
@@ -339,7 +339,7 @@ def doubt_of(walk: Walk, object_id: str) -> float:
     return float(walk.memory.store.doubt[walk.memory.store.row(object_id)])
 
 
-def test_silence_is_worth_less_from_farther_away_and_nothing_from_far_away() -> None:
+def test_a_miss_is_worth_less_from_farther_away_and_nothing_from_far_away() -> None:
     doubts = []
     for away in (0.6, 0.0, -0.45, -1.5):
         walk, poster = poster_before_a_board(HEARING)
@@ -351,8 +351,8 @@ def test_silence_is_worth_less_from_farther_away_and_nothing_from_far_away() -> 
     assert far == 0.0
 
 
-def test_silence_needs_one_more_view_than_depth() -> None:
-    """However sure each view is, three camera places do not do where silence is part of the evidence."""
+def test_missed_detections_need_one_more_view_than_depth() -> None:
+    """However sure each view is, three camera places do not do where missed detections are part of the evidence."""
     rules = Settings(absence=Absence(chance=0.9))
     walk, poster = poster_before_a_board(rules)
     walk.room.take("poster")
@@ -362,7 +362,7 @@ def test_silence_needs_one_more_view_than_depth() -> None:
     assert walk.told(*GONE) == [(EventKind.MISSING, poster)]
 
 
-def test_a_like_thing_seen_a_hand_s_breadth_beside_breaks_the_silence() -> None:
+def test_a_like_thing_seen_a_hand_s_breadth_beside_is_the_thing_itself() -> None:
     """The pose was off, and the detector found the thing beside its place."""
     walk, poster = poster_before_a_board(Settings())
     walk.room.put("poster", [2.0, 0.28, 0.8], [0.02, 0.3, 0.3])

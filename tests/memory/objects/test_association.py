@@ -12,8 +12,7 @@ from lastseen.config import Settings
 from lastseen.config.objects import Association
 from lastseen.memory.objects import ObjectMemory
 from lastseen.memory.objects.association import Pairs, agree_in_space, assign, size_agreement
-from lastseen.memory.objects.compiled import plain
-from lastseen.memory.objects.store import BODY, ObjectStore
+from lastseen.memory.objects.store import BODY, Gate, ObjectStore
 from lastseen.observation import Observation
 
 DOCUMENT = Settings(association=Association(radius_growth=0.0, size_weight=0.0))
@@ -83,7 +82,7 @@ def test_two_equal_mugs_in_one_frame_stay_two(embedding: np.ndarray | None) -> N
 def test_the_sum_of_scores_decides_and_not_the_first_choice() -> None:
     """Greedy would give observation 0 its best object and leave observation 1 without any."""
     store = ObjectStore(Settings())
-    rows = store.take(2)
+    rows = store.allocate(2)
     one, other = rows.tolist()
     index = np.array([0, 0, 1])
     pairs = Pairs(index, np.array([one, other, one]), np.array([0.95, 0.9, 0.85]), np.full(3, np.nan))
@@ -92,7 +91,7 @@ def test_the_sum_of_scores_decides_and_not_the_first_choice() -> None:
 
 def test_a_score_at_the_threshold_is_no_match() -> None:
     store = ObjectStore(Settings())
-    rows = store.take(1)
+    rows = store.allocate(1)
     pairs = Pairs(np.array([0]), rows, np.array([RULES.threshold]), np.full(1, np.nan))
     assert assign(pairs, store, 1).tolist() == [-1]
 
@@ -101,17 +100,16 @@ def test_without_growth_and_size_the_spatial_score_is_the_document_s() -> None:
     body = np.zeros((1, BODY.width))
     body[0, BODY.parts["extent"]], body[0, BODY.parts["reach"]] = 0.3, 0.3
     places = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.18, 0.24]])
-    rules, size = plain(DOCUMENT.association), np.full((4, 3), 0.1)
+    rules, size = Gate.of(DOCUMENT.association), np.full((4, 3), 0.1)
     score = [agree_in_space(places, size, at, 0.05, False, body, 0, rules) for at in range(4)]
     assert score == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
 def test_sizes_agree_symmetrically_and_less_the_more_they_differ() -> None:
     mug, cup, sofa = np.array([0.1, 0.1, 0.1]), np.array([0.08, 0.1, 0.1]), np.array([2.0, 0.9, 0.8])
-    tolerance = RULES.size_tolerance
-    assert size_agreement(mug, mug, tolerance) == pytest.approx(1.0)
-    assert size_agreement(mug, sofa, tolerance) == size_agreement(sofa, mug, tolerance)
-    assert size_agreement(mug, sofa, tolerance) < 0.3 < 0.9 < size_agreement(mug, cup, tolerance)
+    assert size_agreement(mug, mug) == pytest.approx(1.0)
+    assert size_agreement(mug, sofa) == size_agreement(sofa, mug)
+    assert size_agreement(mug, sofa) < 0.3 < 0.9 < size_agreement(mug, cup)
 
 
 points = st.tuples(st.floats(1.0, 3.0, width=16), st.floats(-1.0, 1.0, width=16), st.sampled_from([0.5, 1.0]))
@@ -147,13 +145,13 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
     known: list[Observation], frame: list[Observation]
 ) -> None:
     from lastseen.memory.objects.association import gated_pairs
-    from lastseen.memory.objects.batch import gather
+    from lastseen.memory.objects.batch import batch_observations
 
     memory = ObjectMemory()
     for number, one in enumerate(known):
         memory.observe(frame_at(number), [one])
     store = memory.store
-    batch = gather(frame_at(99), frame, store.labels)
+    batch = batch_observations(frame_at(99), frame, store.labels)
     found = gated_pairs(store, batch)
     everything = {
         (index, row)

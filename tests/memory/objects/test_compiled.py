@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.memory.objects.scenes import frame_at, seen, unit
 
-from lastseen.memory.objects import machine_code
+from lastseen.memory.objects import ObjectMemory
+from lastseen.memory.objects import code_folder as folder_module
+from lastseen.memory.objects.code_folder import STATES_KEPT, code_folder
 from lastseen.memory.objects.compiled import dot, float_to_half, half_to_float
-from lastseen.memory.objects.machine_code import own_folder
 
 SEEN_ONCE = """
 import numpy as np
@@ -45,6 +48,7 @@ def test_a_scalar_product_is_one_of_many_terms() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # it compiles twice, each within the limit of its process
 def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(
@@ -67,21 +71,141 @@ def test_machine_code_is_kept_only_where_nobody_else_can_put_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = own_folder()
+    folder = code_folder()
     assert folder is not None
     Path(folder).chmod(0o777)
-    assert own_folder() is None
+    assert code_folder() is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")
-    assert own_folder() is None
+    assert code_folder() is None
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_a_parent_that_others_can_write_is_refused(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert code_folder() is not None
+    (tmp_path / "cache" / "lastseen").chmod(mode)
+    assert code_folder() is None
+    assert str(tmp_path / "cache" / "lastseen") in caplog.text
+    # with the sticky bit others can write there, but not replace what is ours
+    (tmp_path / "cache" / "lastseen").chmod(0o1000 | mode)
+    assert code_folder() is not None
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = Path(code_folder() or "")
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert code_folder() is None
+    # a cache that is a link itself is the place that it leads to
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "link"))
+    assert Path(code_folder() or "").is_relative_to(tmp_path / "real")
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert code_folder() is not None
+    user = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: user + 1)
+    assert code_folder() is None
+
+
+def test_code_of_other_sources_is_kept_apart_and_goes_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folders = []
+    for number in range(STATES_KEPT + 3):
+        monkeypatch.setattr(folder_module, "_STATE", f"state{number}")
+        folders.append(Path(code_folder() or ""))
+        if number != 1:
+            os.utime(folders[-1], (number, number))
+    assert len(set(folders)) == len(folders)
+    # the second was used today: another checkout may run from it
+    assert [folder.exists() for folder in folders] == [False, True] + [True] * (STATES_KEPT + 1)
+
+
+def test_using_a_folder_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = Path(code_folder() or "")
+    os.utime(folder, (1, 1))
+    assert code_folder() is not None
+    assert folder.stat().st_mtime > 1
+
+
+def test_sources_that_cannot_be_read_keep_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(folder_module, "_PACKAGE", tmp_path / "archive.zip")
+    monkeypatch.setattr(folder_module, "_STATE", folder_module._digest())
+    assert code_folder() is None
 
 
 def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(machine_code, "_cache_home", lambda _: None)
-    assert own_folder() is None
+    monkeypatch.setattr(Path, "expanduser", no_home)
+    assert code_folder() is None
 
 
 def test_asking_loads_no_compiler() -> None:
     code = "import sys, lastseen.memory.objects; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+RESTORED = """
+import pickle, sys
+from lastseen.memory.objects import ObjectMemory
+memory = ObjectMemory()
+memory.restore(pickle.loads(sys.stdin.buffer.read()))
+assert memory.states()[0].label == "mug"
+assert memory.relations("obj-1")[0].other_id == "obj-2"
+assert len(memory.export_rows()) == 2
+sys.exit("numba" in sys.modules)
+"""
+
+
+def test_a_restored_memory_answers_without_the_compiler() -> None:
+    memory = ObjectMemory()
+    for number, eye in enumerate([(0.0, 0.0, 1.0), (4.0, 0.0, 1.0)]):
+        pair = [seen([2.0, y, 0.5], eye=eye, embedding=unit(1), labels={"mug": 0.9}) for y in (0.0, 0.4)]
+        memory.observe(frame_at(number), pair)
+    rows = pickle.dumps(memory.export_rows())
+    assert subprocess.run([sys.executable, "-c", RESTORED], input=rows, check=False).returncode == 0
+
+
+WARMED_UP = """
+import sys
+from tests.memory.objects.scenes import Room, frame_at, seen, unit
+from lastseen.memory.objects import ObjectMemory, warm_up
+from lastseen.memory.objects.compiled import Compiled
+def compiled():
+    return {one.__qualname__: len(one.machine_code.signatures) for one in Compiled._all if one.machine_code}
+warm_up(background=True)
+warm_up(background=True)
+warm_up()
+before = compiled()
+room, memory, kinds = Room(), ObjectMemory(), set()
+room.put("mug", [2.0, 0.0, 0.8])
+for number in range(60):
+    if number == 20:
+        room.put("mug", [2.0, 0.9, 0.8])
+    frame, observations = room.see(number, eye=(0.0, 0.3 * (number % 8) - 1.2, 1.4))
+    kinds |= {event.kind.value for event in memory.observe(frame, observations)}
+for number, y in enumerate([0.0, 0.0, 0.38, 0.38] + [0.2] * 10):
+    size = (0.4, 0.8 if number > 3 else 0.4, 0.4)
+    thing = seen([9.0, y, 0.5], eye=((7.0, 11.0)[number % 2], 0.0, 1.0), size=size, embedding=unit(1))
+    kinds |= {event.kind.value for event in memory.observe(frame_at(100 + number), [thing])}
+assert {"moved", "missing", "merged"} <= kinds, kinds
+assert compiled() == before, {name: count for name, count in compiled().items() if before.get(name) != count}
+"""
+
+
+def test_after_warming_up_no_frame_waits_for_the_compiler() -> None:
+    done = subprocess.run([sys.executable, "-c", WARMED_UP], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")

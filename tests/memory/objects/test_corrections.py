@@ -196,7 +196,7 @@ def test_a_deletion_is_told_to_whoever_keeps_a_copy_and_so_is_its_undoing() -> N
     assert (rows.gone, rows.columns["seq"].tolist()) == ((), [1])
 
 
-def test_forgetting_a_proto_does_not_trip_its_expiry() -> None:
+def test_forgetting_a_tentative_object_does_not_trip_its_expiry() -> None:
     memory = ObjectMemory()
     memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8])])
     memory.forget(["obj-1"])

@@ -6,8 +6,8 @@ import numpy as np
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
-from lastseen.memory.objects.rivals import are_rivals
-from lastseen.memory.objects.store import RIVALS
+from lastseen.memory.objects.cannot_link import CANNOT_LINK_SHARE, cannot_link
+from lastseen.memory.objects.store import CANNOT_LINK_SLOTS
 
 
 def both_sides(memory: ObjectMemory, start: int, **thing: object) -> None:
@@ -72,11 +72,11 @@ def test_who_was_met_beside_a_piece_was_met_beside_the_whole() -> None:
         memory.observe(frame_at(2 + number), [piece, chair])
     store = memory.store
     table, chair_row = np.array([store.row("obj-1")]), np.array([store.row("obj-3")])
-    share = np.array([store.settings.linking.rival_share])
-    assert not are_rivals(store, table, chair_row, share).any()
+    share = np.array([CANNOT_LINK_SHARE])
+    assert not cannot_link(store, table, chair_row, share).any()
     memory.merge("obj-1", "obj-2")
-    assert are_rivals(store, table, chair_row, share).all()
-    assert are_rivals(store, chair_row, table, share).all()
+    assert cannot_link(store, table, chair_row, share).all()
+    assert cannot_link(store, chair_row, table, share).all()
     assert store.seq[table[0]] in store.rivals[chair_row[0]]
 
 
@@ -85,13 +85,13 @@ def test_the_neighbour_met_least_gives_way() -> None:
     table = seen([2.0, 0.0, 0.4], size=(1.0, 1.0, 0.8), embedding=unit(1))
     for number in range(5):
         memory.observe(frame_at(number), [table, seen([2.0, 0.0, 0.85], size=(0.1, 0.1, 0.1), embedding=unit(2))])
-    for number in range(2 * RIVALS):
+    for number in range(2 * CANNOT_LINK_SLOTS):
         place = [1.6 + 0.1 * (number % 8), 0.4 - 0.8 * (number // 8), 0.85]
         one_off = seen(place, size=(0.05, 0.05, 0.05), embedding=unit(3 + number))
         memory.observe(frame_at(5 + number), [table, one_off])
     store = memory.store
-    share = np.array([store.settings.linking.rival_share])
-    assert are_rivals(store, np.array([store.row("obj-1")]), np.array([store.row("obj-2")]), share).all()
+    share = np.array([CANNOT_LINK_SHARE])
+    assert cannot_link(store, np.array([store.row("obj-1")]), np.array([store.row("obj-2")]), share).all()
 
 
 def test_different_looks_in_one_another_are_not_merged() -> None:

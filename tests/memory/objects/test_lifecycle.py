@@ -8,17 +8,18 @@ from lastseen.config.objects import Labels, Lifecycle, Promotion
 from lastseen.errors import InvalidValue, StampError
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
+from lastseen.memory.objects.store import TENTATIVE_TEXT
 
 HERE, BEHIND = (0.0, 0.0, 1.0), (4.0, 0.0, 1.0)
 
 
-def test_a_new_observation_is_a_proto_object() -> None:
+def test_a_new_observation_is_a_tentative_object() -> None:
     memory = ObjectMemory()
     (event,) = memory.observe(frame_at(0), [seen([2, 0, 1])])
     assert (event.kind, event.object_id, event.stamp) == (EventKind.APPEARED, "obj-1", 0.0)
     assert memory.states() == []
     (tentative,) = memory.states(include_tentative=True)
-    assert (tentative.confirmed, tentative.state) == (False, "proto")
+    assert (tentative.confirmed, tentative.state) == (False, TENTATIVE_TEXT)
 
 
 def test_two_hits_from_two_sides_confirm_it() -> None:
@@ -54,7 +55,7 @@ def test_an_inconsistent_look_stays_tentative() -> None:
     assert only.stability < 0.5
 
 
-def test_a_proto_not_seen_again_expires_and_a_confirmed_object_does_not() -> None:
+def test_a_tentative_object_not_seen_again_expires_and_a_confirmed_object_does_not() -> None:
     memory = ObjectMemory()
     for number, eye in enumerate((HERE, BEHIND)):
         memory.observe(frame_at(number), [seen([2, 0, 1], eye=eye)])
@@ -65,15 +66,15 @@ def test_a_proto_not_seen_again_expires_and_a_confirmed_object_does_not() -> Non
     assert [one.id for one in memory.states(include_tentative=True)] == ["obj-1"]
 
 
-def test_seeing_a_proto_again_keeps_it() -> None:
+def test_seeing_a_tentative_object_again_keeps_it() -> None:
     memory = ObjectMemory()
     for number in range(10):
         memory.observe(frame_at(number, stamp=20.0 * number), [seen([2, 0, 1])])
     assert [one.hits for one in memory.states(include_tentative=True)] == [10]
 
 
-def test_too_many_protos_push_out_the_oldest() -> None:
-    memory = ObjectMemory(Settings(lifecycle=Lifecycle(max_protos=3)))
+def test_too_many_tentative_objects_push_out_the_oldest() -> None:
+    memory = ObjectMemory(Settings(lifecycle=Lifecycle(max_tentative=3)))
     for number in range(5):
         memory.observe(frame_at(number), [seen([2, number, 1])])
         memory.observe(frame_at(number), [seen([2, 0, 1])])
@@ -139,7 +140,7 @@ def test_an_id_that_is_not_remembered_is_refused(object_id: str) -> None:
         memory.state(object_id)
 
 
-def test_protos_that_were_joined_expire_as_in_a_restored_memory() -> None:
+def test_tentative_objects_that_were_merged_expire_as_in_a_restored_memory() -> None:
     memory = ObjectMemory()
     for stamp, xyz in ((1, [2.0, 0.0, 0.8]), (3, [2.0, 2.0, 0.8]), (20, [2.0, 0.5, 0.8])):
         memory.observe(frame_at(stamp), [seen(xyz, stamp=float(stamp))])

@@ -79,7 +79,7 @@ def test_what_moved_has_the_id_of_the_thing_it_is() -> None:
 
 
 def test_what_expired_at_once_has_none() -> None:
-    memory = ObjectMemory(Settings(lifecycle=Lifecycle(max_protos=1)))
+    memory = ObjectMemory(Settings(lifecycle=Lifecycle(max_tentative=1)))
     memory.observe(frame_at(0), [seen(MUG), seen(TABLE), seen(LAMP)])
     (kept,) = memory.states(include_tentative=True)
     assert sorted(map(str, memory.matched)) == ["None", "None", kept.id]

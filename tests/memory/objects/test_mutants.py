@@ -14,48 +14,48 @@ from tests.memory.objects.scenes import Room, frame_at, seen
 from lastseen.config import Settings
 from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
-from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association
+from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association, depth_evidence
 from lastseen.memory.objects import memory as memory_module
-from lastseen.memory.objects.compiled import Compiled, plain
-from lastseen.memory.objects.store import BODY
+from lastseen.memory.objects.compiled import Compiled
+from lastseen.memory.objects.store import BODY, Gate
 from lastseen.observation import Observation
 
 ASSOCIATION_MUTANTS = [
     ("score[at] > threshold", "score[at] < threshold"),
     ("score[at] > threshold", "score[at] > 0.0"),
     ("score[kept] = rules.spatial_weight * spatial + ", "score[kept] = "),
-    ("spatial + (1.0 - rules.spatial_weight) * look\n", "spatial\n"),
+    ("spatial + (1.0 - rules.spatial_weight) * appearance\n", "spatial\n"),
     ("0.5 + 0.5 * alike", "alike"),
     ("maximize=True", "maximize=False"),
     ("pairs.score[passing] - store.settings.association.threshold", "1.0"),
-    ("rules.radius + rules.radius_growth * min(sigma, rules.max_sigma)", "rules.radius"),
-    ("min(sigma, rules.max_sigma)", "sigma"),
+    ("rules.radius + rules.radius_growth * min(sigma, MAX_SIGMA)", "rules.radius"),
+    ("min(sigma, MAX_SIGMA)", "sigma"),
     ("- explained, 0.0) ** 2", ", 0.0) ** 2"),
-    ("max(agreement, rules.cut_agreement)", "agreement"),
+    ("max(agreement, CUT_AGREEMENT)", "agreement"),
     ("1.0 - rules.size_weight * (1.0 - agreement)", "1.0"),
-    ("(min(one, other) + tolerance)", "min(one, other)"),
-    ("and cosine[at] < same_look", ""),
+    ("(min(one, other) + SIZE_TOLERANCE)", "min(one, other)"),
+    ("and cosine[at] < SAME_APPEARANCE", ""),
     ("state[rows[at]] > CONFIRMED and ", ""),
 ]
 ABSENCE_MUTANTS = [
-    ("present_share >= rules.present_share", "present_share >= 2.0"),
-    ("empty_share[at] >= rules.min_visible_share", "empty_share[at] >= 2.0"),
+    ("present_share >= PRESENT_SHARE", "present_share >= 2.0"),
+    ("empty_share[at] >= EMPTY_SHARE", "empty_share[at] >= 2.0"),
     ("side, ahead + margin)", "side, -10.0)"),
     ("if not depth[row, column] > limit", "if depth[row, column] > limit"),
     ("depth[row, left] > limit and depth[row, right] > limit and above > limit", "True"),
-    ("farther <= rules.heard_within", "farther > rules.heard_within"),
+    ("farther <= rules.missed_range", "farther > rules.missed_range"),
     ("(mask.size and mask[line, column])", "False"),
     ("gauge[_DOUBT] >= -math.log", "gauge[_DOUBT] <= -math.log"),
-    ("rules.silence * _worth", "0.0 * _worth"),
-    ("count[_HITS] >= rules.silence_hits", "True"),
+    ("rules.missed_weight * _weight", "0.0 * _weight"),
+    ("count[_HITS] >= MIN_HITS", "True"),
     ("proven = there and not flat", "proven = there and flat"),
     ("if not behind >= -margin", "if behind >= -margin"),
-    ("< baseline", "< 0.0"),
-    (" and count[_EMPTY_VIEWS] >= rules.silent_views", ""),
+    ("< VIEW_BASELINE", "< 0.0"),
+    (" and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS", ""),
     ("empty and count[_EMPTY_VIEWS] >= views", "empty"),
-    ("if tells and fits >= rules.fit_share", "if False"),
-    ("min(misses, rules.max_views)", "misses"),
-    ("min(small_range + range_per_size * size, max_range)", "max_range"),
+    ("if depth_decides and fits >= FIT_SHARE", "if False"),
+    ("min(misses, MAX_VIEWS)", "misses"),
+    ("min(NOTICED_RANGE + NOTICED_PER_SIZE * size, max_range)", "max_range"),
     ("known[_LAST_SEEN] >= stamp", "False"),
 ]
 Stream = list[tuple[Frame, list[Observation]]]
@@ -70,21 +70,30 @@ def test_the_known_answers_hold_for_the_code_as_it_is(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("old", "new"), ASSOCIATION_MUTANTS)
 def test_a_mutant_of_association_is_noticed(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not association_holds(mutant(association, old, new), monkeypatch)
+    assert not association_holds(mutant([association], old, new), monkeypatch)
 
 
 @pytest.mark.parametrize(("old", "new"), ABSENCE_MUTANTS)
 def test_a_mutant_of_absence_is_noticed(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not absence_holds(mutant(absence, old, new), monkeypatch)
+    assert not absence_holds(mutant([depth_evidence, absence], old, new), monkeypatch)
 
 
-def mutant(module: ModuleType, old: str, new: str) -> dict[str, Any]:
-    source = inspect.getsource(module)
-    assert old in source, f"{old!r} is no longer in {module.__name__}: mend the mutant"
-    names: dict[str, Any] = {"__name__": module.__name__}
-    exec(compile(source.replace(old, new, 1), module.__name__, "exec"), names)
-    # as written: to compile a mutant takes longer than to run it
-    names |= {name: value.py_func for name, value in names.items() if isinstance(value, Compiled)}
+def mutant(modules: list[ModuleType], old: str, new: str) -> dict[str, Any]:
+    """The names of the last module with one change made in the first that holds it; each uses those before it."""
+    made: dict[str, Any] = {}
+    names: dict[str, Any] = {}
+    changed = False
+    for module in modules:
+        source = inspect.getsource(module)
+        if not changed and old in source:
+            source, changed = source.replace(old, new, 1), True
+        names = {"__name__": module.__name__}
+        exec(compile(source, module.__name__, "exec"), names)
+        # as written: to compile a mutant takes longer than to run it
+        functions = {name: value.py_func for name, value in names.items() if isinstance(value, Compiled)}
+        made = functions | made
+        names |= {name: made[name] for name in functions}
+    assert changed, f"{old!r} is no longer in {modules[-1].__name__}: mend the mutant"
     return names
 
 
@@ -99,7 +108,7 @@ def score_of(
     body = np.zeros((1, BODY.width))
     body[0, BODY.parts["extent"]], body[0, BODY.parts["reach"]] = sizes[1], 1.0
     xyz, extent = np.array([[apart, 0.0, 0.0]]), np.full((1, 3), sizes[0])
-    return float(names["agree_in_space"](xyz, extent, 0, sigma, cut, body, 0, plain(Association())))
+    return float(names["agree_in_space"](xyz, extent, 0, sigma, cut, body, 0, Gate.of(Association())))
 
 
 def association_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
@@ -224,8 +233,8 @@ def blanked(frame: Frame) -> Frame:
 
 
 def absence_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(memory_module, "look_for_absent", names["look_for_absent"])
-    if [names["views_needed"](rate, plain(Absence())) for rate in (0.99, 0.5, 0.1)] != [3, 7, 8]:
+    monkeypatch.setattr(memory_module, "find_absent", names["find_absent"])
+    if [names["views_needed"](rate, Absence().chance, Absence().min_views) for rate in (0.99, 0.5, 0.1)] != [3, 7, 8]:
         return False
     covered, _ = after(streams()["taken"][0], body_from=12)
     rates = {name: after(streams()[name][0])[0].state("obj-1").detection_rate for name in ("stays", "not detected")}
@@ -239,8 +248,8 @@ def missing(events: list[Event]) -> int:
 
 
 def after(stream: Stream, *, body_from: int | None = None) -> tuple[ObjectMemory, list[Event]]:
-    """A memory that saw a stream, the robot's body all over the image from some frame on; silence counts."""
-    memory = ObjectMemory(Settings(absence=Absence(silence=0.6, heard_within=1.3)))
+    """A memory that saw a stream, the robot's body all over the image from some frame on; missed detections count."""
+    memory = ObjectMemory(Settings(absence=Absence(missed_detection_weight=0.6, missed_detection_range=1.3)))
     events: list[Event] = []
     for number, (frame, observations) in enumerate(stream):
         if number == body_from:

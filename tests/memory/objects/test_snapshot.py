@@ -16,7 +16,7 @@ from lastseen.observation import Observation
 
 
 def stream(seed: int, count: int = 60) -> list[tuple[Frame, list[Observation]]]:
-    """Thirty things on a line, seen noisily from a camera that walks along, with protos that expire."""
+    """Thirty things on a line, seen noisily from a camera that walks along, with tentative objects that expire."""
     rng = np.random.default_rng(seed)
     frames = []
     for number in range(count):
@@ -142,7 +142,7 @@ def test_what_goes_is_told_only_to_whoever_holds_a_copy() -> None:
     memory = ObjectMemory()
     memory.observe(frame_at(0), [seen([2, 0, 1])])
     memory.forget(["obj-1"])
-    assert not memory.store.gone
+    assert not memory.store.deleted
     memory.observe(frame_at(1), [seen([2, 0, 1])])
     version = memory.export_rows().version
     memory.forget(["obj-2"])

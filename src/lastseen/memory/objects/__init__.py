@@ -3,11 +3,10 @@
 ``ObjectMemory`` is the way in; ``export_rows`` and ``restore`` (see ``snapshot``) are the seam for a journal.
 """
 
-from lastseen.memory.objects.events import Event, EventKind
+from lastseen.memory.objects.lifecycle import Event, EventKind
 from lastseen.memory.objects.memory import Crop, CropSink, ObjectMemory
 from lastseen.memory.objects.relations import Relation, RelationKind
-from lastseen.memory.objects.snapshot import Rows
-from lastseen.memory.objects.state import ObjectState
+from lastseen.memory.objects.snapshot import ObjectState, Rows
 from lastseen.memory.objects.store import State
 from lastseen.memory.objects.warm_up import warm_up
 

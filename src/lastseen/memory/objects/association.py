@@ -1,8 +1,8 @@
-"""Which observation is which object: position, size and look decide, for all observations of a frame together.
+"""Which observation is which object: position, size and appearance decide, for all observations of a frame together.
 
 A pair must pass the gate (the part of the distance that the difference in size does not explain is within the
-radius), then ``score = alpha * spatial + (1 - alpha) * look`` must pass the threshold, and among the pairs that do,
-the one-to-one assignment with the highest sum wins. Pairs outside every gate cannot be assigned, so one optimal
+radius), then ``score = alpha * spatial + (1 - alpha) * appearance`` must pass the threshold, and among the pairs that
+do, the one-to-one assignment with the highest sum wins. Pairs outside every gate cannot be assigned, so one optimal
 assignment over the frame is the optimal assignment inside each gated cluster. Labels play no part.
 """
 
@@ -14,22 +14,42 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Association
+from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, LARGEST_HALF, SMALL_HALF, ObjectStore
+from lastseen.memory.objects.store import (
+    BODY,
+    CONFIRMED,
+    COUNTS,
+    GAUGES,
+    LARGEST_HALF,
+    MAX_SIGMA,
+    NO_EMBEDDINGS,
+    SMALL_HALF,
+    Gate,
+    ObjectStore,
+)
 
 WIDE = 0.9
 """Metres of an observation's half size that widen its search: a whole sofa finds the piece of it seen before."""
+UNKNOWN_APPEARANCE = 0.9
+"""Appearance score of a pair without embeddings: place and size then have to agree a little better than they would
+between equal embeddings."""
+CUT_AGREEMENT = 0.5
+"""Sizes agree at least this much when the image cuts the observation off: how large it is was not seen."""
+CUT_SLACK = 0.05
+"""Metres that a cut-off observation smaller than an object may reach out of its box and still be a sliver of it,
+whose appearance is not known."""
+SIZE_TOLERANCE = 0.2
+"""Metres added to sizes before they are compared: views are partial, and noise of poses blurs boxes."""
 _X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
 _EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
-NO_LOOKS = np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(slots=True)
 class Pairs:
-    """Gated pairs of one frame, in no order; ``cosine`` is NaN where a look is unknown or could not decide."""
+    """Gated pairs of one frame, in no order; ``cosine`` is NaN where an embedding is unknown or could not decide."""
 
     index: NDArray[np.int64]
     rows: Rows
@@ -40,9 +60,9 @@ class Pairs:
 def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     """Every pair of an observation and an object near enough to be the same thing."""
     index, rows = _candidates(store, batch)
-    looks, means = NO_LOOKS, NO_LOOKS
-    if batch.looks is not None and store.dim is not None:
-        looks, means = batch.looks, store.emb_mean
+    embeddings, means = NO_EMBEDDINGS, NO_EMBEDDINGS
+    if batch.embeddings is not None and store.dim is not None:
+        embeddings, means = batch.embeddings, store.emb_mean
     score, cosine = np.empty(len(rows)), np.empty(len(rows))
     count = _score(
         index,
@@ -53,8 +73,8 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
         batch.extent,
         batch.sigma,
         batch.cut,
-        batch.has_look,
-        looks,
+        batch.has_embedding,
+        embeddings,
         store.body,
         store.counts,
         store.gauges,
@@ -74,41 +94,41 @@ def _score(
     extent: Floats,
     sigma: Floats,
     cut: NDArray[np.bool_],
-    has_look: NDArray[np.bool_],
-    looks: NDArray[np.float32],
+    has_embedding: NDArray[np.bool_],
+    embeddings: NDArray[np.float32],
     body: Floats,
     counts: NDArray[np.int32],
     gauges: NDArray[np.float32],
     means: NDArray[np.float32],
-    rules: Association,
+    rules: Gate,
 ) -> int:
-    """Leave the gated ones of all pairs, in place and in their order, with their scores; tells how many."""
+    """Leave the gated ones of all pairs, in place and in their order, with their scores; returns how many."""
     kept = 0
     for at in range(len(rows)):
         seen, row = index[at], rows[at]
         spatial = agree_in_space(xyz, extent, seen, sigma[seen], cut[seen], body, row, rules)
         if not spatial > 0.0:
             continue
-        look, alike = 1.0, np.nan
-        # where even an equal look would not do, no look is asked for
+        appearance, alike = 1.0, np.nan
+        # where even an equal embedding would not do, none is compared
         if rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) > rules.threshold:
             length = gauges[row, _STABILITY]
-            if has_look[seen] and counts[row, _EMB_HITS] > 0 and length > 0.0:
-                alike = min(max(dot(means[row], looks[seen]) / np.float64(length), -1.0), 1.0)
-                look = 0.5 + 0.5 * alike
+            if has_embedding[seen] and counts[row, _EMB_HITS] > 0 and length > 0.0:
+                alike = min(max(dot(means[row], embeddings[seen]) / np.float64(length), -1.0), 1.0)
+                appearance = 0.5 + 0.5 * alike
             else:
-                look = rules.unknown_look
-        if look < rules.unknown_look and cut[seen] and _is_sliver(xyz, extent, seen, body, row, rules):
-            look = rules.unknown_look
+                appearance = UNKNOWN_APPEARANCE
+        if appearance < UNKNOWN_APPEARANCE and cut[seen] and _is_sliver(xyz, extent, seen, body, row):
+            appearance = UNKNOWN_APPEARANCE
         index[kept], rows[kept], cosine[kept] = seen, row, alike
-        score[kept] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * look
+        score[kept] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * appearance
         kept += 1
     return kept
 
 
 @compiled
 def agree_in_space(
-    xyz: Floats, extent: Floats, seen: int, sigma: float, cut: bool, body: Floats, row: int, rules: Association
+    xyz: Floats, extent: Floats, seen: int, sigma: float, cut: bool, body: Floats, row: int, rules: Gate
 ) -> float:
     """How well places and sizes agree, up to 1; 0 or less is outside the gate.
 
@@ -122,7 +142,7 @@ def agree_in_space(
     # farther apart than their sizes explain: most of what the cells hold goes here, before anything costs more
     far = (
         min(0.5 * rules.radius_growth * math.sqrt(size), LARGEST_HALF)
-        + rules.radius_growth * rules.max_sigma
+        + rules.radius_growth * MAX_SIGMA
         + body[row, _REACH]
     )
     if away >= far * far:
@@ -133,40 +153,40 @@ def agree_in_space(
         # an object's own size widens its search without limit, an observation's only so far
         explained = max(larger, min(-larger, 2.0 * WIDE)) * (0.5 * min(rules.radius_growth, 1.0))
         apart += max(abs(xyz[seen, axis] - body[row, _X + axis]) - explained, 0.0) ** 2
-        agreement *= ratio(extent[seen, axis], body[row, _WIDE_X + axis], rules.size_tolerance)
+        agreement *= ratio(extent[seen, axis], body[row, _WIDE_X + axis])
     agreement = float(np.cbrt(agreement))
     if cut:
-        agreement = max(agreement, rules.cut_agreement)
-    radius = rules.radius + rules.radius_growth * min(sigma, rules.max_sigma)
+        agreement = max(agreement, CUT_AGREEMENT)
+    radius = rules.radius + rules.radius_growth * min(sigma, MAX_SIGMA)
     closeness = 1.0 - math.sqrt(apart) / radius
     return closeness * (1.0 - rules.size_weight * (1.0 - agreement))
 
 
 @compiled
-def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int, rules: Association) -> bool:
+def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int) -> bool:
     """Whether what the image cuts off lies in a larger thing's box: it does not show how the thing looks."""
     largest = -np.inf
     for axis in range(3):
         room = 0.5 * (body[row, _WIDE_X + axis] - extent[seen, axis])
-        if abs(xyz[seen, axis] - body[row, _X + axis]) > room + rules.cut_slack:
+        if abs(xyz[seen, axis] - body[row, _X + axis]) > room + CUT_SLACK:
             return False
         largest = max(largest, room)
-    return largest >= rules.cut_slack
+    return largest >= CUT_SLACK
 
 
 @compiled
-def ratio(one: float, other: float, tolerance: float) -> float:
+def ratio(one: float, other: float) -> float:
     """The smaller of two sizes to the larger."""
-    return (min(one, other) + tolerance) / (max(one, other) + tolerance)
+    return (min(one, other) + SIZE_TOLERANCE) / (max(one, other) + SIZE_TOLERANCE)
 
 
 def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     """The row matched to each of ``count`` observations, -1 where it is something new."""
-    threshold, same_look = store.settings.association.threshold, store.settings.linking.same_look
+    threshold = store.settings.association.threshold
     matched = np.full(count, -1, dtype=np.int64)
     passing = np.empty(len(pairs.rows), dtype=np.bool_)
     found = pairs.index, pairs.rows, pairs.score, pairs.cosine
-    if not _match(*found, store.state, threshold, same_look, passing, matched):
+    if not _match(*found, store.state, threshold, passing, matched):
         _match_best(pairs, passing, store, matched)
     return matched
 
@@ -179,15 +199,14 @@ def _match(
     cosine: Floats,
     state: NDArray[np.uint8],
     threshold: float,
-    same_look: float,
     passing: NDArray[np.bool_],
     matched: Rows,
 ) -> bool:
     """Mark the pairs that pass, and match them; false where an observation or an object is in two of them."""
     alone = True
     for at in range(len(rows)):
-        # what was seen to be gone comes back by its look, not by something else standing there
-        passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < same_look)
+        # what was seen to be gone comes back by its appearance, not by something else standing there
+        passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < SAME_APPEARANCE)
         if passing[at] and alone:
             alone = matched[index[at]] < 0 and rows[at] not in matched
             matched[index[at]] = rows[at]
@@ -211,11 +230,11 @@ def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, ma
 
 
 @compiled
-def size_agreement(one: Floats, other: Floats, tolerance: float) -> float:
+def size_agreement(one: Floats, other: Floats) -> float:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
     product = 1.0
     for axis in range(3):
-        product *= ratio(one[axis], other[axis], tolerance)
+        product *= ratio(one[axis], other[axis])
     return float(np.cbrt(product))
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.memory.objects.camera import camera_numbers, image_holds_box, to_camera, view_from
 from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.eye import eye_from, eye_of, holds_box, seen_by
 from lastseen.memory.objects.grid import Floats
 from lastseen.memory.objects.labels import LabelTable, ranked
 from lastseen.observation import Observation
@@ -27,7 +27,7 @@ class Batch:
 
     frame_id: int
     stamp: float
-    eye: Floats
+    camera: Floats
     observations: list[Observation]
     given: NDArray[np.int64]
     xyz: Floats
@@ -37,9 +37,9 @@ class Batch:
     places: Floats
     label_ids: NDArray[np.int32]
     label_scores: NDArray[np.float32]
-    looks: NDArray[np.float32] | None
-    has_look: NDArray[np.bool_]
-    all_look: bool
+    embeddings: NDArray[np.float32] | None
+    has_embedding: NDArray[np.bool_]
+    all_embedded: bool
     cut: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -47,11 +47,11 @@ class Batch:
 
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
-        has_look = self.has_look[keep]
+        has_embedding = self.has_embedding[keep]
         return Batch(
             self.frame_id,
             self.stamp,
-            self.eye,
+            self.camera,
             [self.observations[index] for index in keep.tolist()],
             self.given[keep],
             self.xyz[keep],
@@ -61,9 +61,9 @@ class Batch:
             self.places[keep],
             self.label_ids[keep],
             self.label_scores[keep],
-            self.looks[keep] if self.looks is not None and has_look.any() else None,
-            has_look,
-            bool(has_look.all()),
+            self.embeddings[keep] if self.embeddings is not None and has_embedding.any() else None,
+            has_embedding,
+            bool(has_embedding.all()),
             self.cut[keep],
         )
 
@@ -72,17 +72,17 @@ CUT_MARGIN = 2.0
 """Pixels from the border of the image within which a thing counts as cut off."""
 
 
-def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
+def batch_observations(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
-    eye = eye_of(frame, frame.intrinsics)
-    given, (xyz, extent, view), places, cut = _in_order(observations, eye)
+    camera = camera_numbers(frame, frame.intrinsics)
+    given, (xyz, extent, view), places, cut = _sorted_by_place(observations, camera)
     ordered = [observations[index] for index in given.tolist()]
-    looks, has_look = _looks([seen.embedding for seen in ordered])
+    embeddings, has_embedding = _embeddings([seen.embedding for seen in ordered])
     label_ids, label_scores = _labels([seen.labels for seen in ordered], labels)
     return Batch(
         frame.id,
         frame.stamp,
-        eye,
+        camera,
         ordered,
         given,
         xyz,
@@ -92,25 +92,25 @@ def gather(frame: Frame, observations: Sequence[Observation], labels: LabelTable
         places,
         label_ids,
         label_scores,
-        looks,
-        has_look,
-        np.count_nonzero(has_look) == len(ordered),
+        embeddings,
+        has_embedding,
+        np.count_nonzero(has_embedding) == len(ordered),
         cut,
     )
 
 
-def _in_order(
-    observations: Sequence[Observation], eye: Floats
+def _sorted_by_place(
+    observations: Sequence[Observation], camera: Floats
 ) -> tuple[NDArray[np.int64], Floats, Floats, NDArray[np.bool_]]:
     """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off."""
     count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
-    table, told_apart = _arrange(_table(observations), eye, order, places, cut)
-    if told_apart:
+    table, distinct = _arrange(_table(observations), camera, order, places, cut)
+    if distinct:
         return order, table, places, cut
     # the same point twice: everything else about the observations decides, so that listing order never does
     by_content = sorted(range(count), key=lambda index: _content(observations[index]))
-    table, _ = _arrange(_table([observations[index] for index in by_content]), eye, order, places, cut)
+    table, _ = _arrange(_table([observations[index] for index in by_content]), camera, order, places, cut)
     return np.array(by_content)[order], table, places, cut
 
 
@@ -128,18 +128,18 @@ def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray
 
 @compiled
 def _arrange(
-    table: Floats, numbers: Floats, order: NDArray[np.int64], places: Floats, cut: NDArray[np.bool_]
+    table: Floats, camera: Floats, order: NDArray[np.int64], places: Floats, cut: NDArray[np.bool_]
 ) -> tuple[Floats, bool]:
-    """Sort by position, equal ones as they come, and tell whether no two are equal.
+    """Sort by position, equal ones as they come; returns also whether no two are equal.
 
     Places are in camera axes and in the world side by side; ``cut`` are the boxes that the image cuts off.
     """
-    eye, told_apart = eye_from(numbers), True
+    view, distinct = view_from(camera), True
     for at in range(len(order)):
         slot = at
         while slot > 0:
             way = _compare(table[0, at], table[0, order[slot - 1]])
-            told_apart = told_apart and way != 0
+            distinct = distinct and way != 0
             if way >= 0:
                 break
             order[slot] = order[slot - 1]
@@ -152,10 +152,10 @@ def _arrange(
                 # adding 0 turns -0 into 0: equal values must have equal bytes
                 arranged[kind, at, axis] = table[kind, order[at], axis] + 0.0
         (x, y, z), (wide, deep, high) = _three(arranged[0, at]), _three(arranged[1, at])
-        places[at, 0], places[at, 1], places[at, 2] = seen_by(eye, x, y, z)
+        places[at, 0], places[at, 1], places[at, 2] = to_camera(view, x, y, z)
         places[at, 3], places[at, 4], places[at, 5] = x, y, z
-        cut[at] = not holds_box(eye, x, y, z, wide, deep, high, CUT_MARGIN)
-    return arranged, told_apart
+        cut[at] = not image_holds_box(view, x, y, z, wide, deep, high, CUT_MARGIN)
+    return arranged, distinct
 
 
 @compiled
@@ -187,24 +187,24 @@ def _labels(
     return table[..., 0].astype(np.int32), table[..., 1].astype(np.float32)
 
 
-def _looks(
-    looks: Sequence[NDArray[np.float32] | None],
+def _embeddings(
+    embeddings: Sequence[NDArray[np.float32] | None],
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.bool_]]:
-    known = [look for look in looks if look is not None]
+    known = [embedding for embedding in embeddings if embedding is not None]
     if not known:
-        return None, np.zeros(len(looks), dtype=np.bool_)
+        return None, np.zeros(len(embeddings), dtype=np.bool_)
     dim = len(known[0])
-    for look in known:
-        if len(look) != dim:
+    for embedding in known:
+        if len(embedding) != dim:
             raise InvalidValue(
-                "observation.embedding", len(look), f"has another length than {dim}", remedy="use one encoder"
+                "observation.embedding", len(embedding), f"has another length than {dim}", remedy="use one encoder"
             )
-    if len(known) == len(looks):
-        return _joined(known, np.float32).reshape(-1, dim), np.ones(len(looks), dtype=np.bool_)
-    has_look = np.array([look is not None for look in looks])
-    table = np.zeros((len(looks), dim), dtype=np.float32)
-    table[has_look] = known
-    return table, has_look
+    if len(known) == len(embeddings):
+        return _joined(known, np.float32).reshape(-1, dim), np.ones(len(embeddings), dtype=np.bool_)
+    has_embedding = np.array([embedding is not None for embedding in embeddings])
+    table = np.zeros((len(embeddings), dim), dtype=np.float32)
+    table[has_embedding] = known
+    return table, has_embedding
 
 
 def _content(seen: Observation) -> tuple[object, ...]:

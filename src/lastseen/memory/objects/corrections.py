@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lastseen.detection import check_readable
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.memory.objects.freespace import SeenFree
+from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.store import RING, ObjectStore
@@ -26,7 +26,9 @@ UNDO_DEPTH = 32
 """Corrections that can be taken back: a person's last minutes, not a history."""
 
 
-def shift_to_new_poses(store: ObjectStore, free: SeenFree, poses: Mapping[int, Pose3D]) -> list[tuple[int, Floats]]:
+def shift_to_new_poses(
+    store: ObjectStore, keyframes: DepthKeyframes, poses: Mapping[int, Pose3D]
+) -> list[tuple[int, Floats]]:
     """Move every object by what new poses of past frames do to its remembered sightings; (row, shift) by number.
 
     Sightings weigh as they do in the moving average of position, so the newest decide most; those from frames
@@ -50,15 +52,15 @@ def shift_to_new_poses(store: ObjectStore, free: SeenFree, poses: Mapping[int, P
     store.xyz[rows] += shift
     store.points_origin[rows] += shift
     store.empty_views[rows], store.doubt[rows] = 0, 0.0
-    store.settle(rows)
-    _move_views(free, poses, store.version)
+    store.update_grid(rows)
+    _move_keyframes(keyframes, poses, store.version)
     return [(row, by) for row, by in zip(rows.tolist(), shift, strict=True) if np.abs(by).max() > 1e-3]
 
 
-def retire_frames(store: ObjectStore, free: SeenFree) -> None:
+def retire_frames(store: ObjectStore, keyframes: DepthKeyframes) -> None:
     """Let no new pose reach the frames so far: ids that start again are another session's, and name other frames."""
     store.ring_frame[: store.used] = RETIRED
-    free.frame_id[: len(free)] = RETIRED
+    keyframes.frame_id[: len(keyframes)] = RETIRED
 
 
 def _weights(store: ObjectStore, rows: Rows) -> Floats:
@@ -72,12 +74,12 @@ def _weights(store: ObjectStore, rows: Rows) -> Floats:
     return normed
 
 
-def _move_views(free: SeenFree, poses: Mapping[int, Pose3D], version: int) -> None:
-    for slot in range(len(free)):
-        pose = poses.get(int(free.frame_id[slot]))
+def _move_keyframes(keyframes: DepthKeyframes, poses: Mapping[int, Pose3D], version: int) -> None:
+    for slot in range(len(keyframes)):
+        pose = poses.get(int(keyframes.frame_id[slot]))
         if pose is not None:
-            free.place[slot], free.turn[slot] = pose.translation, pose.rotation
-            free.changed_at[slot] = version
+            keyframes.place[slot], keyframes.turn[slot] = pose.translation, pose.rotation
+            keyframes.changed_at[slot] = version
 
 
 NAME_COLUMNS = ("label_ids", "label_scores", "pinned")
@@ -107,7 +109,7 @@ class Undo:
         self._changes.append(Change(what, tuple(store.seq[taken].tolist()), columns))
         del self._changes[:-UNDO_DEPTH]
 
-    def take_back(self, store: ObjectStore) -> tuple[Change, Rows]:
+    def restore_last(self, store: ObjectStore) -> tuple[Change, Rows]:
         """Put the rows of the last correction back as they were."""
         if not self._changes:
             raise InvalidValue("undo", 0, "has nothing to take back", remedy="corrections by hand can be undone")
@@ -115,12 +117,12 @@ class Undo:
         absent = np.array([number for number in change.numbers if number not in store.row_of], dtype=np.int64)
         if len(absent) and change.what == "relabel":
             raise InvalidValue("undo", change.what, "was of an object that is gone since", remedy="undo once more")
-        store.take_numbered(absent)
-        store.gone = [entry for entry in store.gone if entry[1] not in set(absent.tolist())]
+        store.allocate_numbered(absent)
+        store.deleted = [entry for entry in store.deleted if entry[1] not in set(absent.tolist())]
         rows = np.array([store.row_of[number] for number in change.numbers], dtype=np.int64)
         for name, values in change.before.items():
             store.column(name)[rows] = values
-        store.settle(rows)
+        store.update_grid(rows)
         return change, rows
 
     def forget(self, numbers: Set[int]) -> None:
@@ -140,9 +142,9 @@ def checked_name(label: str) -> str:
     return label
 
 
-def name_by_hand(store: ObjectStore, row: int, label: str) -> None:
+def set_label(store: ObjectStore, row: int, label: str) -> None:
     """Give an object one label that later sightings do not change."""
     store.label_ids[row], store.label_scores[row] = 0, 0.0
     store.label_ids[row, 0], store.label_scores[row, 0] = store.labels.id_of(label), 1.0
     store.pinned[row] = True
-    store.touch(np.array([row]))
+    store.mark_changed(np.array([row]))

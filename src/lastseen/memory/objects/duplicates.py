@@ -1,19 +1,55 @@
-"""When two remembered objects are one thing that is remembered twice. Of two that are one the older id stays."""
+"""Duplicates: when two remembered objects are one thing, and merging them. Of two that are one the older id stays."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.association import NO_LOOKS, WIDE, Pairs
+from lastseen.memory.objects.appearance import MERGE_APPEARANCE, appearance_cosine, merge_appearance
+from lastseen.memory.objects.association import WIDE, Pairs
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.boxes import containment, overlap
+from lastseen.memory.objects.cannot_link import (
+    CANNOT_LINK_SHARE,
+    cannot_link,
+    has_room,
+    merge_neighbours,
+    times_met,
+)
 from lastseen.memory.objects.compiled import compiled, dot
+from lastseen.memory.objects.filters import DUPLICATE_OVERLAP
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.likeness import looks_alike
-from lastseen.memory.objects.rivals import are_rivals, has_room, times_met
-from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, ObjectStore, State
+from lastseen.memory.objects.labels import blend
+from lastseen.memory.objects.relations import containment, overlap
+from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, ObjectStore, State
 
+DUPLICATE_TOLERANCE = 0.1
+"""Metres by which boxes are widened before asking what lies in what: surfaces are thin."""
+DUPLICATE_CONTAINMENT = 0.3
+"""Share of the smaller box inside the larger from which two objects may be one."""
+UNMET_CONTAINMENT = 0.15
+"""The same share for objects that were never seen in one frame: the front and the side of a stove."""
+UNMET_HITS = 8
+"""Observations of both by which neighbours that are two have been seen in one frame."""
+PIECE_SIZE = 0.4
+"""Metres of size from which things are seen in pieces: close by, or cut off by the image."""
+PIECE_COVERED = 0.6
+"""Share of the smaller of an observation's and an object's box in the other from which the sighting covers that
+object too."""
+PIECE_APPEARANCE = 0.85
+"""Cosine of pieces of one thing that one sighting covers."""
+INNER_CONTAINMENT = 0.85
+"""Share of a box inside another from which a thing lies wholly in another."""
+INNER_APPEARANCE = 0.92
+"""Cosine from which a thing that lies in another may be that other, imagined by the detector."""
+INNER_RARITY = 0.25
+"""Part of the other's sightings up to which a thing that lies in its like may be imagined."""
+INNER_SHARE = 0.6
+"""Cannot-link share of a thing that lies in its like: detectors imagine things on large ones now and then, a cushion
+on its sofa is met nearly always."""
+MERGED_BOX_HITS = 3
+"""Sightings from which a box counts as known when two objects become one."""
+_LEAST_CONTAINMENT = min(UNMET_CONTAINMENT, DUPLICATE_CONTAINMENT, DUPLICATE_OVERLAP)
+_LEAST_COSINE = min(MERGE_APPEARANCE, PIECE_APPEARANCE)
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
 _EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
 
@@ -25,7 +61,7 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
     Either the two lie in each other, or the observation covers both: pieces of a bed that was then seen whole.
     """
     found = _in_each_other(store, matched[pairs.index], pairs.rows)
-    large = (batch.extent.max(axis=1) >= store.settings.linking.piece_size).nonzero()[0]
+    large = (batch.extent.max(axis=1) >= PIECE_SIZE).nonzero()[0]
     if len(large):
         # what is large is met far from its middle, where no gate reaches
         index, other = store.grid.near(batch.xyz[large], np.full(len(large), WIDE))
@@ -36,36 +72,33 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
 
 
 def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
-    rules = store.settings.linking
-    least = min(rules.unmet_containment, rules.merge_containment, rules.double_overlap)
     # a cheap sieve: nearly all pairs are neighbours that look otherwise
-    columns = store.body, store.state, store.counts, store.gauges, NO_LOOKS if store.dim is None else store.emb_mean
-    look = min(rules.merge_look, rules.piece_look)
-    within = _lie_in_each_other(mine, other, *columns, rules.merge_tolerance, least, look)
+    means = NO_EMBEDDINGS if store.dim is None else store.emb_mean
+    within = _lie_in_each_other(mine, other, store.body, store.state, store.counts, store.gauges, means)
     if not len(within):
         return set()
     mine, other = mine[within], other[within]
-    wide = rules.merge_tolerance
+    wide = DUPLICATE_TOLERANCE
     inside = containment(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
-    cosine = looks_alike(store, mine, other)
+    cosine = appearance_cosine(store, mine, other)
     bare = containment(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
     # detectors imagine a second chair in a chair: what lies in its like has to be met more often to be another
-    inner = (bare >= rules.inner_containment) & (cosine >= rules.inner_look)
+    inner = (bare >= INNER_CONTAINMENT) & (cosine >= INNER_APPEARANCE)
     hits, other_hits = store.hits[mine], store.hits[other]
-    inner &= np.minimum(hits, other_hits) <= rules.inner_rarity * np.maximum(hits, other_hits)
-    here = _may_be_one(store, mine, other, np.where(inner, rules.inner_share, rules.rival_share))
+    inner &= np.minimum(hits, other_hits) <= INNER_RARITY * np.maximum(hits, other_hits)
+    here = _may_be_one(store, mine, other, np.where(inner, INNER_SHARE, CANNOT_LINK_SHARE))
     mine, other, inside, cosine = mine[here], other[here], inside[here], cosine[here]
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
-    # without looks, only boxes that nearly coincide are taken for one
+    # without embeddings, only boxes that nearly coincide are taken for one
     alike = np.where(
         np.isnan(cosine),
-        share >= rules.double_overlap,
-        (cosine >= rules.merge_look) & (inside >= rules.merge_containment),
+        share >= DUPLICATE_OVERLAP,
+        (cosine >= MERGE_APPEARANCE) & (inside >= DUPLICATE_CONTAINMENT),
     )
     # neighbours that are two are met as two sooner or later
-    often = np.minimum(store.hits[mine], store.hits[other]) >= rules.unmet_hits
+    often = np.minimum(store.hits[mine], store.hits[other]) >= UNMET_HITS
     unmet = often & (times_met(store, mine, other) == 0) & has_room(store, mine) & has_room(store, other)
-    alike |= unmet & (cosine >= rules.piece_look) & (inside >= rules.unmet_containment)
+    alike |= unmet & (cosine >= PIECE_APPEARANCE) & (inside >= UNMET_CONTAINMENT)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -78,11 +111,9 @@ def _lie_in_each_other(
     counts: NDArray[np.int32],
     gauges: NDArray[np.float32],
     means: NDArray[np.float32],
-    wide: float,
-    least: float,
-    alike: float,
 ) -> Rows:
-    """Which pairs may be one: the other not seen now and not gone, its box in this one's, its look not another."""
+    """Which pairs may be one: the other not seen now and not gone, its box in this one's, not looking otherwise."""
+    wide = DUPLICATE_TOLERANCE
     found = np.empty(len(mine), dtype=np.int64)
     count = 0
     for at in range(len(mine)):
@@ -97,10 +128,10 @@ def _lie_in_each_other(
             shared *= max(high - low, 0.0)
             volume *= size
             other_volume *= other_size
-        if shared == 0.0 or shared < least * min(volume, other_volume):
+        if shared == 0.0 or shared < _LEAST_CONTAINMENT * min(volume, other_volume):
             continue
         known = counts[one, _EMB_HITS] and counts[two, _EMB_HITS]
-        if known and dot(means[one], means[two]) < alike * gauges[one, _STABILITY] * gauges[two, _STABILITY]:
+        if known and dot(means[one], means[two]) < _LEAST_COSINE * gauges[one, _STABILITY] * gauges[two, _STABILITY]:
             continue
         found[count] = at
         count += 1
@@ -109,17 +140,16 @@ def _lie_in_each_other(
 
 def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
     """Objects that the box of one large observation covers besides the one it went to."""
-    rules = store.settings.linking
-    here = (other != mine) & (store.extent[other].max(axis=1) >= rules.piece_size)
+    here = (other != mine) & (store.extent[other].max(axis=1) >= PIECE_SIZE)
     index, mine, other = index[here], mine[here], other[here]
-    wide = rules.merge_tolerance
+    wide = DUPLICATE_TOLERANCE
     covered = containment(batch.xyz[index], batch.extent[index] + wide, store.xyz[other], store.extent[other] + wide)
-    here = covered >= rules.piece_covered
+    here = covered >= PIECE_COVERED
     mine, other = mine[here], other[here]
-    here = _may_be_one(store, mine, other, np.full(len(mine), rules.rival_share))
+    here = _may_be_one(store, mine, other, np.full(len(mine), CANNOT_LINK_SHARE))
     mine, other = mine[here], other[here]
-    cosine = looks_alike(store, mine, other)
-    alike = cosine >= rules.piece_look
+    cosine = appearance_cosine(store, mine, other)
+    alike = cosine >= PIECE_APPEARANCE
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -127,7 +157,7 @@ def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> N
     """False for what was seen in this frame too, is gone, or was met beside this one: it is another."""
     here: NDArray[np.bool_] = store.last_seen[other] < store.last_seen[mine]
     here &= store.state[other] <= State.CONFIRMED
-    return here & ~are_rivals(store, mine, other, share)
+    return here & ~cannot_link(store, mine, other, share)
 
 
 def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:
@@ -135,3 +165,53 @@ def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) ->
         (a, b, value) if store.seq[a] < store.seq[b] else (b, a, value)
         for a, b, value in zip(mine.tolist(), other.tolist(), cosine.tolist(), strict=True)
     }
+
+
+def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool) -> None:
+    """Put what is known of one object into another and delete it.
+
+    With ``place_of_lost`` the one that stays gets the place of the other, else the boxes are joined.
+    """
+    kept, lost = int(store.hits[keep]), int(store.hits[lose])
+    share = lost / (kept + lost)
+    if place_of_lost:
+        store.rivals[keep], store.rival_hits[keep] = 0, 0
+        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points"):
+            store.column(name)[keep] = store.column(name)[lose]
+        for name in ("ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
+            store.column(name)[keep] = store.column(name)[lose]
+    else:
+        _join_boxes(store, keep, lose)
+        store.bins[keep] |= store.bins[lose]
+        store.n_bins[keep] = store.bins[keep].sum()
+        if store.ring_n[lose] > store.ring_n[keep]:
+            for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
+                store.column(name)[keep] = store.column(name)[lose]
+    merge_neighbours(store, keep, lose)
+    names = store.label_ids[keep], store.label_scores[keep]
+    blend(*names, store.label_ids[lose], store.label_scores[lose], share)
+    if store.dim is not None:
+        merge_appearance(store, keep, lose)
+    store.hits[keep] = kept + lost
+    store.expected[keep] += store.expected[lose]
+    store.detected[keep] += store.detected[lose]
+    store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
+    store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
+    store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
+    store.empty_views[keep], store.missed[keep], store.doubt[keep] = 0, 0, 0.0
+    store.delete(lose)
+    store.update_grid(np.array([keep]))
+
+
+def _join_boxes(store: ObjectStore, keep: int, lose: int) -> None:
+    """The box around both when each is known from several sightings; else the better known one.
+
+    Pieces of a large thing add up, and a stray sighting does not blow a thing up.
+    """
+    if min(store.hits[keep], store.hits[lose]) >= MERGED_BOX_HITS:
+        low = np.minimum(store.xyz[keep] - 0.5 * store.extent[keep], store.xyz[lose] - 0.5 * store.extent[lose])
+        high = np.maximum(store.xyz[keep] + 0.5 * store.extent[keep], store.xyz[lose] + 0.5 * store.extent[lose])
+        store.xyz[keep], store.extent[keep] = 0.5 * (low + high), high - low
+    elif store.hits[lose] > store.hits[keep]:
+        for name in ("xyz", "extent", "precision", "spread"):
+            store.column(name)[keep] = store.column(name)[lose]

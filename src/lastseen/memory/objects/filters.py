@@ -1,18 +1,23 @@
-"""What never reaches memory: people, the robot's own body, and the same thing detected twice in one frame."""
+"""What never reaches memory: ignored labels, the robot's own body, and the same thing detected twice in one frame."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Linking
 from lastseen.frame import Frame
+from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.boxes import all_pairs, overlap
 from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.relations import overlap
+
+DUPLICATE_OVERLAP = 0.5
+"""Part of their union that boxes share from which they are one thing: detected twice in a frame, or remembered twice
+without embeddings."""
 
 
 def without_labels(batch: Batch, ignored: AbstractSet[int]) -> Batch:
@@ -36,31 +41,38 @@ def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> 
     return _only(batch, np.flatnonzero(~(inside & mask[row, column])).tolist())
 
 
-def without_doubles(batch: Batch, rules: Linking) -> Batch:
+def without_duplicates(batch: Batch) -> Batch:
     """Of two boxes that nearly coincide and look alike, keep the better seen."""
-    if not _may_coincide(batch.xyz, batch.extent, rules.double_overlap):
+    if not _may_coincide(batch.xyz, batch.extent):
         return batch
-    first, second = all_pairs(len(batch))
+    first, second = _all_pairs(len(batch))
     share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
     dropped: set[int] = set()
     for at in np.lexsort((second, first, -share)).tolist():
         one, other = int(first[at]), int(second[at])
-        if share[at] <= rules.double_overlap:
+        if share[at] <= DUPLICATE_OVERLAP:
             break
-        if one in dropped or other in dropped or not _look_alike(batch, one, other, rules.same_look):
+        if one in dropped or other in dropped or not _look_alike(batch, one, other):
             continue
         better = batch.observations[other].quality > batch.observations[one].quality
         dropped.add(one if better else other)
     return _only(batch, [index for index in range(len(batch)) if index not in dropped])
 
 
+@lru_cache(maxsize=32)
+def _all_pairs(count: int) -> tuple[Rows, Rows]:
+    """Every pair of so many observations as two arrays of numbers, the smaller first."""
+    first, second = np.triu_indices(count, k=1)
+    return first, second
+
+
 @compiled
-def _may_coincide(xyz: Floats, extent: Floats, share: float) -> bool:
-    """Whether two boxes may share this part of their union: they are then offset by little on every axis."""
+def _may_coincide(xyz: Floats, extent: Floats) -> bool:
+    """Whether two boxes may share so much of their union: they are then offset by little on every axis."""
     for one in range(len(xyz)):
         for other in range(one):
             axis = 0
-            while axis < 3 and abs(xyz[one, axis] - xyz[other, axis]) <= 0.5 * (1.0 - share) * (
+            while axis < 3 and abs(xyz[one, axis] - xyz[other, axis]) <= 0.5 * (1.0 - DUPLICATE_OVERLAP) * (
                 extent[one, axis] + extent[other, axis]
             ):
                 axis += 1
@@ -73,7 +85,7 @@ def _only(batch: Batch, kept: list[int]) -> Batch:
     return batch if len(kept) == len(batch) else batch.subset(np.array(kept, dtype=np.int64))
 
 
-def _look_alike(batch: Batch, one: int, other: int, same_look: float) -> bool:
-    if batch.looks is None or not (batch.has_look[one] and batch.has_look[other]):
+def _look_alike(batch: Batch, one: int, other: int) -> bool:
+    if batch.embeddings is None or not (batch.has_embedding[one] and batch.has_embedding[other]):
         return True
-    return float(batch.looks[one] @ batch.looks[other]) >= same_look
+    return float(batch.embeddings[one] @ batch.embeddings[other]) >= SAME_APPEARANCE

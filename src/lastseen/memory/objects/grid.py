@@ -147,7 +147,7 @@ def _near(
     points: Rows,
     rows: Rows,
 ) -> int:
-    """Fill points and rows as far as they go; tells how many there are."""
+    """Fill points and rows as far as they go; returns how many there are."""
     count = 0
     for level in range(len(cells)):
         if not on_level[level]:
@@ -168,7 +168,7 @@ def _near(
 def _inside(
     low: Floats, high: Floats, cells: Floats, heads: Ints, cell: Rows, after: Ints, on_level: Rows, rows: Rows
 ) -> int:
-    """Fill rows as far as they go; tells how many there are."""
+    """Fill rows as far as they go; returns how many there are."""
     count = 0
     for level in range(len(cells)):
         if on_level[level]:

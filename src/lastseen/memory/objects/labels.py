@@ -1,4 +1,4 @@
-"""What things may be called: label scores as a moving average, in a fixed number of slots per object."""
+"""Labels: a table of names, and label scores as a moving average in a fixed number of slots per object."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lastseen.memory.objects.compiled import compiled
+from lastseen.memory.objects.grid import Rows
 
 LABEL_SLOTS = 8
 """Names kept per object: a detector that wavers between more than eight names knows none of them."""
@@ -71,3 +74,53 @@ def ranked(labels: Mapping[str, float]) -> list[tuple[str, float]]:
     if len(labels) < 2:
         return list(labels.items())
     return sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:LABEL_SLOTS]
+
+
+@compiled
+def update_labels(
+    ids: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    pinned: NDArray[np.bool_],
+    rows: Rows,
+    new_ids: NDArray[np.int32],
+    new_scores: NDArray[np.float32],
+    index: Rows,
+    weight: float,
+) -> None:
+    """Move the label scores of each row toward those of its observation, in place."""
+    for at in range(len(rows)):
+        # a label given by hand stays
+        if not pinned[rows[at]]:
+            blend(ids[rows[at]], scores[rows[at]], new_ids[index[at]], new_scores[index[at]], weight)
+
+
+@compiled
+def blend(
+    ids: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    new_ids: NDArray[np.int32],
+    new_scores: NDArray[np.float32],
+    weight: float,
+) -> None:
+    """Move an object's label scores toward those of one observation, in place; without a new label they stay.
+
+    A label that finds no slot takes the weakest one when it is stronger.
+    """
+    if not new_ids.any():
+        return
+    for slot in range(len(ids)):
+        scores[slot] *= np.float32(1.0 - weight)
+    for at in range(len(new_ids)):
+        if new_ids[at] == 0:
+            continue
+        share = np.float32(weight) * new_scores[at]
+        weakest = 0
+        for slot in range(len(ids)):
+            if ids[slot] == new_ids[at]:
+                scores[slot] += share
+                break
+            if scores[slot] < scores[weakest]:
+                weakest = slot
+        else:
+            if share > scores[weakest]:
+                ids[weakest], scores[weakest] = new_ids[at], share

@@ -17,30 +17,28 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.objects import snapshot
-from lastseen.memory.objects.absence import look_for_absent
+from lastseen.memory.objects.absence import find_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
-from lastseen.memory.objects.batch import Batch, gather
-from lastseen.memory.objects.corrections import Undo, checked_name, name_by_hand, retire_frames, shift_to_new_poses
+from lastseen.memory.objects.batch import Batch, batch_observations
+from lastseen.memory.objects.cannot_link import count_neighbours, forget_neighbours
+from lastseen.memory.objects.corrections import Undo, checked_name, retire_frames, set_label, shift_to_new_poses
 from lastseen.memory.objects.duplicates import duplicates
-from lastseen.memory.objects.events import Event, EventKind
-from lastseen.memory.objects.filters import without_body, without_doubles, without_labels
-from lastseen.memory.objects.freespace import SeenFree
+from lastseen.memory.objects.filters import without_body, without_duplicates, without_labels
+from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
 from lastseen.memory.objects.grid import Rows as RowNumbers
-from lastseen.memory.objects.lives import Lives, rounded
-from lastseen.memory.objects.moves import moved_from, moved_to
-from lastseen.memory.objects.newness import (
-    arrivals_among,
-    arrived,
-    just_arrived,
-    newness_at_first,
-    newness_in_hindsight,
-)
+from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
 from lastseen.memory.objects.relations import Relation, relations_of
-from lastseen.memory.objects.rivals import forget_rivals, note_rivals
-from lastseen.memory.objects.snapshot import Rows
-from lastseen.memory.objects.state import ObjectState, read_state
-from lastseen.memory.objects.store import CONFIRMED, ID_PREFIX, PROTO, ObjectStore, State, id_text
-from lastseen.memory.objects.update import create, refresh
+from lastseen.memory.objects.relocation import (
+    ARRIVAL_HITS,
+    arrivals,
+    arrivals_among,
+    just_arrived,
+    relocated_from,
+    relocated_to,
+)
+from lastseen.memory.objects.snapshot import ObjectState, Rows, read_state
+from lastseen.memory.objects.store import CONFIRMED, ID_PREFIX, TENTATIVE, ObjectStore, State, id_text
+from lastseen.memory.objects.update import create, update
 from lastseen.observation import Observation
 
 
@@ -97,21 +95,21 @@ class ObjectMemory:
         self.settings = settings or Settings()
         self.store = ObjectStore(self.settings)
         self.crop_sink = crop_sink
-        self.lives = Lives(self.store)
+        self.lifecycle = ObjectLifecycle(self.store)
         self._arrived: list[int] = []
         self._matched = Matched()
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
-        self.free = SeenFree(self.settings)
+        self.keyframes = DepthKeyframes(self.settings)
         self.body_mask: NDArray[np.bool_] | None = None
 
     @property
     def now(self) -> float:
         """The stamp of the last frame: frames bring the time."""
-        return self.lives.now
+        return self.lifecycle.now
 
     def set_body_mask(self, mask: NDArray[np.bool_] | None) -> None:
-        """Tell which pixels of the depth image show the robot itself: nothing there is remembered or evidence."""
+        """Set which pixels of the depth image show the robot itself: nothing there is remembered or evidence."""
         if mask is not None and (mask.ndim != 2 or mask.dtype != np.bool_):
             raise InvalidValue("body_mask", mask, "must be a 2-D bool array", remedy="use mask > 0")
         self.body_mask = None if mask is None else mask.copy()
@@ -133,44 +131,44 @@ class ObjectMemory:
         return self._matched.ids()
 
     def check(self, observations: Sequence[Observation]) -> None:
-        """Refuse observations whose looks do not fit this memory, before anything is changed."""
+        """Refuse observations whose embeddings do not fit this memory, before anything is changed."""
         for seen in observations:
             if seen.embedding is not None and self.store.dim is not None:
                 self.store.use_embeddings(len(seen.embedding))
 
     def observe(self, frame: Frame, observations: Sequence[Observation]) -> tuple[Event, ...]:
-        """Take one frame and what was seen in it; returns what this changed in the lives of objects."""
+        """Update the memory with one frame and what was observed in it; returns the events of the change."""
         if self.body_mask is not None and self.body_mask.shape != frame.depth.shape:
             raise InvalidValue(
                 "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
             )
         self._matched = Matched()
-        batch = gather(frame, observations, self.store.labels)
-        if batch.looks is not None:
-            self.store.use_embeddings(batch.looks.shape[1])
-        if frame.id <= self.lives.frame_id and self.store.version:
-            retire_frames(self.store, self.free)
-        self.lives.now, self.lives.frame_id = frame.stamp, frame.id
+        batch = batch_observations(frame, observations, self.store.labels)
+        if batch.embeddings is not None:
+            self.store.use_embeddings(batch.embeddings.shape[1])
+        if frame.id <= self.lifecycle.frame_id and self.store.version:
+            retire_frames(self.store, self.keyframes)
+        self.lifecycle.now, self.lifecycle.frame_id = frame.stamp, frame.id
         self.store.version += 1
         batch = without_labels(batch, self._ignored)
         batch = without_body(batch, frame, self.body_mask)
-        batch = without_doubles(batch, self.settings.linking)
-        awake, numbers = False, batch.given
-        self.lives.successors()
+        batch = without_duplicates(batch)
+        detector_works, numbers = False, batch.given
+        self.lifecycle.successors()
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
-            awake = self._remember(batch, matched)
+            detector_works = self._update(batch, matched)
             numbers = self.store.seq[matched]
-            note_rivals(self.store, batch, matched)
+            count_neighbours(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
-            self._link_arrivals()
+            self._link_relocated()
         if self.settings.absence.enabled:
-            self._look_for_absent(frame, awake=awake)
-        self.lives.expire()
-        self._matched = Matched(len(observations), batch.given, numbers, self.lives.successors())
-        return self.lives.told()
+            self._find_absent(frame, detector_works=detector_works)
+        self.lifecycle.expire()
+        self._matched = Matched(len(observations), batch.given, numbers, self.lifecycle.successors())
+        return self.lifecycle.take_events()
 
     def state(self, object_id: str) -> ObjectState:
         """Everything remembered of one object."""
@@ -179,7 +177,7 @@ class ObjectMemory:
     def states(
         self, *, label: str | None = None, include_tentative: bool = False, include_absent: bool = False
     ) -> list[ObjectState]:
-        """Objects in the order of their ids: confirmed ones, and on request protos and those seen to be gone.
+        """Objects in the order of their ids: confirmed ones, and on request tentative ones and those seen to be gone.
 
         With a label, those whose likeliest label it is.
         """
@@ -187,7 +185,7 @@ class ObjectMemory:
         rows = store.live()
         state = store.state[rows]
         wanted = state == State.CONFIRMED
-        wanted |= (state == State.PROTO) & include_tentative
+        wanted |= (state == State.TENTATIVE) & include_tentative
         wanted |= (state > State.CONFIRMED) & include_absent
         rows = rows[wanted]
         if label is not None:
@@ -206,42 +204,44 @@ class ObjectMemory:
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames (by frame id, after a loop closure) and move what was seen from them."""
         self.store.version += 1
-        for row, shift in shift_to_new_poses(self.store, self.free, poses):
-            self.lives.tell(EventKind.CORRECTED, row, how="poses", shift=rounded(shift))
-        return self.lives.told()
+        for row, shift in shift_to_new_poses(self.store, self.keyframes, poses):
+            self.lifecycle.record(EventKind.CORRECTED, row, how="poses", shift=rounded(shift))
+        return self.lifecycle.take_events()
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
         checked_name(label)
         row = self._begin_change("relabel", object_id)
         before = self.state(object_id).label
-        name_by_hand(self.store, row, label)
-        self.lives.tell(EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label)
-        return self.lives.told()
+        set_label(self.store, row, label)
+        self.lifecycle.record(
+            EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label
+        )
+        return self.lifecycle.take_events()
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
         row = self._begin_change("delete", object_id)
-        self.lives.tell(EventKind.CORRECTED, row, how="delete")
-        self.lives.end(row)
-        return self.lives.told()
+        self.lifecycle.record(EventKind.CORRECTED, row, how="delete")
+        self.lifecycle.delete(row)
+        return self.lifecycle.take_events()
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
         if keep == lose:
             raise InvalidValue("merge", keep, "names one object twice", remedy="give two ids")
         kept = self._begin_change("merge", keep, lose)
-        self.lives.merge(kept, self.store.row(lose))
-        return self.lives.told()
+        self.lifecycle.merge(kept, self.store.row(lose))
+        return self.lifecycle.take_events()
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete or merge that was not yet taken back."""
         self.store.version += 1
-        change, rows = self._undo.take_back(self.store)
-        self.lives.line_up()
+        change, rows = self._undo.restore_last(self.store)
+        self.lifecycle.order_tentative()
         for row in rows.tolist():
-            self.lives.tell(EventKind.CORRECTED, row, how="undo", undone=change.what)
-        return self.lives.told()
+            self.lifecycle.record(EventKind.CORRECTED, row, how="undo", undone=change.what)
+        return self.lifecycle.take_events()
 
     def forget(self, object_ids: Sequence[str], *, absorbed: Sequence[str] = ()) -> frozenset[str]:
         """Delete objects for good: no undo brings them back, nor those that went on as them before (``absorbed``).
@@ -254,8 +254,8 @@ class ObjectMemory:
         numbers = {int(object_id.removeprefix(ID_PREFIX)) for object_id in (*object_ids, *absorbed)}
         self._undo.forget(numbers)
         for row in rows:
-            self.lives.end(row)
-        forget_rivals(store, numbers)
+            self.lifecycle.delete(row)
+        forget_neighbours(store, numbers)
         used = set(np.unique(store.label_ids[store.live()]).tolist()) | self._undo.labels() | self._ignored
         return store.labels.keep(used) if rows else frozenset()
 
@@ -267,52 +267,54 @@ class ObjectMemory:
 
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""
-        return snapshot.export_rows(self.store, self.free, now=self.now, frame_id=self.lives.frame_id, since=since)
+        return snapshot.export_rows(
+            self.store, self.keyframes, now=self.now, frame_id=self.lifecycle.frame_id, since=since
+        )
 
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
         self._matched = Matched()
-        self.free.restore(rows.views)
-        self.lives.now, self.lives.frame_id = rows.now, rows.frame_id
-        self.lives.line_up()
+        self.keyframes.restore(rows.views)
+        self.lifecycle.now, self.lifecycle.frame_id = rows.now, rows.frame_id
+        self.lifecycle.order_tentative()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
 
-    def _remember(self, batch: Batch, matched: RowNumbers) -> bool:
-        """Update what was seen again and make objects of the rest; tells whether something confirmed was seen."""
+    def _update(self, batch: Batch, matched: RowNumbers) -> bool:
+        """Update what was seen again and make objects of the rest; returns whether something confirmed was seen."""
         store = self.store
         known = (matched >= 0).nonzero()[0]
-        awake = False
+        confirmed_seen = False
         if len(known):
             # by number: what later depends on the order in which things were touched must not depend on place
             known = known[store.seq[matched[known]].argsort()]
             rows = matched[known]
             states = set(store.state[rows].tolist())
-            awake = CONFIRMED in states
+            confirmed_seen = CONFIRMED in states
             if max(states) > CONFIRMED:
-                self.lives.come_back(rows)
-            fresh = refresh(store, batch, rows, known)
-            self._hand_on_crops(batch, rows, known, fresh)
-            store.settle(rows)
-            if PROTO in states:
+                self.lifecycle.reappear(rows)
+            fresh = update(store, batch, rows, known)
+            self._pass_on_crops(batch, rows, known, fresh)
+            store.update_grid(rows)
+            if TENTATIVE in states:
                 self._promote(rows)
             self._arrived += just_arrived(store, rows)
         new = (matched < 0).nonzero()[0]
         if len(new):
             rows = create(store, batch, new)
             matched[new] = rows
-            store.newness[rows] = newness_at_first(self.free, batch, new)
-            self._hand_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
-            store.settle(rows)
-            self.lives.appear(rows)
+            store.newness[rows] = evidence_at_creation(self.keyframes, batch, new)
+            self._pass_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
+            store.update_grid(rows)
+            self.lifecycle.appear(rows)
             self._promote(rows)
-        return awake
+        return confirmed_seen
 
     def _promote(self, rows: RowNumbers) -> None:
         store = self.store
-        for row in self.lives.promote(rows):
-            store.newness[row] = newness_in_hindsight(store, self.free, row)
-            if store.newness[row] and store.hits[row] > self.settings.linking.added_hits:
+        for row in self.lifecycle.promote(rows):
+            store.newness[row] = evidence_at_confirmation(store, self.keyframes, row)
+            if store.newness[row] and store.hits[row] > ARRIVAL_HITS:
                 self._arrived.append(int(store.seq[row]))
 
     def _merge_duplicates(self, batch: Batch, pairs: Pairs, matched: RowNumbers) -> None:
@@ -324,35 +326,35 @@ class ObjectMemory:
             if store.last_seen[older] == store.last_seen[younger]:
                 # the third was seen in this frame, and so was the other one: they are two
                 continue
-            few = store.hits[older] < self.settings.linking.added_hits
-            self.lives.merge(older, younger, cosine=cosine)
+            few = store.hits[older] < ARRIVAL_HITS
+            self.lifecycle.merge(older, younger, cosine=cosine)
             if few:
                 self._arrived += arrivals_among(store, np.array([older]))
 
-    def _link_arrivals(self) -> None:
-        """See whether what was confirmed in this frame, where it was free before, is something that was missed."""
+    def _link_relocated(self) -> None:
+        """See whether what was confirmed in this frame, where it was free before, is an absent object."""
         store = self.store
         for number in self._arrived:
             row = store.row_of.get(number)
             if row is None:
                 continue
-            found = moved_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
+            found = relocated_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
             if found is not None:
-                self.lives.move(found[0], row, found[1])
+                self.lifecycle.relocate(found[0], row, found[1])
         self._arrived.clear()
 
-    def _look_for_absent(self, frame: Frame, *, awake: bool) -> None:
+    def _find_absent(self, frame: Frame, *, detector_works: bool) -> None:
         store = self.store
-        all_gone = look_for_absent(store, frame, self.body_mask, awake=awake)
+        all_gone = find_absent(store, frame, self.body_mask, detector_works=detector_works)
         # what is gone as well has not come: all are marked before one is looked for elsewhere
-        self.lives.go(all_gone)
+        self.lifecycle.mark_absent(all_gone)
         for gone in all_gone:
-            found = moved_to(store, gone.row, arrived(store))
+            found = relocated_to(store, gone.row, arrivals(store))
             if found is not None:
-                self.lives.move(gone.row, *found)
-        self.free.note(frame, version=store.version)
+                self.lifecycle.relocate(gone.row, *found)
+        self.keyframes.keep(frame, version=store.version)
 
-    def _hand_on_crops(
+    def _pass_on_crops(
         self, batch: Batch, rows: RowNumbers, index: NDArray[np.int64], fresh: NDArray[np.bool_]
     ) -> None:
         if self.crop_sink is None:

@@ -1,4 +1,4 @@
-"""Working memory written down and read back, so that a journal can keep it.
+"""Copies of working memory that later frames do not change: one object's state, and all rows for a journal.
 
 ``export_rows(since)`` gives every object, or only those changed after an earlier export, as plain arrays with one
 row per object in the order of their numbers; nothing is marked or cleared, so an export that was not written can be
@@ -16,13 +16,78 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
-from lastseen.memory.objects.freespace import SeenFree
+from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.labels import LabelTable
-from lastseen.memory.objects.store import ObjectStore
+from lastseen.memory.objects.store import ObjectStore, State
 
 _ONCE_LEFT_OUT = "gallery_near"
-"""A column that memories without looks were once written without; it is zero in them."""
+"""A column that memories without embeddings were once written without; it is zero in them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectState:
+    """Everything remembered of one object at one moment; positions in metres in the world, z up.
+
+    ``emb_mean`` is the plain running mean (its length is the stability); ``image_crops`` come from where crops are
+    stored and are empty where nothing stores them; ``last_seen`` and ``first_seen`` are frame time in seconds.
+    """
+
+    id: str
+    xyz_world: NDArray[np.float64]
+    emb_mean: NDArray[np.float32] | None = field(repr=False)
+    emb_gallery: NDArray[np.float16] | None = field(repr=False)
+    view_bins: frozenset[tuple[int, int]]
+    label_scores: dict[str, float]
+    stability: float
+    hits: int
+    confirmed: bool
+    image_crops: tuple[bytes, ...] = field(repr=False)
+    last_seen: float
+    first_seen: float
+    state: str
+    stale: bool
+    extent: NDArray[np.float64]
+    detection_rate: float
+
+    @property
+    def label(self) -> str | None:
+        """The likeliest label; ties go to the alphabetically first."""
+        return best_label(self.label_scores)
+
+
+def read_state(store: ObjectStore, row: int, *, now: float, crops: tuple[bytes, ...] = ()) -> ObjectState:
+    """Copy one row out of the store."""
+    state = State(int(store.state[row]))
+    azimuths = store.settings.views.azimuth_bins
+    held = [
+        (store.labels.names[number], float(score))
+        for number, score in zip(store.label_ids[row].tolist(), store.label_scores[row].tolist(), strict=True)
+        if number and score > 0.0
+    ]
+    known = store.dim is not None and store.emb_hits[row] > 0
+    last_seen = float(store.last_seen[row])
+    return ObjectState(
+        id=store.id(row),
+        xyz_world=store.xyz[row].copy(),
+        emb_mean=store.emb_mean[row].copy() if known else None,
+        emb_gallery=store.gallery[row, : int(store.gallery_n[row])].copy() if known else None,
+        view_bins=frozenset(
+            (number % azimuths, number // azimuths) for number in np.flatnonzero(store.bins[row]).tolist()
+        ),
+        label_scores=dict(sorted(held, key=lambda item: (-item[1], item[0]))),
+        stability=float(store.stability[row]),
+        hits=int(store.hits[row]),
+        confirmed=state != State.TENTATIVE,
+        image_crops=crops,
+        last_seen=last_seen,
+        first_seen=float(store.first_seen[row]),
+        state=state.text,
+        stale=now - last_seen > store.settings.lifecycle.stale_after,
+        extent=store.extent[row].copy(),
+        detection_rate=float((store.detected[row] + 1.0) / (store.expected[row] + 2.0)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +95,7 @@ class Rows:
     """Objects as arrays: ``columns`` by name with equal first lengths, the table of labels, and the counters.
 
     ``gone`` are numbers of objects deleted since the earlier export; the id of number 7 is ``obj-7``.
-    ``views`` are the small depth images of ``freespace``, to be stored by ``views["slot"]``.
+    ``views`` are the small depth images of ``free_space``, to be stored by ``views["slot"]``.
     ``dim`` is the length of embeddings, None before the first.
     """
 
@@ -48,14 +113,14 @@ class Rows:
         return len(self.columns["seq"])
 
 
-def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int, since: int) -> Rows:
+def export_rows(store: ObjectStore, keyframes: DepthKeyframes, *, now: float, frame_id: int, since: int) -> Rows:
     """Copy the objects changed after version ``since`` out of the store; 0 copies all."""
     rows = store.live()
-    store.written_down = True
+    store.exported = True
     if since:
         rows = rows[store.changed_at[rows] > since]
         # whoever exports with a version has stored everything up to it
-        store.gone = [entry for entry in store.gone if entry[0] > since]
+        store.deleted = [entry for entry in store.deleted if entry[0] > since]
     return Rows(
         columns={name: store.column(name)[rows] for name in store.fields},
         labels=tuple(store.labels.names[1:]),
@@ -64,8 +129,8 @@ def export_rows(store: ObjectStore, free: SeenFree, *, now: float, frame_id: int
         now=now,
         frame_id=frame_id,
         version=store.version,
-        gone=tuple(number for _, number in store.gone) if since else (),
-        views=free.export(since),
+        gone=tuple(number for _, number in store.deleted) if since else (),
+        views=keyframes.export(since),
     )
 
 
@@ -102,17 +167,17 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
                 remedy="restore with the settings and the version it was written with",
             )
     _check_counts(store, rows)
-    places = store.take_numbered(rows.columns["seq"])
+    places = store.allocate_numbered(rows.columns["seq"])
     for name in store.fields:
         own = store.column(name)
         if name in rows.columns and not np.may_share_memory(own, rows.columns[name]):
             # an empty store hands out its rows from the first on
             own[: len(rows)] = rows.columns[name]
-    store.written_down = True
+    store.exported = True
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version
-    store.settle_new(places)
+    store.fill_grid(places)
 
 
 def _check_counts(store: ObjectStore, rows: Rows) -> None:

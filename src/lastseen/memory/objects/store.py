@@ -1,4 +1,4 @@
-"""The working memory itself: one row per object, one column per fact, and where each object stands.
+"""The working memory itself: one row per object, one column per fact, and a grid over their positions.
 
 Rows are storage, not identity: a freed row is used again, an object is known by its number, and whatever depends on
 an order is ordered by number. So a memory that was written down and restored goes on exactly as the first one.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config import Settings
+from lastseen.config.objects import Association
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
-from lastseen.memory.objects.compiled import compiled, plain
+from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.grid import Floats, HashGrid, Rows, key_of, move
 from lastseen.memory.objects.labels import LABEL_SLOTS, LabelTable
 from lastseen.observation import MAX_SURFACE_POINTS
@@ -24,14 +26,35 @@ RING = 32
 """Sightings per object that a loop closure can move: the last ones decide where it is now."""
 EMPTY_POSES = 4
 """Camera places kept while an empty place is being looked at, to tell distinct views from one stare."""
-RIVALS = 8
+CANNOT_LINK_SLOTS = 8
 """Neighbours kept per object that were seen beside it in one frame and therefore are not it."""
 LEVEL_HALVES = (0.15, 0.5, 1.2, 3.0)
 """Half diagonal in metres up to which a thing stands on each grid level: cups, chairs, beds, what is larger."""
 LARGEST_HALF = LEVEL_HALVES[-1]
 SMALL_HALF = 0.15
 """Half size in metres up to which an observation is looked up without widening the search."""
+MAX_SIGMA = 0.1
+"""Metres of an observation's sigma that widen its gate at most; worse guesses are judged by appearance."""
 ID_PREFIX = "obj-"
+TENTATIVE_TEXT = "proto"
+"""What a tentative object's state is called in ``ObjectState`` and in stored files."""
+NO_EMBEDDINGS = np.empty((0, 0), dtype=np.float32)
+"""Stands for the embeddings of a memory that has none."""
+
+
+class Gate(NamedTuple):
+    """The settings of association as compiled code takes them."""
+
+    radius: float
+    radius_growth: float
+    spatial_weight: float
+    threshold: float
+    size_weight: float
+
+    @classmethod
+    def of(cls, rules: Association) -> Gate:
+        """The gate of these settings."""
+        return cls(*(getattr(rules, name) for name in cls._fields))
 
 
 class Layout:
@@ -59,36 +82,63 @@ _X, _WIDE, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
 
 
 class State(IntEnum):
-    """Where an object is in its life; being stale is a matter of the time asked at, so it is not a state."""
+    """The lifecycle state of an object; being stale is a matter of the time asked at, so it is not a state."""
 
     FREE = 0
+    TENTATIVE = 1
     PROTO = 1
     CONFIRMED = 2
     MISSING = 3
     REMOVED = 4
 
+    @property
+    def text(self) -> str:
+        """The state as text."""
+        return TENTATIVE_TEXT if self is State.TENTATIVE else self.name.lower()
 
-PROTO, CONFIRMED, MISSING = State.PROTO.value, State.CONFIRMED.value, State.MISSING.value
+
+TENTATIVE, CONFIRMED, MISSING = State.TENTATIVE.value, State.CONFIRMED.value, State.MISSING.value
 """States as plain numbers: comparing a column with a member of an enumeration takes ten times as long."""
 
 
-class Newness(IntEnum):
-    """What is known of an object's place before the object was first seen there."""
+class FreeSpace(IntEnum):
+    """Free-space evidence: what is known of an object's place before the object was first seen there.
+
+    The column is called ``newness``, as in stored files.
+    """
 
     UNKNOWN = 0
     UNNOTICED = 1
     """It was open to view, and nothing was detected."""
     OPEN = 2
-    """It was so many times; of a proto-object only, for what is confirmed is told from a piece of something else."""
+    """It was so many times; of a tentative object only: a confirmed one is told from a piece of another."""
     FREE = 3
     """It was looked through, or open to view many times with nothing detected."""
+
+
+class ObjectColumns(NamedTuple):
+    """Columns of the store for compiled code; ``points`` are half-precision numbers by their bits."""
+
+    seq: NDArray[np.int64]
+    state: NDArray[np.uint8]
+    body: Floats
+    counts: NDArray[np.int32]
+    gauges: NDArray[np.float32]
+    bins: NDArray[np.bool_]
+    points: NDArray[np.uint16]
+    ring_place: NDArray[np.float32]
+    empty_from: NDArray[np.float32]
+    emb_mean: NDArray[np.float32]
+    rivals: NDArray[np.int64]
+    rival_hits: NDArray[np.int32]
+    changed_at: NDArray[np.int64]
 
 
 class ObjectStore(Columns):
     """Columns of every object, the grid over them and the numbers that lead to rows.
 
     What a sighting changes lies together in a few wide columns, so that a frame reads and writes each of them once;
-    the narrow names are views into them.
+    the narrow names are views into them. Names of columns are those of stored files and do not change.
     """
 
     seq: NDArray[np.int64]
@@ -144,16 +194,16 @@ class ObjectStore(Columns):
         self.dim: int | None = None
         self.next_seq = 1
         self.version = 0
-        self.gone: list[tuple[int, int]] = []
-        self.written_down = False
+        self.deleted: list[tuple[int, int]] = []
+        self.exported = False
         self.row_of: dict[int, int] = {}
         self.used = 0
         self._free: list[int] = []
         association, views = settings.association, settings.views
-        self.gate, self.absence = plain(association), plain(settings.absence)
+        self.gate = Gate.of(association)
         self.grid = HashGrid(
             tuple(association.radius + half for half in LEVEL_HALVES),
-            slack=association.radius_growth * association.max_sigma + SMALL_HALF,
+            slack=association.radius_growth * MAX_SIGMA + SMALL_HALF,
         )
         for name, dtype, shape in (
             ("seq", np.int64, ()),
@@ -168,8 +218,8 @@ class ObjectStore(Columns):
             ("empty_from", np.float32, (EMPTY_POSES, 3)),
             ("newness", np.uint8, ()),
             ("pinned", np.bool_, ()),
-            ("rivals", np.int64, (RIVALS,)),
-            ("rival_hits", np.int32, (RIVALS,)),
+            ("rivals", np.int64, (CANNOT_LINK_SLOTS,)),
+            ("rival_hits", np.int32, (CANNOT_LINK_SLOTS,)),
             ("ring_frame", np.int64, (RING,)),
             ("ring_place", np.float32, (RING, 6)),
             ("changed_at", np.int64, ()),
@@ -186,6 +236,24 @@ class ObjectStore(Columns):
             names += parts.get(name, (name,))
         unwritten = {"changed_at"} | ({"gallery_n"} if self.dim is None else set())
         return tuple(name for name in names if name not in unwritten)
+
+    def compiled_columns(self) -> ObjectColumns:
+        """The columns that compiled code judges objects by; not to be kept, for growing replaces them."""
+        return ObjectColumns(
+            self.seq,
+            self.state,
+            self.body,
+            self.counts,
+            self.gauges,
+            self.bins,
+            self.points.view(np.uint16),
+            self.ring_place,
+            self.empty_from,
+            NO_EMBEDDINGS if self.dim is None else self.emb_mean,
+            self.rivals,
+            self.rival_hits,
+            self.changed_at,
+        )
 
     def grow(self, capacity: int) -> None:
         """Make room for this many rows."""
@@ -225,24 +293,24 @@ class ObjectStore(Columns):
             return
         self.grow(max(self.capacity * 2, self.capacity + count))
 
-    def take(self, count: int) -> Rows:
+    def allocate(self, count: int) -> Rows:
         """Rows for new objects, numbered in order; every column of them is zero except the number."""
         self.reserve(count)
-        rows = self._take_rows(count)
+        rows = self._allocate_rows(count)
         self.seq[rows] = np.arange(self.next_seq, self.next_seq + count)
         self.row_of.update(zip(range(self.next_seq, self.next_seq + count), rows.tolist(), strict=True))
         self.next_seq += count
         return rows
 
-    def take_numbered(self, numbers: NDArray[np.int64]) -> Rows:
+    def allocate_numbered(self, numbers: NDArray[np.int64]) -> Rows:
         """Rows for objects that have their numbers already, from a restored memory or an undone deletion."""
         self.reserve(len(numbers))
-        rows = self._take_rows(len(numbers))
+        rows = self._allocate_rows(len(numbers))
         self.seq[rows] = numbers
         self.row_of.update(zip(numbers.tolist(), rows.tolist(), strict=True))
         return rows
 
-    def _take_rows(self, count: int) -> Rows:
+    def _allocate_rows(self, count: int) -> Rows:
         reused = self._free[-count:] if count else []
         del self._free[len(self._free) - len(reused) :]
         fresh = count - len(reused)
@@ -250,30 +318,30 @@ class ObjectStore(Columns):
         self.used += fresh
         return rows
 
-    def drop(self, row: int) -> None:
+    def delete(self, row: int) -> None:
         """Delete an object: every column of its row becomes zero again."""
         number = int(self.seq[row])
         self.grid.remove(row)
         for name in self.names:
             self.column(name)[row] = 0
         del self.row_of[number]
-        if self.written_down:
+        if self.exported:
             # else nobody holds a copy from which it would have to go
-            self.gone.append((self.version, number))
+            self.deleted.append((self.version, number))
         self._free.append(row)
 
-    def settle(self, rows: Rows) -> None:
+    def update_grid(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
         rules, grid = self.settings.association, self.grid
-        self.touch(rows)
-        _settle(rows, self.body, rules.radius, rules.radius_growth, grid.reaches, grid.cells, *grid.chains)
+        self.mark_changed(rows)
+        _update_grid(rows, self.body, rules.radius, rules.radius_growth, grid.reaches, grid.cells, *grid.chains)
 
-    def settle_new(self, rows: Rows) -> None:
+    def fill_grid(self, rows: Rows) -> None:
         """Put many objects into the grid at once, into which nothing was put."""
         self.grid.fill(rows, self.xyz[rows], self.reach[rows])
-        self.touch(rows)
+        self.mark_changed(rows)
 
-    def touch(self, rows: Rows) -> None:
+    def mark_changed(self, rows: Rows) -> None:
         """Note that these objects differ from what was last written down."""
         self.changed_at[rows] = self.version
 
@@ -307,7 +375,7 @@ def id_text(number: int) -> str:
 
 
 @compiled
-def _settle(
+def _update_grid(
     rows: Rows,
     body: Floats,
     radius: float,

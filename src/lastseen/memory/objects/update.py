@@ -1,4 +1,4 @@
-"""What a sighting does to what is remembered: place, size, look, views, names, and the marks of having been seen.
+"""What an observation does to an object: position, extent, appearance, view bins, labels, and detection counts.
 
 Everything works on all matched or new rows of a frame at once.
 """
@@ -10,11 +10,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects import gallery
+from lastseen.config.objects import Lifecycle
+from lastseen.memory.objects.appearance import add_embeddings
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.camera import image_holds_box, view_from
 from lastseen.memory.objects.compiled import compiled, float_to_half
-from lastseen.memory.objects.eye import eye_from, holds_box
 from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.labels import update_labels
 from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectStore, State
 from lastseen.observation import MAX_SURFACE_POINTS
 
@@ -22,6 +24,13 @@ POINT_GROUPS = 4
 """Groups of surface points, one per view: an object's front alone cannot show from behind that it is gone."""
 RATE_MEMORY = 64.0
 """Chances after which an object's detection rate starts to forget: lighting and detectors change."""
+TYPICAL_SIGMA = 0.02
+"""Metres of noise that the setting ``position_ema`` is meant for; better observations weigh more."""
+EXTENT_SHRINK = 0.15
+"""Share of an observation's weight with which a smaller box counts: views are partial far more often than things
+shrink; less and noise would blow boxes up."""
+SPREAD_EWMA = 0.2
+"""Weight of an observation in the position spread that stands in for stability where there are no embeddings."""
 
 _X, _WIDE, _ORIGIN = BODY.first("xyz"), BODY.first("extent"), BODY.first("points_origin")
 _PRECISION, _SPREAD, _LAST_SEEN = BODY.first("precision"), BODY.first("spread"), BODY.first("last_seen")
@@ -31,9 +40,9 @@ _EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
-    """Make a proto-object of each observation at ``new``; rows come back in the same order."""
-    rows = store.take(len(new))
-    store.state[rows] = State.PROTO
+    """Make a tentative object of each observation at ``new``; rows come back in the same order."""
+    rows = store.allocate(len(new))
+    store.state[rows] = State.TENTATIVE
     store.xyz[rows] = batch.xyz[new]
     store.extent[rows] = batch.extent[new]
     store.precision[rows] = batch.sigma[new] ** -2.0
@@ -42,68 +51,28 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
     width = batch.label_ids.shape[1]
     store.label_ids[rows, :width] = batch.label_ids[new]
     store.label_scores[rows, :width] = batch.label_scores[new]
-    _mark_seen(store, batch, rows, new)
+    _count_observations(store, batch, rows, new)
     return rows
 
 
-def refresh(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
-    """Move each matched row toward its observation; tells which were seen from a new side."""
+def update(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
+    """Move each matched row toward its observation; returns which were seen from a new view bin."""
     rules = store.settings.lifecycle
-    weights = rules.extent_shrink, rules.precision_cap, rules.spread_ewma
-    _place(store.body, rows, batch.xyz, batch.extent, batch.sigma, index, batch.eye, batch.stamp, *weights)
+    _place(
+        store.body,
+        rows,
+        batch.xyz,
+        batch.extent,
+        batch.sigma,
+        index,
+        batch.camera,
+        batch.stamp,
+        precision_cap(rules),
+    )
     if batch.label_ids.shape[1]:
         names = store.label_ids, store.label_scores, store.pinned
-        _rename(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
-    return _mark_seen(store, batch, rows, index)
-
-
-@compiled
-def _rename(
-    ids: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    pinned: NDArray[np.bool_],
-    rows: Rows,
-    new_ids: NDArray[np.int32],
-    new_scores: NDArray[np.float32],
-    index: Rows,
-    weight: float,
-) -> None:
-    for at in range(len(rows)):
-        # what a person said stands
-        if not pinned[rows[at]]:
-            blend(ids[rows[at]], scores[rows[at]], new_ids[index[at]], new_scores[index[at]], weight)
-
-
-@compiled
-def blend(
-    ids: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    new_ids: NDArray[np.int32],
-    new_scores: NDArray[np.float32],
-    weight: float,
-) -> None:
-    """Move an object's label scores toward those of one observation, in place; without a new label they stay.
-
-    A label that finds no slot takes the weakest one when it is stronger.
-    """
-    if not new_ids.any():
-        return
-    for slot in range(len(ids)):
-        scores[slot] *= np.float32(1.0 - weight)
-    for at in range(len(new_ids)):
-        if new_ids[at] == 0:
-            continue
-        share = np.float32(weight) * new_scores[at]
-        weakest = 0
-        for slot in range(len(ids)):
-            if ids[slot] == new_ids[at]:
-                scores[slot] += share
-                break
-            if scores[slot] < scores[weakest]:
-                weakest = slot
-        else:
-            if share > scores[weakest]:
-                ids[weakest], scores[weakest] = new_ids[at], share
+        update_labels(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
+    return _count_observations(store, batch, rows, index)
 
 
 @compiled
@@ -114,6 +83,13 @@ def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: in
     return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins
 
 
+def precision_cap(rules: Lifecycle) -> float:
+    """Inverse variance a position can gather: at it, an observation of typical noise weighs ``position_ema``."""
+    if rules.position_ema == 0.0:
+        return math.inf
+    return (1.0 - rules.position_ema) / rules.position_ema / TYPICAL_SIGMA**2
+
+
 @compiled
 def _place(
     body: Floats,
@@ -122,11 +98,9 @@ def _place(
     extent: Floats,
     sigma: Floats,
     index: Rows,
-    numbers: Floats,
+    camera: Floats,
     stamp: float,
-    shrink: float,
-    precision_cap: float,
-    spread_ewma: float,
+    max_precision: float,
 ) -> None:
     """Moving average of the boxes, weighted by what is known of each side, in place.
 
@@ -134,14 +108,14 @@ def _place(
     observation's weight. What remains is a change of size: growth counts like a shift, shrinking only slowly
     because views are partial, and not at all when the remembered box was not wholly in the image.
     """
-    eye = eye_from(numbers)
+    view = view_from(camera)
     for at in range(len(rows)):
         known, seen = body[rows[at]], index[at]
         x, y, z = known[_X], known[_X + 1], known[_X + 2]
-        whole = holds_box(eye, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
+        whole = image_holds_box(view, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
         precision = sigma[seen] ** -2.0
         weight = precision / (precision + known[_PRECISION])
-        shrinking = weight * shrink if whole else 0.0
+        shrinking = weight * EXTENT_SHRINK if whole else 0.0
         strayed = 0.0
         for axis in range(3):
             offset = xyz[seen, axis] - known[_X + axis]
@@ -157,15 +131,15 @@ def _place(
             known[_WIDE + axis] = max(known[_WIDE + axis] + below + above, 0.0)
             known[_ORIGIN + axis] += weight * shift
             strayed += shift * shift
-        known[_PRECISION] = min(known[_PRECISION] + precision, precision_cap)
-        known[_SPREAD] += spread_ewma * (strayed - known[_SPREAD])
+        known[_PRECISION] = min(known[_PRECISION] + precision, max_precision)
+        known[_SPREAD] += SPREAD_EWMA * (strayed - known[_SPREAD])
         known[_LAST_SEEN] = stamp
 
 
-def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
+def _count_observations(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
     views = store.settings.views
     fresh, bare = np.empty((2, len(rows)), dtype=np.bool_)
-    _count_sight(
+    _count_each(
         rows,
         index,
         fresh,
@@ -181,14 +155,14 @@ def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDA
         views.azimuth_bins,
         views.elevation_bins,
     )
-    if batch.looks is None:
-        _steadiness(store, rows)
-    elif batch.all_look:
-        gallery.add_looks(store, batch, rows, index, fresh)
+    if batch.embeddings is None:
+        _stability_by_position(store, rows)
+    elif batch.all_embedded:
+        add_embeddings(store, batch, rows, index, fresh)
     else:
-        known = batch.has_look[index]
-        gallery.add_looks(store, batch, rows[known], index[known], fresh[known])
-        _steadiness(store, rows[~known])
+        known = batch.has_embedding[index]
+        add_embeddings(store, batch, rows[known], index[known], fresh[known])
+        _stability_by_position(store, rows[~known])
     for place in (fresh | bare).nonzero()[0].tolist():
         points = batch.observations[index[place]].points
         if points is not None:
@@ -197,7 +171,7 @@ def _mark_seen(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDA
 
 
 @compiled
-def _count_sight(
+def _count_each(
     rows: Rows,
     index: Rows,
     fresh: NDArray[np.bool_],
@@ -213,7 +187,7 @@ def _count_sight(
     azimuth_bins: int,
     elevation_bins: int,
 ) -> None:
-    """A sighting is a hit, a place in the ring and a detection that could be expected, and it ends every doubt."""
+    """An observation is a hit, a place in the ring and an expected detection, and it ends every doubt."""
     for at in range(len(rows)):
         row, seen = rows[at], index[at]
         side = view_bin(view[seen, 0], view[seen, 1], view[seen, 2], azimuth_bins, elevation_bins)
@@ -226,7 +200,7 @@ def _count_sight(
             ring_place[row, slot, axis] = places[seen, axis]
         gauge[_EXPECTED] += count[_MISSED] + 1
         gauge[_DETECTED] += 1
-        _forget_chances(gauge)
+        _forget_old_counts(gauge)
         gauge[_DOUBT] = 0.0
         count[_EMPTY_VIEWS] = count[_MISSED] = 0
         count[_HITS] += 1
@@ -234,8 +208,8 @@ def _count_sight(
         count[_N_BINS] += fresh[at]
 
 
-def _steadiness(store: ObjectStore, rows: Rows) -> None:
-    """Stability of objects that never had a look: how little their positions spread."""
+def _stability_by_position(store: ObjectStore, rows: Rows) -> None:
+    """Stability of objects that never had an embedding: how little their positions spread."""
     blind = rows[store.emb_hits[rows] == 0]
     spread = np.sqrt(store.spread[blind]) / store.settings.association.radius
     store.stability[blind] = np.maximum(1.0 - spread, 0.0)
@@ -251,12 +225,12 @@ def count_miss(count: NDArray[np.int32], gauge: NDArray[np.float32], proven: boo
     count[_MISSED] += 1
     if proven:
         gauge[_EXPECTED] += count[_MISSED]
-        _forget_chances(gauge)
+        _forget_old_counts(gauge)
         count[_MISSED] = 0
 
 
 @compiled
-def _forget_chances(gauge: NDArray[np.float32]) -> None:
+def _forget_old_counts(gauge: NDArray[np.float32]) -> None:
     if gauge[_EXPECTED] > RATE_MEMORY:
         gauge[_EXPECTED] *= 0.5
         gauge[_DETECTED] *= 0.5

@@ -1,11 +1,15 @@
-"""Compiling before the first frame comes: a robot that starts to look must not wait for a compiler."""
+"""Compiling before the first frame comes: a robot must not wait for a compiler."""
 
 from __future__ import annotations
+
+import threading
 
 import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.objects.association import size_agreement
+from lastseen.memory.objects.cannot_link import times_met
 from lastseen.memory.objects.memory import ObjectMemory
 from lastseen.observation import Observation
 
@@ -16,14 +20,38 @@ _FRAMES = 4
 """Until a thing is confirmed, seen again from another side, and missed: then all that a frame needs is compiled."""
 
 
-def warm_up() -> None:
-    """Compile what the path of a frame needs, or read it from disk: 15 seconds once on a machine, then under one."""
+_LOCK = threading.Lock()
+_in_background: list[threading.Thread] = []
+
+
+def warm_up(*, background: bool = False) -> None:
+    """Compile what the path of a frame needs, or read it from disk: 15 seconds once on a machine, then under one.
+
+    With ``background`` it happens in a thread of its own, once per process: a server answers queries meanwhile, for
+    they need nothing compiled, and a frame that comes before it is done waits for it.
+    """
+    if not background:
+        _observe_some_frames()
+        return
+    with _LOCK:
+        if not _in_background:
+            # not a daemon: ending the process while the compiler runs would crash it
+            _in_background.append(threading.Thread(target=_observe_some_frames, name="lastseen-compile"))
+            _in_background[0].start()
+
+
+def _observe_some_frames() -> None:
     memory = ObjectMemory()
     for number in range(_FRAMES):
         rgb = np.zeros((_CAMERA.height, _CAMERA.width, 3), dtype=np.uint8)
         depth = np.full((_CAMERA.height, _CAMERA.width), 5.0, dtype=np.float32)
         frame = Frame(number, float(number), rgb, depth, _AHEAD, _CAMERA)
         memory.observe(frame, [_thing(0.0, number), _thing(0.2, number)] if number < _FRAMES - 1 else [])
+    # what only a merge or a relocation calls
+    store, both = memory.store, memory.store.live()
+    times_met(store, both, both)
+    size_agreement(store.extent[both[0]], store.extent[both[1]])
+    memory.merge(*(store.id(row) for row in both.tolist()))
 
 
 def _thing(y: float, number: int) -> Observation:
@@ -31,7 +59,7 @@ def _thing(y: float, number: int) -> Observation:
     return Observation(
         position=np.array([2.0, y, 1.0]),
         extent=np.full(3, 0.2),
-        view_direction=np.array([-1.0, 0.3 * number, 0.0]),
+        view_direction=np.array([-1.0, 0.8 * number, 0.0]),
         stamp=float(number),
         labels={"thing": 1.0},
         embedding=np.array([1.0, y], dtype=np.float32),

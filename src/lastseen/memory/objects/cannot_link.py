@@ -1,37 +1,37 @@
-"""Things that were seen beside each other in one frame: they are two, whatever they look like."""
+"""Cannot-link pairs: objects that were seen beside each other in one frame are two, whatever they look like.
+
+Each object keeps the numbers of a few neighbours (columns ``rivals`` and ``rival_hits``, named as in stored files)
+and in how many frames both were seen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, ObjectStore
+from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, ObjectColumns, ObjectStore
 
+NEIGHBOUR_GAP = 0.1
+"""Metres between things seen in one frame below which they are remembered as being two."""
+CANNOT_LINK_SHARE = 0.25
+"""Things seen side by side in this share of the rarer one's sightings are two and never merged; less is a detection
+that went to the wrong neighbour."""
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
 _HITS, _EMB_HITS, _STABILITY = COUNTS.first("hits"), COUNTS.first("emb_hits"), GAUGES.first("stability")
 
 
-class Nearness(NamedTuple):
-    """What makes a thing seen near an object the object itself."""
-
-    radius: float
-    same_look: float
-    rival_share: float
-
-
-def note_rivals(store: ObjectStore, batch: Batch, seen: Rows) -> None:
-    """Count of objects seen close beside each other in one frame how often they were; one row per observation.
+def count_neighbours(store: ObjectStore, batch: Batch, seen: Rows) -> None:
+    """Count for objects seen close beside each other in one frame how often they were; one row per observation.
 
     Close is what stands close now or is remembered so: of a table half seen, the chair behind it may be far.
     """
-    gap = store.settings.linking.rival_gap
-    _count_neighbours(seen, batch.xyz, batch.extent, store.body, store.seq, store.rivals, store.rival_hits, gap)
+    _count_neighbours(seen, batch.xyz, batch.extent, store.body, store.seq, store.rivals, store.rival_hits)
 
 
 @compiled
@@ -43,7 +43,6 @@ def _count_neighbours(
     seq: NDArray[np.int64],
     rivals: NDArray[np.int64],
     rival_hits: NDArray[np.int32],
-    gap: float,
 ) -> None:
     for one in range(len(seen)):
         mine = body[seen[one]]
@@ -51,70 +50,60 @@ def _count_neighbours(
             theirs = body[seen[other]]
             now = then = True
             for axis in range(3):
-                room = 0.5 * (extent[one, axis] + extent[other, axis]) + gap
+                room = 0.5 * (extent[one, axis] + extent[other, axis]) + NEIGHBOUR_GAP
                 now = now and abs(xyz[one, axis] - xyz[other, axis]) < room
-                room = 0.5 * (mine[_WIDE_X + axis] + theirs[_WIDE_X + axis]) + gap
+                room = 0.5 * (mine[_WIDE_X + axis] + theirs[_WIDE_X + axis]) + NEIGHBOUR_GAP
                 then = then and abs(mine[_X + axis] - theirs[_X + axis]) < room
             if now or then:
-                _add_rival(rivals[seen[one]], rival_hits[seen[one]], seq[seen[other]], 1)
-                _add_rival(rivals[seen[other]], rival_hits[seen[other]], seq[seen[one]], 1)
+                _add_neighbour(rivals[seen[one]], rival_hits[seen[one]], seq[seen[other]], 1)
+                _add_neighbour(rivals[seen[other]], rival_hits[seen[other]], seq[seen[one]], 1)
 
 
 @compiled
-def _add_rival(rivals: NDArray[np.int64], hits: NDArray[np.int32], number: int, times: int) -> None:
+def _add_neighbour(numbers: NDArray[np.int64], hits: NDArray[np.int32], number: int, times: int) -> None:
     """Count an object's neighbour; where there is no room, the one met least gives way."""
     least = 0
-    for slot in range(len(rivals)):
-        if rivals[slot] == number:
+    for slot in range(len(numbers)):
+        if numbers[slot] == number:
             hits[slot] += times
             return
         if hits[slot] < hits[least]:
             least = slot
-    rivals[least], hits[least] = number, times
+    numbers[least], hits[least] = number, times
 
 
-def are_rivals(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> NDArray[np.bool_]:
-    """Whether objects were seen beside each other in this share of the sightings of the rarer one.
+def cannot_link(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> NDArray[np.bool_]:
+    """Whether objects were seen beside each other in this share of the sightings of the rarer one, pair by pair.
 
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
     rarer = np.minimum(store.hits[rows], store.hits[other])
-    rivals: NDArray[np.bool_] = times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
-    return rivals
+    apart: NDArray[np.bool_] = times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
+    return apart
 
 
 @compiled
-def found_beside(
-    row: int,
-    others: Rows,
-    stamp: float,
-    body: Floats,
-    counts: NDArray[np.int32],
-    gauges: NDArray[np.float32],
-    means: NDArray[np.float32],
-    seq: NDArray[np.int64],
-    rivals: NDArray[np.int64],
-    rival_hits: NDArray[np.int32],
-    rules: Nearness,
-) -> bool:
-    """Whether something like an object was seen close beside it at a time: the object itself, by a pose that is off.
+def seen_beside(row: int, others: Rows, stamp: float, objects: ObjectColumns, radius: float) -> bool:
+    """Whether something that looks like an object was seen within a radius of it at a time.
 
-    Neighbours that were met as two are two.
+    It is then the object itself, by a pose that is off, unless the two are a cannot-link pair.
     """
+    body, counts, gauges, means = objects.body, objects.counts, objects.gauges, objects.emb_mean
     for other in others:
         if body[other, _LAST_SEEN] != stamp or other == row:
             continue
         away = 0.0
         for axis in range(3):
             away += (body[other, _X + axis] - body[row, _X + axis]) ** 2
-        if away > rules.radius * rules.radius:
+        if away > radius * radius:
             continue
         length = gauges[row, _STABILITY] * gauges[other, _STABILITY]
         known = counts[row, _EMB_HITS] > 0 and counts[other, _EMB_HITS] > 0 and length > 0.0 and means.size > 0
-        if known and dot(means[row], means[other]) < rules.same_look * length:
+        if known and dot(means[row], means[other]) < SAME_APPEARANCE * length:
             continue
         rarer = min(counts[row, _HITS], counts[other, _HITS])
-        if _times_met(row, other, seq, rivals, rival_hits) < max(rules.rival_share * rarer, 1.0):
+        met = _times_met(row, other, objects.seq, objects.rivals, objects.rival_hits)
+        if met < max(CANNOT_LINK_SHARE * rarer, 1.0):
             return True
     return False
 
@@ -144,28 +133,28 @@ def has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
     return room
 
 
-def forget_rivals(store: ObjectStore, numbers: Set[int]) -> None:
+def forget_neighbours(store: ObjectStore, numbers: Set[int]) -> None:
     """Let no object remember that it was seen beside these."""
     rows = store.live()
     met = np.isin(store.rivals[rows], list(numbers)) & (store.rivals[rows] > 0)
     rows, met = rows[met.any(axis=1)], met[met.any(axis=1)]
     for column in (store.rivals, store.rival_hits):
         column[rows] = np.where(met, 0, column[rows])
-    store.touch(rows)
+    store.mark_changed(rows)
 
 
-def join_rivals(store: ObjectStore, keep: int, lose: int) -> None:
-    """Let the neighbours of one object be those of the other that it goes on as, on both sides."""
+def merge_neighbours(store: ObjectStore, keep: int, lose: int) -> None:
+    """Let the neighbours of one object be those of the other that it is merged into, on both sides."""
     kept, lost = int(store.seq[keep]), int(store.seq[lose])
     for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
         if not times or number == kept:
             continue
-        _add_rival(store.rivals[keep], store.rival_hits[keep], number, times)
+        _add_neighbour(store.rivals[keep], store.rival_hits[keep], number, times)
         row = store.row_of.get(number)
         if row is not None:
             met = np.flatnonzero(store.rivals[row] == lost)
             if len(met):
                 again = int(store.rival_hits[row, met[0]])
                 store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
-                _add_rival(store.rivals[row], store.rival_hits[row], kept, again)
-                store.touch(np.array([row]))
+                _add_neighbour(store.rivals[row], store.rival_hits[row], kept, again)
+                store.mark_changed(np.array([row]))

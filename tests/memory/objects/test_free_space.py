@@ -4,11 +4,9 @@ import numpy as np
 from tests.memory.objects.scenes import Room
 from tests.memory.objects.test_absence import Walk
 
-from lastseen.config import Settings
-from lastseen.memory.objects.newness import newcomers
+from lastseen.memory.objects.relocation import NEWCOMER_HITS, newcomers
 
 SHELF, THERE = [2.0, 0.0, 0.8], [2.0, 0.6, 0.8]
-NEWS_HITS = Settings().linking.news_hits
 
 
 def walk_past_a_shelf() -> Walk:
@@ -28,7 +26,7 @@ def test_a_thing_put_where_the_camera_looked_through_has_come() -> None:
     walk = walk_past_a_shelf()
     at = walk.clock
     walk.room.put("vase", THERE)
-    walk.look(2 * NEWS_HITS)
+    walk.look(2 * NEWCOMER_HITS)
     assert labels_of_newcomers(walk, at) == ["vase"]
 
 
@@ -36,7 +34,7 @@ def test_what_was_seen_a_few_times_only_is_no_news_yet() -> None:
     walk = walk_past_a_shelf()
     at = walk.clock
     walk.room.put("vase", THERE)
-    walk.look(NEWS_HITS - 1)
+    walk.look(NEWCOMER_HITS - 1)
     assert "vase" in {one.label for one in walk.memory.states()}
     assert labels_of_newcomers(walk, at) == []
 
@@ -45,7 +43,7 @@ def test_a_thing_in_a_place_nobody_looked_at_before_has_not_come() -> None:
     walk = walk_past_a_shelf()
     at = walk.clock
     walk.room.put("vase", [-2.0, 0.0, 0.8])
-    walk.look(3 * NEWS_HITS, target=[-2.0, 0.0, 0.8])
+    walk.look(3 * NEWCOMER_HITS, target=[-2.0, 0.0, 0.8])
     assert "vase" in {one.label for one in walk.memory.states()}
     assert labels_of_newcomers(walk, at) == []
 
@@ -60,5 +58,5 @@ def test_a_flat_thing_has_come_where_its_place_was_open_to_view_many_times() -> 
         walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5
     at = walk.clock
     room.put("poster", SHELF, [0.02, 0.3, 0.3])
-    walk.look(3 * NEWS_HITS)
+    walk.look(3 * NEWCOMER_HITS)
     assert labels_of_newcomers(walk, at) == ["poster"]

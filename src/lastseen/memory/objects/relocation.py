@@ -1,0 +1,147 @@
+"""Relocation: which objects arrived, and when one that arrived is an absent one, carried elsewhere.
+
+Its appearance and labels are the same; it was seen here only after it was last seen there; and its new place was free
+before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.memory.objects.appearance import (
+    MERGE_APPEARANCE,
+    SAME_APPEARANCE,
+    appearance_cosine,
+    label_cosine,
+)
+from lastseen.memory.objects.association import size_agreement
+from lastseen.memory.objects.compiled import compiled
+from lastseen.memory.objects.duplicates import UNMET_HITS
+from lastseen.memory.objects.grid import Rows
+from lastseen.memory.objects.store import CONFIRMED, COUNTS, RING, FreeSpace, ObjectStore, State
+
+ARRIVAL_HITS = 4
+"""Observations from which an object may have arrived: detectors imagine things, at times twice in one place."""
+NEWCOMER_HITS = 8
+"""Observations from which an object is reported as having come: what is hard to detect is detected late."""
+SURE_APPEARANCE = 0.95
+"""Cosine that a moved thing needs which is called otherwise than before; glasses and bottles of one colour agree to
+0.93."""
+SURE_LABELS = 0.9
+"""Cosine of label scores from which a moved thing is called just what it was before and needs ``MERGE_APPEARANCE``
+only: it stands in other light and shows another side."""
+SAME_SIZE = 0.6
+"""Size agreement of a moved thing with itself: it may stand another way round."""
+_HITS = COUNTS.first("hits")
+
+
+def arrivals(store: ObjectStore) -> Rows:
+    """Confirmed objects in places where nothing was known to stand before.
+
+    What was seen a few times only may be imagined: that is no ground for saying that something has come.
+    """
+    used = slice(store.used)
+    new = (store.newness[used] > 0) & (store.state[used] == State.CONFIRMED)
+    return np.flatnonzero(new & (store.hits[used] >= ARRIVAL_HITS))
+
+
+def just_arrived(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that this sighting made arrivals."""
+    return _arrivals(store, rows, once=True)
+
+
+def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
+    """The numbers of those of these objects that are confirmed, known well enough, and have come."""
+    return _arrivals(store, rows, once=False)
+
+
+def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
+    found = np.empty(len(rows), dtype=np.int64)
+    count = _find_arrivals(rows, store.counts, store.newness, store.state, once, found)
+    numbers: list[int] = store.seq[found[:count]].tolist()
+    return numbers
+
+
+@compiled
+def _find_arrivals(
+    rows: Rows,
+    counts: NDArray[np.int32],
+    newness: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    once: bool,
+    found: Rows,
+) -> int:
+    count = 0
+    for row in rows:
+        reached = counts[row, _HITS] == ARRIVAL_HITS if once else counts[row, _HITS] >= ARRIVAL_HITS
+        if reached and newness[row] > 0 and state[row] == CONFIRMED:
+            found[count] = row
+            count += 1
+    return count
+
+
+def newcomers(store: ObjectStore, since: float) -> Rows:
+    """Arrivals in places that were seen to be free, first seen at or after a time, by number.
+
+    Only what is found again and again would have been found before, had it been there.
+    """
+    rows = arrivals(store)
+    rows = rows[store.hits[rows] >= NEWCOMER_HITS]
+    rows = rows[(store.newness[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
+    ordered: Rows = rows[np.argsort(store.seq[rows])]
+    return ordered
+
+
+def relocated_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
+    """The absent object that an arrived one is, with the cosine: the most alike, the nearest of equal ones."""
+    arrivals = np.full(len(absent), arrived)
+    return _best(store, arrived, absent, arrivals, _one_after_the_other(store, absent, arrivals))
+
+
+def relocated_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, float] | None:
+    """The arrived object that an absent one is, with the cosine: the most alike, the nearest of equal ones."""
+    possible = _one_after_the_other(store, np.full(len(arrivals), absent), arrivals)
+    return _best(store, absent, arrivals, arrivals, possible)
+
+
+def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDArray[np.bool_]:
+    """Whether things that went were last seen before those that came, but for one sighting that strayed."""
+    after = store.last_seen[absent] < store.first_seen[arrived]
+    held = np.arange(RING) < store.ring_n[absent][:, np.newaxis]
+    # the first place of the ring holds the first sighting until the ring is full
+    first = store.ring_frame[arrived, 0]
+    late = held & (store.ring_frame[absent] >= first[:, np.newaxis])
+    theirs = np.arange(RING) < store.ring_n[arrived][:, np.newaxis]
+    together = (store.ring_frame[absent][:, :, np.newaxis] == store.ring_frame[arrived][:, np.newaxis]) & (
+        late[:, :, np.newaxis] & theirs[:, np.newaxis]
+    )
+    # seen in one frame, they are two; a sighting between those of the other went to the wrong one
+    strayed = (late.sum(axis=1) <= 1) & ~together.any(axis=(1, 2))
+    strayed &= store.hits[absent] >= UNMET_HITS
+    possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
+    return possible
+
+
+def _best(
+    store: ObjectStore, row: int, others: Rows, arrivals: Rows, possible: NDArray[np.bool_]
+) -> tuple[int, float] | None:
+    others, arrivals = others[possible], arrivals[possible]
+    if not len(others):
+        return None
+    same = np.full(len(others), row)
+    cosine = appearance_cosine(store, same, others)
+    size = np.array([size_agreement(store.extent[row], store.extent[other]) for other in others.tolist()])
+    # a label forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
+    name = label_cosine(store, same, others)
+    needed = np.where(name >= SURE_LABELS, MERGE_APPEARANCE, SURE_APPEARANCE)
+    needed[np.isnan(name)] = SAME_APPEARANCE
+    # and so has what was perhaps only noticed late where it stands
+    needed[store.newness[arrivals] < FreeSpace.FREE] = SURE_APPEARANCE
+    fits = (cosine >= needed) & (size >= SAME_SIZE)
+    others, cosine = others[fits], cosine[fits]
+    if not len(others):
+        return None
+    distance = np.linalg.norm(store.xyz[others] - store.xyz[row], axis=1)
+    best = int(np.lexsort((store.seq[others], distance, -np.round(cosine, 2)))[0])
+    return int(others[best]), float(cosine[best])

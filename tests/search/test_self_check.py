@@ -17,6 +17,9 @@ from lastseen.search.invariant import INVARIANTS
 from lastseen.search.planning import asking, hypothesis, strict_json
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.reachability import Verdict
+from lastseen.search import loop, memory_bridge, perceiving, step_record
+from lastseen.runtime.loop import main
+from lastseen.search.invariant import INVARIANTS
 from lastseen.search.self_check import print_self_check, self_check
 
 Mutant = tuple[str, object, str, Any]
@@ -38,7 +41,7 @@ def test_it_prints_a_table_and_answers_with_the_exit_code(capsys: pytest.Capture
 
 
 def test_the_module_exits_with_zero() -> None:
-    command = [sys.executable, "-W", "error", "-m", "lastseen.search.loop", "--self-check"]
+    command = [sys.executable, "-W", "error", "-m", "lastseen.runtime.loop", "--self-check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -246,5 +249,5 @@ def test_a_broken_rule_ends_with_exit_code_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(retrieval, "cosine_to_score", lambda cosine: cosine)
-    assert loop.main(["--self-check"]) == 1
+    assert main(["--self-check"]) == 1
     assert "FAIL  score_mapping" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from lastseen.search.policy.explored import ExploredMap
 
 from lastseen.action import Action
 from lastseen.body import body_points
+from lastseen.search.explored import ExploredMap
 from lastseen.pose2d import Pose2D
 from tests.search.policy.box_world import Box, BoxWorld
 
@@ -39,17 +40,17 @@ def test_a_door_is_an_edge_and_the_way_to_it_is_told(looked: ExploredMap) -> Non
     assert [each.way for each in edges] == sorted(each.way for each in edges)
 
 
-def test_the_stretches_of_a_way_lead_to_its_edge() -> None:
+def test_the_segments_of_a_way_lead_to_its_edge() -> None:
     # a screen in front of the robot: what is behind it is reached past one of its ends
     room, explored = BoxWorld(boxes=[((1.2, -1.5, 0.0), (1.4, 1.5, 2.0))]), ExploredMap()
     turn_around(room, explored)
     edges = explored.survey("mug")[0]
     assert edges
     for spot in edges:
-        x = sum(metres * math.cos(bearing) for metres, bearing in spot.stretches)
-        y = sum(metres * math.sin(bearing) for metres, bearing in spot.stretches)
+        x = sum(metres * math.cos(bearing) for metres, bearing in spot.segments)
+        y = sum(metres * math.sin(bearing) for metres, bearing in spot.segments)
         assert math.hypot(x - spot.x, y - spot.y) < 1.5
-        assert spot.heading == spot.stretches[0][1]
+        assert spot.heading == spot.segments[0][1]
 
 
 def test_a_closed_room_seen_in_full_has_no_edge_but_its_corners() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from lastseen.search.policy.explored import ExploredMap
+from lastseen.search.explored import ExploredMap
 
 from lastseen.action import Action
 from lastseen.body import body_points
-from lastseen.search.explored import ExploredMap
 from lastseen.pose2d import Pose2D
+from lastseen.search.explored import ExploredMap
 from tests.search.policy.box_world import Box, BoxWorld
 
 # a wall across the room with a door in it, 1 m wide, at y from 0.5 to 1.5
@@ -21,7 +21,7 @@ def turn_around(room: BoxWorld, explored: ExploredMap) -> None:
     for _ in range(12):
         explored.see(body_points(room.look()))
         room.step(Action.TURN_LEFT)
-        explored.moved(Action.TURN_LEFT, collided=False)
+        explored.moved_to(room.pose, collided=False)
     explored.looked_around()
 
 
@@ -92,12 +92,15 @@ def test_things_near_an_edge_are_named_with_it(looked: ExploredMap) -> None:
     assert any(("stove", 0.9) in each.labels for each in edges)
 
 
-def test_a_bump_is_no_step() -> None:
-    explored = ExploredMap()
-    explored.moved(Action.FORWARD, collided=True)
-    assert explored.pose == Pose2D(0.0, 0.0, 0.0)
-    explored.moved(Action.FORWARD, collided=False)
-    assert explored.pose.x == pytest.approx(0.25)
+def test_a_bump_closes_the_floor_ahead() -> None:
+    room, explored = BoxWorld(), ExploredMap()
+    explored.see(body_points(room.look()))
+    ahead = explored._map.cell_of(0.35, 0.0)
+    assert ahead is not None
+    assert not explored._map.occupied[ahead]
+    explored.moved_to(room.pose, collided=True)
+    assert explored.pose == room.pose
+    assert explored._map.occupied[ahead]
 
 
 def test_outside_its_map_it_has_nothing_to_say() -> None:

@@ -13,8 +13,8 @@ from lastseen.config import Settings
 from lastseen.config.moving import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.planning.plan import FALLBACK_PLAN
 from lastseen.search.log import RunLog, read_log, replay
+from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.memory.places.walks import Step, steps
 from tests.search.logged import line, run_of
 

@@ -20,9 +20,7 @@ def walk(path: Path, *actions: Action) -> None:
     with RunLog(path) as log:
         log.header(goal="red mug", seed=0, settings=Settings())
         events = memory.scene_analyzed("kitchen")
-        log.step(
-            line(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict())
-        )
+        log.step(line(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict()))
         log.events(events)
         for index, action in enumerate(actions):
             events = memory.step(action)

@@ -11,23 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lastseen.search.step_log import StepLog
 
 from lastseen.belief import validate_belief
 from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore, seed_demo_store
+from lastseen.runtime import loop
+from lastseen.runtime.loop import rehearse
 from lastseen.search import loop
+from lastseen.search.log import RunLog
 from lastseen.search.loop import SearchLoop, rehearse
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import NodeGraph
 from lastseen.search.planning.node_graph import Path as Way
-from lastseen.search.loop import SearchLoop
 from lastseen.search.rehearsal import RehearsalWorld
-from lastseen.search.log import RunLog
 from lastseen.search.world import Moved, Sight
-from lastseen.runtime import loop
-from lastseen.runtime.loop import rehearse
 from lastseen.vlm import open_backend
 from tests.search.searches import records, search, store_at
 

@@ -10,8 +10,8 @@ from lastseen.config import settings_from_mapping
 from lastseen.errors import BackendError, InvalidValue
 from lastseen.memory.nodes import Pose2D
 from lastseen.runtime.loop import rehearse
-from lastseen.vlm import open_backend
 from lastseen.search.log import RunLog, read_log
+from lastseen.vlm import open_backend
 from lastseen.vlm.mock import ScriptedBackend
 from tests.search.searches import goto, records, say, search, store_at
 

@@ -22,7 +22,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Memory.open(file) as memory:
         for number in range(40):
             eye = (-6.0 + 0.25 * number, 2.5, 1.4)
-            items = {"stove": (-5.0, 4.0, 0.8)} if eye[0] < -1.0 else {"sofa": (2.0, 2.0, 0.4), "mug": (0.0, 0.0, 0.8)}
+            stove, sofa = {"stove": (-5.0, 4.0, 0.8)}, {"sofa": (2.0, 2.0, 0.4)}
+            items = stove if eye[0] < -1.0 else sofa
             memory.observe(
                 frame_at(number, eye=eye, target=(eye[0] + 2.0, 2.5, 1.0)),
                 [seen(xyz, eye=eye, stamp=number, labels={label: 0.9}) for label, xyz in items.items()],

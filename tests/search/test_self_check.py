@@ -12,14 +12,12 @@ import pytest
 from lastseen.belief import new_belief
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes import embedding, retrieval, utils
+from lastseen.runtime.loop import main
 from lastseen.search import loop, memory_bridge, perceiving, step_record
 from lastseen.search.invariant import INVARIANTS
 from lastseen.search.planning import asking, hypothesis, strict_json
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.reachability import Verdict
-from lastseen.search import loop, memory_bridge, perceiving, step_record
-from lastseen.runtime.loop import main
-from lastseen.search.invariant import INVARIANTS
 from lastseen.search.self_check import print_self_check, self_check
 
 Mutant = tuple[str, object, str, Any]

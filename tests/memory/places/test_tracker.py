@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from lastseen.runtime.laying_places import PlaceLayer
 
 from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
-from lastseen.observation import Observation
+from lastseen.memory.places.tracker import PlaceTracker
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.scene import SceneAnalyzer
-from lastseen.vlm.offline import OfflineBackend
+from lastseen.vlm.room_rules import RoomRules
 from tests.memory.objects.scenes import frame_at
 
 KITCHEN, BEDROOM = ("stove", "refrigerator", "sink"), ("bed", "wardrobe", "pillow")
@@ -21,19 +18,16 @@ def frame(number: int, x: float) -> Frame:
     return frame_at(number, stamp=0.1 * number, eye=(x, 0.0, 1.2), target=(x + 2.0, 0.0, 1.0))
 
 
-def saw(*labels: str) -> list[Observation]:
-    return [
-        Observation(np.zeros(3), np.full(3, 0.1), np.array([1.0, 0.0, 0.0]), 0.0, labels={label: 0.9})
-        for label in labels
-    ]
+def saw(*labels: str) -> list[tuple[str, float]]:
+    return [(label, 0.9) for label in labels]
 
 
 def walked(spatial: SpatialMemory, *, start: int = 0, rooms: bool = True) -> SpatialMemory:
     """Twenty metres: eight through a kitchen, the rest through a bedroom; a frame every 12.5 centimetres."""
-    layer = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend()))
+    tracker = PlaceTracker(spatial, RoomRules())
     for number in range(start, start + 160):
         x = 0.125 * (number - start)
-        layer.see(frame(number, x), saw(*(KITCHEN if x < 8.0 else BEDROOM)) if rooms else ())
+        tracker.observe(frame(number, x), saw(*(KITCHEN if x < 8.0 else BEDROOM)) if rooms else ())
     return spatial
 
 
@@ -73,10 +67,10 @@ def test_the_same_walk_again_comes_by_the_same_anchors_and_places() -> None:
 def test_a_walk_that_leaves_the_known_way_adds_anchors_in_the_same_frame() -> None:
     spatial = walked(SpatialMemory())
     before = len(spatial.graph.anchors)
-    layer = PlaceLayer(spatial, SceneAnalyzer(OfflineBackend()))
+    tracker = PlaceTracker(spatial, RoomRules())
     for number in range(40):
         y = 0.125 * number
-        layer.see(
+        tracker.observe(
             frame_at(300 + number, stamp=30.0 + number, eye=(2.0, y, 1.2), target=(2.0, y + 2.0, 1.0)), saw(*KITCHEN)
         )
     new = [one for one in spatial.graph.anchors.values() if one.anchor_id >= before]

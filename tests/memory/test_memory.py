@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lastseen.encoders.look import LookEncoder
 
 from lastseen import Memory
 from lastseen.config import Settings
 from lastseen.config.longterm import Longterm
 from lastseen.detection import Detection
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue, JournalReadOnly, StampError, StorageFull
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
@@ -104,7 +104,7 @@ def test_detections_are_described_lifted_and_remembered(tmp_path: Path) -> None:
         assert hit.position == pytest.approx((1.1, 0.0, 1.2), abs=0.15)
         memory.flush()
         assert memory.object(hit.id).image_crops[0].startswith(b"\xff\xd8")
-        assert memory.stats()["image_encoder"] == LookEncoder.name
+        assert memory.stats()["image_encoder"] == ColorShapeEncoder.name
         assert memory.find(image=np.full((20, 20, 3), (200, 30, 30), np.uint8), include_tentative=True).hits
     with Memory.open(path, read_only=True) as again:
         assert again.find("red mug", include_tentative=True).hits == (hit,)

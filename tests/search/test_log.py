@@ -13,9 +13,10 @@ from lastseen.config import Settings
 from lastseen.config.moving import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.log import Run, RunLog, read_log, replay
+from lastseen.search.log import RunLog, read_log, replay
 from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.memory.places.walks import Step, steps
+from tests.search.logged import line, run_of
 
 
 def logged(
@@ -32,25 +33,18 @@ def logged(
         if due:
             events += memory.scene_analyzed(scene, ["thing"], "Seen.") if told else memory.scene_analyzed(None)
         log.step(
-            memory,
-            action,
-            collided=collided,
-            branch=branch,
-            scene_analyzed=due,
-            scene=told if due else None,
+            line(
+                memory,
+                action,
+                collided=collided,
+                branch=branch,
+                scene_analyzed=due,
+                scene=told if due else None,
+            )
         )
         log.events(events)
     log.close()
     return memory, log
-
-
-def run_of(log: RunLog) -> Run:
-    records = json.loads(json.dumps(log.records))
-    return Run(
-        records[0],
-        [record for record in records if record["type"] == "step"],
-        [record for record in records if record["type"] == "event"],
-    )
 
 
 def test_section_13_a_step_holds_what_the_document_lists() -> None:
@@ -64,7 +58,7 @@ def test_section_13_a_step_holds_what_the_document_lists() -> None:
 def test_section_13_a_planner_call_and_the_queue_are_in_the_step() -> None:
     log, memory = RunLog(), SpatialMemory()
     queue = [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
-    log.step(memory, None, planner_called=True, planner_output=FALLBACK_PLAN.to_dict(), dc_queue=queue)
+    log.step(line(memory, None, planner_called=True, planner_output=FALLBACK_PLAN.to_dict(), dc_queue=queue))
     assert log.records[0]["planner_output"]["discovered_context"]["why"] == "fallback"
     assert log.records[0]["dc_queue"] == queue
     schemas.validate("run_log", log.records[0])
@@ -79,7 +73,7 @@ def test_section_13_places_anchors_and_patterns_are_events() -> None:
 def test_a_scene_that_could_not_be_told_is_an_event() -> None:
     log, memory = RunLog(), SpatialMemory()
     memory.scene_analyzed(None)
-    log.step(memory, None, scene_analyzed=True, scene=None)
+    log.step(line(memory, None, scene_analyzed=True, scene=None))
     assert [record.get("event") for record in log.records] == [None, "scene_unknown"]
 
 

@@ -10,7 +10,7 @@ from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.log import RunLog, read_log
 from lastseen.search.log_map import draw_map, place_colour
-from lastseen.search.planning.plan import FALLBACK_PLAN
+from tests.search.logged import line
 
 F, L = Action.FORWARD, Action.TURN_LEFT
 
@@ -20,13 +20,13 @@ def walk(path: Path, *actions: Action) -> None:
     with RunLog(path) as log:
         log.header(goal="red mug", seed=0, settings=Settings())
         events = memory.scene_analyzed("kitchen")
-        log.step(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict())
+        log.step(line(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict()))
         log.events(events)
         for index, action in enumerate(actions):
             events = memory.step(action)
             if memory.needs_scene_analysis:
                 events += memory.scene_analyzed("bedroom")
-            log.step(memory, action, planner_called=index == 30)
+            log.step(line(memory, action, planner_called=index == 30))
             log.events(events)
 
 

@@ -6,16 +6,19 @@ import inspect
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lastseen.search.step_log import StepLog
 
 from lastseen.belief import validate_belief
 from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore, seed_demo_store
+from lastseen.runtime import loop
+from lastseen.runtime.loop import rehearse
 from lastseen.search import loop
+from lastseen.search.log import RunLog
 from lastseen.search.loop import SearchLoop, rehearse
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
@@ -123,9 +126,9 @@ def test_the_anchor_comment_stands_between_the_copy_and_the_planner() -> None:
 
 def test_the_log_is_what_was_returned(tmp_path: Path) -> None:
     path = tmp_path / "steps.jsonl"
-    with StepLog(path) as log:
+    with RunLog(path) as log:
         made = records(search(start=5, log=log))
-    assert [json.loads(line) for line in path.read_text().splitlines()] == made
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [{"type": "step", **each} for each in made]
 
 
 class PlainPlanner:
@@ -195,6 +198,9 @@ class RandomWorld:
 
     def confirm(self) -> Moved:
         return Moved(action="look")
+
+    def record(self) -> dict[str, Any]:
+        return {"step_id": int(self.stamp), "action": None}
 
 
 @given(st.integers(0, 10_000))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from lastseen.config import settings_from_mapping
-from lastseen.errors import InvalidValue
+from lastseen.errors import BackendError, InvalidValue
 from lastseen.memory.nodes import Pose2D
-from lastseen.search.loop import rehearse
+from lastseen.runtime.loop import rehearse
+from lastseen.search.log import RunLog, read_log
 from lastseen.vlm import open_backend
 from lastseen.vlm.mock import ScriptedBackend
 from tests.search.searches import goto, records, say, search, store_at
@@ -79,7 +79,7 @@ def test_the_users_constraints_bind_every_step(tmp_path: Path) -> None:
     log = tmp_path / "steps.jsonl"
     result = rehearse("book", seed=1, constraints=["avoid: corridor"], log=log, steps=40)
     assert result.status == "not_found"
-    made = [json.loads(line) for line in log.read_text().splitlines()]
+    made = read_log(log).steps
     assert {record["belief"]["current_node_id"] for record in made} == {2, 3}
 
 
@@ -133,3 +133,15 @@ def test_a_found_goal_costs_no_call() -> None:
     result = search("red mug", backend, start=2).run(20)
     assert result.status == "found"
     assert len(backend.prompts) == result.steps - 2
+
+
+def test_calls_and_fallbacks_are_events_with_reason_and_count() -> None:
+    down = BackendError("server", "is down", remedy="wait")
+    log = RunLog()
+    running = search("piano", ScriptedBackend([say(), down, down]), log=log)
+    running.step()
+    assert [record["event"] for record in log.records if record["type"] == "event"] == ["planner_called"]
+    running.step()
+    _, called, fell = [record for record in log.records if record["type"] == "event"]
+    assert (called["calls"], called["retries"]) == (2, 1)
+    assert (fell["event"], fell["reason"], fell["count"], fell["step_id"]) == ("fallback", "backend", 1, 1)

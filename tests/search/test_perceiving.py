@@ -7,23 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lastseen.search.environment_world import EnvironmentWorld
 
 from lastseen.belief import BeliefState, new_belief, validate_belief
-from lastseen.config import Settings
-from lastseen.config.seeking import Search
-from lastseen.memory.places import SpatialMemory
+from lastseen.config import seeking
 from lastseen.perception.detectors import open_detector
-from lastseen.search.log import RunLog
 from lastseen.search.perceiving import perceive, unconfirmed
-from lastseen.search.planning.panorama_planner import PanoramaPlanner
-from lastseen.search.planning.scene import SceneAnalyzer
-from lastseen.search.policy.geometric import GeometricPixelPolicy
+from lastseen.search.search import Search
 from lastseen.search.world import Sight
 from tests.perception.tiny_onnx import logits_of, raw_detector
-from tests.search.test_environment_world import MUG, BoxEnvironment, Scripted
+from tests.search.test_robot_world import MUG, BoxEnvironment, Scripted
 
-SETTINGS = Search()
+SETTINGS = seeking.Search()
 
 
 def look(belief: BeliefState, *, visible: bool, distance: float | None = 0.5, step: int = 0) -> BeliefState:
@@ -116,22 +110,10 @@ def test_a_detector_from_a_file_makes_its_target_visible(tmp_path: Path) -> None
         logits=logits_of([{41: 0.95}]),
         boxes=np.array([[0.5, 0.6, 0.3, 0.4]], dtype=np.float32),
     )
-    environment, settings = BoxEnvironment([MUG]), Settings()
-    backend = Scripted(0.0)
-    planner = PanoramaPlanner(backend, SpatialMemory(settings), settings=settings)
-    log = RunLog(None)
-    log.header(goal="cup", seed=0, settings=settings, backend="scripted", scene_backend="scripted")
-    world = EnvironmentWorld(
-        environment,
-        open_detector(model),
-        GeometricPixelPolicy(),
-        target="cup",
-        planner=planner,
-        analyzer=SceneAnalyzer(backend, settings),
-        log=log,
-    )
+    environment = BoxEnvironment([MUG])
+    search = Search("cup", environment, detector=open_detector(model), planner=Scripted(0.0))
     belief = new_belief("cup")
     for step in range(2):
-        perceive(belief, world.look("cup"), step=step, settings=SETTINGS)
-        world.confirm()
+        perceive(belief, search.world.look("cup"), step=step, settings=SETTINGS)
+        search.world.confirm()
     assert belief["target_status"] == "visible"

@@ -6,29 +6,28 @@ from pathlib import Path
 import pytest
 
 from lastseen import Memory
-from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.nodes.store import seed_demo_store
 from lastseen.pose2d import Pose2D
-from lastseen.search.loop import rehearse, said
+from lastseen.runtime.loop import rehearse, said
 from lastseen.search.remembered import Remembered, open_remembered
-from tests.memory.homes import stream
+from tests.memory.objects.scenes import frame_at, seen
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A walk through a kitchen into a living room with a sofa; then a look at the things of the room."""
+    """A walk from a kitchen into a room, past a sofa."""
     file = tmp_path_factory.mktemp("home") / "home.lastseen"
     with Memory.open(file) as memory:
-        memory.spatial.scene_analyzed("kitchen", ["stove"], world_pose=Pose2D(-4.0, 2.0, 0.0))
-        for number in range(1, 25):
-            here = Pose2D(-4.0 + 0.25 * number, 2.0, 0.0)
-            memory.spatial.step(Action.FORWARD, world_pose=here)
-            if memory.spatial.needs_scene_analysis:
-                memory.spatial.scene_analyzed("living room", world_pose=here)
-        for frame, observations in stream(12):
-            memory.observe(frame, observations)
+        for number in range(40):
+            eye = (-6.0 + 0.25 * number, 2.5, 1.4)
+            stove, sofa = {"stove": (-5.0, 4.0, 0.8)}, {"sofa": (2.0, 2.0, 0.4)}
+            items = stove if eye[0] < -1.0 else sofa
+            memory.observe(
+                frame_at(number, eye=eye, target=(eye[0] + 2.0, 2.5, 1.0)),
+                [seen(xyz, eye=eye, stamp=number, labels={label: 0.9}) for label, xyz in items.items()],
+            )
     return file
 
 

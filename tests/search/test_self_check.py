@@ -12,6 +12,7 @@ import pytest
 from lastseen.belief import new_belief
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes import embedding, retrieval, utils
+from lastseen.runtime.loop import main
 from lastseen.search import loop, memory_bridge, perceiving, step_record
 from lastseen.search.invariant import INVARIANTS
 from lastseen.search.planning import asking, hypothesis, strict_json
@@ -38,7 +39,7 @@ def test_it_prints_a_table_and_answers_with_the_exit_code(capsys: pytest.Capture
 
 
 def test_the_module_exits_with_zero() -> None:
-    command = [sys.executable, "-W", "error", "-m", "lastseen.search.loop", "--self-check"]
+    command = [sys.executable, "-W", "error", "-m", "lastseen.runtime.loop", "--self-check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -246,5 +247,5 @@ def test_a_broken_rule_ends_with_exit_code_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(retrieval, "cosine_to_score", lambda cosine: cosine)
-    assert loop.main(["--self-check"]) == 1
+    assert main(["--self-check"]) == 1
     assert "FAIL  score_mapping" in capsys.readouterr().out

@@ -31,7 +31,7 @@ class FloorPaths:
     """
 
     def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell, *, smeared: bool = True) -> None:
-        self._ground, self._pose = ground, pose
+        self._ground, self._pose, self._smeared = ground, pose, smeared
         self.cell = ground.settings.cell
         occupied = ground.occupied
         free = ground.free & ~occupied
@@ -79,7 +79,22 @@ class FloorPaths:
         """The way to a cell as straight segments; at least one."""
         points = [(self._pose.x, self._pose.y)]
         points += [self._ground.point_of(cell) for cell in self._way(end)[1:]]
-        return straightened(self._pulled_tight(points), yaw=self._pose.yaw, off=_OFF * self.cell)
+        corners = self._pulled_tight(points)
+        found = straightened(corners, yaw=self._pose.yaw, off=_OFF * self.cell)
+        if self._smeared or self._is_open(found):
+            return found
+        # few segments would cut the corner of an obstacle
+        return straightened(corners, yaw=self._pose.yaw, off=0.0)
+
+    def _is_open(self, segments: list[Segment]) -> bool:
+        """Whether segments from the pose lead over open cells alone."""
+        x, y = self._pose.x, self._pose.y
+        for metres, bearing in segments:
+            start, heading = (x, y), self._pose.yaw + bearing
+            x, y = x + metres * math.cos(heading), y + metres * math.sin(heading)
+            if not self._ground.straight(start, (x, y), through=self._open):
+                return False
+        return True
 
     def _pulled_tight(self, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         """The way without the corners that the eight directions of the grid put in it."""

@@ -91,6 +91,7 @@ class SearchLoop:
         self._decision: Decision | None = None
         self._path: Path | None = None
         self._rules = HypothesisPlanner(None, self.settings)
+        self._logged: int | None = None
 
     def run(self, max_steps: int | None = None) -> SearchResult:
         """Search until the goal is reached, nothing is left to try, a question comes up, or the steps are spent."""
@@ -145,8 +146,35 @@ class SearchLoop:
         )
         validate_belief(belief)
         self.log.step(record)
+        self._logged = record["step_id"]
         self.steps += 1
         return record
+
+    def log_last_view(self) -> None:
+        """Log the view that the last action led to, when no step will: what it did to places would be lost."""
+        seen, belief = self.world.record(), self.belief
+        if seen["step_id"] == self._logged:
+            return
+        self._logged = seen["step_id"]
+        before = json.loads(json.dumps(belief))
+        ran, threshold = bool(tokenize(belief["goal_text"])), self.settings.retrieval.score_threshold
+        self.log.step(
+            step_record(
+                seen,
+                sight=self.world.look(belief["goal_text"]),
+                before=before,
+                belief=belief,
+                decision=None,
+                call=None,
+                dc_queue=self._dc_queue(),
+                moved=Moved(action="none"),
+                meta={
+                    **retrieval_meta(belief["candidate_nodes"], ran=ran, threshold=threshold),
+                    **planner_meta(None, None),
+                    "tried": sorted(self.attempts.tried),
+                },
+            )
+        )
 
     def _log_call(self, step_id: int, call: PlannerCall | None) -> None:
         """Log that the planner was asked, and why it fell back if it did."""
@@ -184,7 +212,7 @@ class SearchLoop:
                 context={
                     **sight.context,
                     "nodes": tuple(self.store.get_node(each["node_id"]) for each in belief["candidate_nodes"]),
-                    "tried": sorted(self.attempts.tried),
+                    "tried": sorted({*self.attempts.tried, *self.attempts.own}),
                 },
             )
         )

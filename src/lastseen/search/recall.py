@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lastseen.config import Settings
 from lastseen.memory.answer import Answer
 from lastseen.memory.memory import Memory
+from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes_of_memory import NodesOfMemory
 from lastseen.memory.object import Object
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.explored import Spot
-from lastseen.search.floor_paths import FloorPaths
+from lastseen.search.floor_paths import FloorPaths, Segment
 from lastseen.search.planning.directions import Where
-from lastseen.search.planning.node_graph import NodeGraph
+from lastseen.search.planning.node_graph import NodeGraph, Path
 from lastseen.search.planning.ways import straightened, told_way
 
 _MOST_ASKED = 50
@@ -155,6 +156,17 @@ class Recall:
                     step = nodes[node_id].pose.distance_to(nodes[other].pose)
                     heapq.heappush(queue, (so_far + step, other, node_id))
         return {node_id: self._where(here, node_id, metres, came) for node_id, metres in sorted(length.items())}
+
+    def shortest_path(
+        self, start: int, goal: int, *, closed: Callable[[MemoryNode], bool] = lambda _: False
+    ) -> Path | None:
+        """The shortest path between two nodes as the memory knows them now; what proposals are checked against."""
+        return self.graph.shortest_path(start, goal, closed=closed)
+
+    def segments_along(self, path: Path, here: Pose2D) -> list[Segment]:
+        """A path over nodes as straight segments from here."""
+        poses = [here, *(self.graph.nodes[node_id].pose for node_id in path.nodes)]
+        return straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
 
     def _ask(self) -> Answer:
         return self.memory.find(self.goal, k=_MOST_ASKED)

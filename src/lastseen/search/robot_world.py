@@ -124,9 +124,8 @@ class RobotWorld:
 
     def follow(self, decision: Decision, path: Path | None = None) -> Moved:
         """Do one action of what was decided: turn to the view and walk to its goal pixel, or along a known path."""
-        del path
         if decision is not self._following:
-            self._take_up(decision)
+            self._take_up(decision, path)
         return self._go_on()
 
     def confirm(self) -> Moved:
@@ -161,18 +160,22 @@ class RobotWorld:
             )
         return dict(self._context[1])
 
-    def _take_up(self, decision: Decision) -> None:
+    def _take_up(self, decision: Decision, path: Path | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
         self._decided = True
-        self.explored.chose(decision.heading or 0.0)
-        self.recall.chose(decision.heading or 0.0)
+        segments, heading = decision.way, decision.heading or 0.0
+        if decision.node_id is not None and path is not None:
+            segments = tuple(self.recall.segments_along(path, self.pose))
+            heading = segments[0][1]
+        self.explored.chose(heading)
+        self.recall.chose(heading)
         self._walking = self._walked = False
-        self._path = _corners(self.pose, decision.way)
+        self._path = _corners(self.pose, segments)
         here = target_detection(self.marked, self.goal.text) if decision.goal_flag else None
         if here is not None:
             self._turns, self._rest = 0, 0.0
             return
-        self._turn_by(decision.heading or 0.0)
+        self._turn_by(heading)
 
     def _turn_by(self, heading: float) -> None:
         """Turn to the view of a heading, and leave the rest of the angle to the goal pixel."""

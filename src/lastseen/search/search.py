@@ -116,12 +116,14 @@ class Search:
             embedder=EncoderEmbedder(memory.encoder),
             planner=MemoryFirstPlanner(panorama) if memory_first else panorama,
             world=self.world,
-            ways=self.recall.graph,
+            ways=self.recall,
             settings=settings,
             log=self.log,
             answer=self.recall.answer,
             dc_queue=panorama.queue.to_list,
         )
+        # the first view is in memory now, and its place can be retrieved
+        self.recall.refresh()
         self._last_poses: deque[Pose2D] = deque(maxlen=_STANDSTILL)
         self.result: SearchResult | None = None
 
@@ -175,6 +177,7 @@ class Search:
         self.close()
 
     def _end(self, result: SearchResult) -> None:
+        self.loop.log_last_view()
         self.result = replace(result, metres=round(self.world.metres, 3), planner_calls=self.loop.calls)
 
     def _stands_still(self) -> bool:

@@ -1,44 +1,80 @@
 from __future__ import annotations
 
-from lastseen.belief import new_belief
+import math
+from typing import Any
+
+import pytest
+
+from lastseen.belief import TargetStatus, new_belief
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.memory_first import MemoryFirstPlanner
 
 
+def offer(object_id: str = "7", **fields: Any) -> dict[str, Any]:
+    """A remembered mug, 3 m off: two ahead, then one to the left."""
+    way = ((2.0, 0.5), (1.0, 0.5 + math.pi / 2))
+    return {
+        "angle": math.degrees(0.5),
+        "distance": 3.0,
+        "segments": way,
+        "id": object_id,
+        "label": "mug",
+        "place": "kitchen",
+        **fields,
+    }
+
+
 class Explorer:
+    """The planner that a search would have to ask."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
+        self.asked += 1
         return Decision.turn_to(0.0, why="explore", source="panorama"), PlannerCall(backend="explorer")
 
 
 def decide(
-    *scores: float, status: str = "likely_in_memory", at: int | None = 1, tried: tuple[int, ...] = ()
-) -> Decision:
-    belief = new_belief("mug")
-    belief["target_status"] = status  # type: ignore[typeddict-item]
-    belief["current_node_id"] = at
-    belief["candidate_nodes"] = [{"node_id": 10 + i, "score": score} for i, score in enumerate(scores)]
-    situation = Situation(step=0, belief=belief, context={"tried": list(tried)})
-    return MemoryFirstPlanner(Explorer()).decide(situation)[0]
+    *offers: dict[str, Any], status: TargetStatus = "searching", **context: Any
+) -> tuple[Decision, PlannerCall, int]:
+    belief, explorer = new_belief("mug"), Explorer()
+    belief["target_status"] = status
+    situation = Situation(step=0, belief=belief, context={"remembered": list(offers), **context})
+    decision, call = MemoryFirstPlanner(explorer).decide(situation)
+    return decision, call, explorer.asked
 
 
-def test_the_best_candidate_is_walked_to_without_asking_a_model() -> None:
-    decision = decide(0.7, 0.6)
-    assert (decision.node_id, decision.source) == (10, "memory")
+def test_the_first_object_is_walked_to_along_its_path_without_asking_a_model() -> None:
+    decision, call, asked = decide(offer("7"), offer("8"))
+    assert (decision.source, decision.heading, call.asked, asked) == ("memory", pytest.approx(0.5), False, 0)
+    assert decision.way == offer()["segments"]
+    assert decision.why == "memory: mug (7) in the kitchen, 3.0 m from here"
 
 
-def test_a_tried_one_is_passed_over() -> None:
-    assert decide(0.7, 0.6, tried=(10,)).node_id == 11
+@pytest.mark.parametrize(("place", "label"), [(None, "mug"), ("kitchen", None)])
+def test_an_object_without_a_name_or_a_place_is_walked_to_all_the_same(place: str | None, label: str | None) -> None:
+    decision, _, _ = decide(offer(place=place, label=label))
+    assert decision.source == "memory"
+    assert "None" not in decision.why
 
 
-def test_what_only_chance_could_have_scored_is_not_walked_to() -> None:
-    assert decide(0.54, 0.5).source == "panorama"
-    assert decide(0.7, 0.5, tried=(10,)).source == "panorama"
+@pytest.mark.parametrize("status", ["visible", "done"])
+def test_a_goal_in_view_is_the_others_business(status: TargetStatus) -> None:
+    assert decide(offer(), status=status)[0].source == "panorama"
 
 
-def test_a_goal_in_view_and_a_robot_that_is_lost_are_the_others_business() -> None:
-    assert decide(0.9, status="visible").source == "panorama"
-    assert decide(0.9, at=None).source == "panorama"
+def test_what_was_seen_on_this_walk_goes_before_what_is_remembered() -> None:
+    assert decide(offer(), sightings=[{"angle": 0.0}])[2] == 1
+    view = {"angle": 0.0, "labels": [["mug", 0.6]], "free": None}
+    assert decide(offer(), views=[view])[2] == 1
+    assert decide(offer(), views=[{**view, "labels": [["mug", 0.4], ["bed", 0.9]]}])[2] == 0
 
 
-def test_an_empty_memory_leaves_all_to_the_other() -> None:
-    assert decide().source == "panorama"
+def test_after_an_approach_that_failed_memory_may_know_a_path_round() -> None:
+    assert decide(offer(), status="visible", approach_failed=True)[0].source == "memory"
+
+
+def test_when_memory_has_nothing_more_to_offer_the_planner_is_asked() -> None:
+    decision, call, asked = decide()
+    assert (decision.source, call.backend, asked) == ("panorama", "explorer", 1)

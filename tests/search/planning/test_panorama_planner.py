@@ -8,7 +8,6 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.belief import new_belief
-from lastseen.errors import BackendError
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
@@ -108,18 +107,6 @@ def test_without_context_nothing_of_memory_is_shown() -> None:
     made, backend = planner(said(), use_context=False)
     made.decide(situation())
     assert backend.prompts[0].endswith("NAVIGATION CONTEXT\nnone")
-
-
-def test_section_13_calls_and_fallbacks_are_events_with_reason_and_count() -> None:
-    down = BackendError("server", "is down", remedy="wait")
-    made, _ = planner(said(), down, down)
-    assert made.events(0) == []
-    made.decide(situation())
-    assert [event["event"] for event in made.events(0)] == ["planner_called"]
-    made.decide(situation())
-    called, fell = made.events(20)
-    assert (called["calls"], called["retries"]) == (2, 2)
-    assert (fell["reason"], fell["count"], fell["step_id"]) == ("backend", 1, 20)
 
 
 @pytest.mark.parametrize("angle", [-180.0, 180.0])

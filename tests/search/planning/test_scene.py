@@ -8,7 +8,7 @@ import pytest
 
 from lastseen.errors import BackendError, PlanError
 from lastseen.search.planning.prompt import View
-from lastseen.search.planning.scene import SceneAnalyzer, parse_scene
+from lastseen.search.planning.scene import ModelSceneAnalyzer, parse_scene
 from lastseen.vlm.mock import ScriptedBackend
 
 GOOD: dict[str, Any] = {
@@ -23,7 +23,7 @@ def changed(**changes: Any) -> str:
 
 
 def test_a_scene_is_read_as_the_model_wrote_it() -> None:
-    scene = parse_scene(json.dumps(GOOD))
+    scene, _ = parse_scene(json.dumps(GOOD))
     assert (scene.scene_type, scene.objects, scene.description) == ("Kitchen.", ("stove", "sink"), "A kitchen.")
 
 
@@ -47,7 +47,7 @@ def test_an_unfit_answer_is_refused_with_its_reason(text: str, reason: str) -> N
 
 
 def test_one_retry_and_then_the_scene_stays_unknown() -> None:
-    analyzer = SceneAnalyzer(ScriptedBackend(["?", json.dumps(GOOD), "?", "?"]))
+    analyzer = ModelSceneAnalyzer(ScriptedBackend(["?", json.dumps(GOOD), "?", "?"]))
     assert analyzer.analyze([View(0.0)]).scene is not None
     assert analyzer.analyze([View(0.0)]).scene is None
     assert (dict(analyzer.failures), dict(analyzer.unknown)) == ({"not_json": 3}, {"not_json": 1})
@@ -55,7 +55,7 @@ def test_one_retry_and_then_the_scene_stays_unknown() -> None:
 
 def test_a_server_that_is_down_leaves_the_scene_unknown() -> None:
     down = BackendError("server", "is down", remedy="wait")
-    assert SceneAnalyzer(ScriptedBackend([down, down])).analyze([View(0.0)]).scene is None
+    assert ModelSceneAnalyzer(ScriptedBackend([down, down])).analyze([View(0.0)]).scene is None
 
 
 def test_fuzzed_answers_give_a_scene_or_none_and_never_an_exception(soak: int) -> None:
@@ -66,7 +66,7 @@ def test_fuzzed_answers_give_a_scene_or_none_and_never_an_exception(soak: int) -
     for _ in range(2 * count):
         at = rng.randrange(len(text))
         answers.append(rng.choice([text[:at], text[:at] + chr(rng.randrange(0x110000)) + text[at + 1 :], text]))
-    analyzer = SceneAnalyzer(ScriptedBackend(answers))
+    analyzer = ModelSceneAnalyzer(ScriptedBackend(answers))
     scenes = [analyzer.analyze([]).scene for _ in range(count)]
     assert all(scene is None or scene.scene_type.strip() for scene in scenes)
     assert None in scenes

@@ -1,4 +1,4 @@
-"""The loop as a command: ``python -m lastseen.search.loop``."""
+"""The loop as a command: ``python -m lastseen.runtime.loop``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lastseen.search.loop import main, rehearse
+from lastseen.runtime.loop import main, rehearse
+from lastseen.search.log import read_log
 from tests.search.searches import store_at
 
 
@@ -23,7 +24,7 @@ def test_the_command_tells_every_step_and_the_end(capsys: pytest.CaptureFixture[
     assert main(["red mug", "--seed", "1", "--steps", "30", "--log", str(log)]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith("found after")
-    assert len(said) - 1 == len(log.read_text().splitlines())
+    assert len(said) - 1 == len(read_log(log).steps)
 
 
 def test_the_command_names_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,7 +36,7 @@ def test_the_command_names_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_it_runs_as_a_module() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "lastseen.search.loop", "red mug", "--steps", "20"],
+        [sys.executable, "-W", "error", "-m", "lastseen.runtime.loop", "red mug", "--steps", "20"],
         check=False,
         capture_output=True,
         text=True,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from lastseen.search.policy.explored import ExploredMap
 
 from lastseen.action import Action
 from lastseen.body import body_points
 from lastseen.pose2d import Pose2D
+from lastseen.search.explored import ExploredMap
 from tests.search.policy.box_world import Box, BoxWorld
 
 # a wall across the room with a door in it, 1 m wide, at y from 0.5 to 1.5
@@ -20,7 +20,7 @@ def turn_around(room: BoxWorld, explored: ExploredMap) -> None:
     for _ in range(12):
         explored.see(body_points(room.look()))
         room.step(Action.TURN_LEFT)
-        explored.moved(Action.TURN_LEFT, collided=False)
+        explored.moved_to(room.pose, collided=False)
     explored.looked_around()
 
 
@@ -39,17 +39,17 @@ def test_a_door_is_an_edge_and_the_way_to_it_is_told(looked: ExploredMap) -> Non
     assert [each.way for each in edges] == sorted(each.way for each in edges)
 
 
-def test_the_stretches_of_a_way_lead_to_its_edge() -> None:
+def test_the_segments_of_a_way_lead_to_its_edge() -> None:
     # a screen in front of the robot: what is behind it is reached past one of its ends
     room, explored = BoxWorld(boxes=[((1.2, -1.5, 0.0), (1.4, 1.5, 2.0))]), ExploredMap()
     turn_around(room, explored)
     edges = explored.survey("mug")[0]
     assert edges
     for spot in edges:
-        x = sum(metres * math.cos(bearing) for metres, bearing in spot.stretches)
-        y = sum(metres * math.sin(bearing) for metres, bearing in spot.stretches)
+        x = sum(metres * math.cos(bearing) for metres, bearing in spot.segments)
+        y = sum(metres * math.sin(bearing) for metres, bearing in spot.segments)
         assert math.hypot(x - spot.x, y - spot.y) < 1.5
-        assert spot.heading == spot.stretches[0][1]
+        assert spot.heading == spot.segments[0][1]
 
 
 def test_a_closed_room_seen_in_full_has_no_edge_but_its_corners() -> None:
@@ -91,12 +91,15 @@ def test_things_near_an_edge_are_named_with_it(looked: ExploredMap) -> None:
     assert any(("stove", 0.9) in each.labels for each in edges)
 
 
-def test_a_bump_is_no_step() -> None:
-    explored = ExploredMap()
-    explored.moved(Action.FORWARD, collided=True)
-    assert explored.pose == Pose2D(0.0, 0.0, 0.0)
-    explored.moved(Action.FORWARD, collided=False)
-    assert explored.pose.x == pytest.approx(0.25)
+def test_a_bump_closes_the_floor_ahead() -> None:
+    room, explored = BoxWorld(), ExploredMap()
+    explored.see(body_points(room.look()))
+    ahead = explored._map.cell_of(0.35, 0.0)
+    assert ahead is not None
+    assert not explored._map.occupied[ahead]
+    explored.moved_to(room.pose, collided=True)
+    assert explored.pose == room.pose
+    assert explored._map.occupied[ahead]
 
 
 def test_outside_its_map_it_has_nothing_to_say() -> None:

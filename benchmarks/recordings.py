@@ -71,7 +71,7 @@ def remember(name: str, options: SourceOptions) -> tuple[Summary, list[ObjectSta
     memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
     with open_source(DATA / name, options) as source:
         summary = follow(source, memory, perception)
-    return summary, memory.objects(), memory
+    return summary, memory.states(), memory
 
 
 def lens_objects() -> list[dict[str, object]]:

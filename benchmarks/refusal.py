@@ -135,7 +135,7 @@ def confirmed_things(home: Home, memory: Memory) -> list[Thing]:
     positions = np.array([thing.position for thing in things])
     extents = np.array([thing.extent for thing in things])
     held: dict[int, Thing] = {}
-    for state in memory.objects():
+    for state in memory.states():
         apart = np.linalg.norm(positions - state.xyz_world, axis=1)
         # things on one desk lie close together: size tells the keyboard from the monitor, names must not
         unlike = apart + 0.5 * np.linalg.norm(extents - state.extent, axis=1)

@@ -10,6 +10,7 @@ from lastseen.cli.main import main
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.log import RunLog
+from tests.search.logged import line
 
 
 @pytest.fixture
@@ -18,10 +19,10 @@ def log(tmp_path: Path) -> Path:
     with RunLog(path) as run:
         run.header(goal="red mug", seed=0, settings=Settings())
         run.events(memory.scene_analyzed("kitchen"))
-        run.step(memory, None, scene_analyzed=True)
+        run.step(line(memory, None, scene_analyzed=True))
         for _ in range(5):
             events = memory.step(Action.FORWARD)
-            run.step(memory, Action.FORWARD)
+            run.step(line(memory, Action.FORWARD))
             run.events(events)
     return path
 

@@ -11,12 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from lastseen.memory.facade import Memory
 
 from lastseen.action import Action
 from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.memory.longterm.journal.forgetting import MARK, READ
 from lastseen.memory.longterm.outbox import Outbox
+from lastseen.memory.memory import Memory
 from tests.memory.homes import ROOM, Item, stream, walk
 
 TEAPOT = Item("Zanzibar-Teapot", "red", (1.2, -1.2, 0.8))
@@ -38,7 +38,9 @@ def remember(file: Path) -> tuple[Memory, str]:
         # what follows the end of a JPEG is not read, and stays in it
         object.__setattr__(seen, "crop", seen.crop + PICTURE)
         memory.observe(frame, observations)
-    memory.spatial.scene_analyzed("kitchen", ["stove", "Zanzibar-Teapot"], "Here a zanzibar-teapot stands.")
+    place = memory.spatial.current_place
+    assert place is not None
+    place.learn(["stove", "Zanzibar-Teapot"], "Here a zanzibar-teapot stands.", max_characters=240)
     memory.spatial.step(Action.FORWARD)
     memory.spatial.saw(["zanzibar-teapot", "mug"])
     (teapot,) = memory.objects("zanzibar-teapot")

@@ -69,7 +69,7 @@ def test_what_was_acknowledged_is_in_the_file(tmp_path: Path) -> None:
         with Memory.open(path, read_only=True) as reader:
             (found,) = reader.objects(include_tentative=True)
     assert found.label == "vase"
-    assert found.xyz_world.tolist() == [1.0, 2.0, 0.5]
+    assert found.position == (1.0, 2.0, 0.5)
 
 
 def test_events_of_an_ingest_are_answered(home: Running) -> None:

@@ -53,7 +53,7 @@ def test_a_full_disk_keeps_answering_and_loses_nothing_acknowledged(small_disk: 
     file = small_disk / "home.lastseen"
     memory = walk(Memory.open(file), 4)
     memory.flush()
-    acknowledged = {state.id: state.hits for state in memory.objects()}
+    acknowledged = {state.id: state.hits for state in memory.states()}
     filler = fill(small_disk, leave=leave)
     with pytest.raises(StorageFull):
         see_until_full(memory)
@@ -63,10 +63,10 @@ def test_a_full_disk_keeps_answering_and_loses_nothing_acknowledged(small_disk: 
         assert all(reader.object(object_id).hits >= hits for object_id, hits in acknowledged.items())
     filler.unlink()
     assert memory.flush() > 0
-    known = [(state.id, state.hits) for state in memory.objects()]
+    known = [(state.id, state.hits) for state in memory.states()]
     memory.close()
     with Memory.open(file) as again:
-        assert [(state.id, state.hits) for state in again.objects()] == known
+        assert [(state.id, state.hits) for state in again.states()] == known
 
 
 def test_a_file_that_cannot_be_made_says_why(small_disk: Path) -> None:

@@ -33,7 +33,7 @@ class NodeIndex:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._length: int | None = None
+        self._length: int | None = getattr(embedder, "dim", None)
         self.version = -1
         self.entries: list[IndexedNode] = []
         self.units: list[tuple[float, ...]] = []
@@ -63,10 +63,10 @@ class NodeIndex:
 
     def embed(self, what: str, text: str, given: list[float] | None = None) -> tuple[float, ...]:
         """The vector of a text, or the one given for it, refused when it is not of the embedder's length."""
-        if self._length is None:
-            # any text tells it: all vectors of an embedder have one length
-            self._length = len(self.embedder.embed_text(text))
         vector = tuple(self.embedder.embed_text(text) if given is None else given)
+        if self._length is None:
+            # an embedder need not tell its length: all its vectors have one, so the first tells
+            self._length = len(vector)
         if len(vector) != self._length:
             raise InvalidValue(
                 f"{what}: embedding",

@@ -105,7 +105,8 @@ class Journal(JournalReader):
             return cls(connect_writer(None), path=None, lock=None)
         file = Path(path)
         if read_only:
-            return cls(in_newest_version(connect_reader(file)), path=file, lock=None)
+            with clear_errors(file):
+                return cls(in_newest_version(connect_reader(file)), path=file, lock=None)
         lock = WriterLock(file)
         connection = None
         try:

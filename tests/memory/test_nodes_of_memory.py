@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from lastseen.memory.remembered_nodes import nodes_from_memory
 
 from lastseen.action import Action
 from lastseen.memory.nodes import DeterministicEmbedder, retrieve_candidates
+from lastseen.memory.nodes_of_memory import NodesOfMemory
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
@@ -41,10 +41,8 @@ class Remembered:
     spatial: SpatialMemory = field(default_factory=SpatialMemory)
     things: list[ObjectState] = field(default_factory=list)
 
-    def objects(
-        self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
-    ) -> list[ObjectState]:
-        return [each for each in self.things if include_absent or each.state == "confirmed"]
+    def states(self) -> list[ObjectState]:
+        return [each for each in self.things if each.state == "confirmed"]
 
 
 def walk(spatial: SpatialMemory, *, world: bool, start: float = 0.0) -> None:
@@ -65,7 +63,7 @@ def walk(spatial: SpatialMemory, *, world: bool, start: float = 0.0) -> None:
 def test_a_node_is_an_anchor_with_its_place_and_what_was_seen_from_it() -> None:
     memory = Remembered(things=[thing(1, "mug", 1.0), thing(2, "book", 6.0)])
     walk(memory.spatial, world=True)
-    store = nodes_from_memory(memory)
+    store = NodesOfMemory(memory).store
     assert sorted(store.nodes) == sorted(memory.spatial.graph.anchors)
     first = store.get_node(0)
     assert (first.pose, first.tags, first.summary) == (Pose2D(0, 0, 0), ["kitchen", "mug"], "a bright kitchen")
@@ -76,7 +74,7 @@ def test_a_node_is_an_anchor_with_its_place_and_what_was_seen_from_it() -> None:
 def test_an_object_adds_its_label_to_the_nearest_node() -> None:
     memory = Remembered(things=[thing(1, "kettle", 0.1), thing(2, "lamp", 99.0)])
     walk(memory.spatial, world=True)
-    store = nodes_from_memory(memory)
+    store = NodesOfMemory(memory).store
     assert store.get_node(0).tags == ["kitchen", "kettle"]
     assert [node.node_id for node in store.all_nodes() if "lamp" in node.tags] == [max(store.nodes)]
 
@@ -84,44 +82,33 @@ def test_an_object_adds_its_label_to_the_nearest_node() -> None:
 def test_an_object_is_also_said_where_it_was_seen_from_near_by() -> None:
     memory = Remembered(things=[thing(1, "mug", 2.0)])
     walk(memory.spatial, world=True)
-    assert [node.node_id for node in nodes_from_memory(memory).all_nodes() if "mug" in node.tags] == [0, 4]
+    assert [node.node_id for node in NodesOfMemory(memory).store.all_nodes() if "mug" in node.tags] == [0, 4]
     memory.things = [thing(1, "mug", 4.0)]
-    assert [node.node_id for node in nodes_from_memory(memory).all_nodes() if "mug" in node.tags] == [8]
+    assert [node.node_id for node in NodesOfMemory(memory).store.all_nodes() if "mug" in node.tags] == [8]
 
 
 def test_what_no_object_stands_for_is_not_said() -> None:
     memory = Remembered(things=[thing(1, "mug", 0.1, state="removed"), thing(2, "book", 0.1, state="missing")])
     walk(memory.spatial, world=True)
-    assert all(len(node.tags) == 1 for node in nodes_from_memory(memory).all_nodes())
-
-
-def test_without_poses_only_the_running_episode_counts_and_objects_do_not() -> None:
-    memory = Remembered(things=[thing(1, "kettle", 0.1)])
-    walk(memory.spatial, world=False)
-    before = len(memory.spatial.graph.anchors)
-    memory.spatial.begin_episode()
-    walk(memory.spatial, world=False)
-    store = nodes_from_memory(memory)
-    assert min(store.nodes) == before
-    assert not any("kettle" in node.tags for node in store.all_nodes())
+    assert all(len(node.tags) == 1 for node in NodesOfMemory(memory).store.all_nodes())
 
 
 def test_retrieval_runs_over_what_was_seen() -> None:
     memory = Remembered(things=[thing(1, "kettle", 0.1)])
     walk(memory.spatial, world=True)
-    store = nodes_from_memory(memory)
+    store = NodesOfMemory(memory).store
     assert retrieve_candidates("kettle", store, DeterministicEmbedder())[0]["node_id"] == 0
-    assert nodes_from_memory(memory).all_nodes() == store.all_nodes()
+    assert NodesOfMemory(memory).store.all_nodes() == store.all_nodes()
 
 
 def test_an_empty_memory_gives_an_empty_store() -> None:
-    assert len(nodes_from_memory(Remembered(things=[thing(1, "mug", 0.0)]))) == 0
+    assert len(NodesOfMemory(Remembered(things=[thing(1, "mug", 0.0)])).store) == 0
 
 
 def test_the_ways_are_those_that_were_walked() -> None:
     memory = Remembered()
     walk(memory.spatial, world=True)
-    store = nodes_from_memory(memory)
+    store = NodesOfMemory(memory).store
     graph = NodeGraph.from_anchors(store, memory.spatial.graph)
     assert graph.neighbors(1) == (0, 2)
     path = graph.shortest_path(0, max(store.nodes))
@@ -135,7 +122,7 @@ def test_visits_are_joined_where_they_met() -> None:
     count = len(memory.spatial.graph.anchors)
     memory.spatial.begin_episode()
     walk(memory.spatial, world=True, start=5.6)
-    store = nodes_from_memory(memory)
+    store = NodesOfMemory(memory).store
     graph = NodeGraph.from_anchors(store, memory.spatial.graph)
     assert graph.shortest_path(0, max(store.nodes)) is not None
     apart = NodeGraph.from_anchors(store, memory.spatial.graph, same_spot=0.05)

@@ -1,4 +1,4 @@
-# Two commands do everything: `make demo` and `make test`. Both need python3 (>= 3.11, with venv), pip and make only.
+# Two commands do everything: `make demo` and `make test` (`make integration` has the long forms). They need python3 (>= 3.11, with venv), pip and make only.
 PYTHON ?= python3
 DEV := .venv
 DEMO := .venv-demo
@@ -10,11 +10,12 @@ HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/search/
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak benchmarks habitat browser clean
+.PHONY: help demo test integration check soak benchmarks habitat browser clean
 
 help:
 	@echo "make demo   see lastseen work in a minute (installs into $(DEMO))"
 	@echo "make test   everything that decides whether a change is good (installs into $(DEV))"
+	@echo "make integration  the long forms: servers, browser, crashes, the commands of the docs"
 	@echo "make check  the fast part of it, under a minute"
 	@echo "make soak   the long counts: ten times what make test runs"
 	@echo "make benchmarks   every script in benchmarks/, the quick form"
@@ -27,7 +28,10 @@ test: $(DEV)/.ready browser
 	$(DEV)/bin/ruff check .
 	$(DEV)/bin/ruff format --check .
 	$(DEV)/bin/mypy
-	$(DEV)/bin/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --skip-budget tests/skip_budget.txt
+	$(DEV)/bin/python -m pytest -n 2 --dist worksteal -m "not integration" --skip-budget tests/skip_budget.txt
+
+integration: $(DEV)/.ready browser
+	$(DEV)/bin/python -m pytest -n 2 --dist worksteal -m integration
 
 check: $(DEV)/.ready
 	$(DEV)/bin/ruff check .

@@ -33,6 +33,7 @@ def run(command: list[str], *, home: Path, cwd: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.integration
 def test_the_make_commands_run_in_the_checkout(tmp_path: Path) -> None:
     lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("make ")]
     assert "make test" in " ".join(lines)
@@ -44,6 +45,7 @@ def test_the_make_commands_run_in_the_checkout(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.integration
 def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for language, block in re.findall(r"^```(bash|python)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
@@ -54,6 +56,7 @@ def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.integration
 def test_the_python_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
     for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.M | re.S):
         run([sys.executable, "-c", block], home=tmp_path, cwd=tmp_path)

@@ -1,3 +1,5 @@
+"""``lastseen search``: the plan without a robot, the walk with one, and the rules they keep."""
+
 from __future__ import annotations
 
 import json
@@ -6,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from lastseen.cli.main import main
-from lastseen.memory.nodes import retrieval, seed_demo_store
+from lastseen.memory.nodes import retrieval
+from tests.memory.homes import walk
+
+SMALL = "[camera]\nwidth = 64\nheight = 48\n"
 
 
 def run(*words: str) -> int:
@@ -15,40 +20,85 @@ def run(*words: str) -> int:
     return int(caught.value.code or 0)
 
 
-def test_a_search_tells_every_step_and_the_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    nodes, log = tmp_path / "nodes.json", tmp_path / "steps.jsonl"
-    seed_demo_store().save_json(nodes)
-    assert run("search", "red mug", "--memory", str(nodes), "--log", str(log), "--seed", "3") == 0
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    from lastseen.memory.memory import Memory
+
+    path = tmp_path / "home.lastseen"
+    walk(Memory.open(path)).close()
+    return path
+
+
+def test_without_a_robot_the_plan_is_told_in_one_voice(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "chair", "--memory", str(file)) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("looking for 'chair'")
+    assert "1. " in said
+    assert ": chair (obj-" in said
+    assert "not_found" not in said
+    assert "likely_in_memory" not in said
+
+
+def test_what_memory_does_not_know_would_be_explored_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "piano", "--memory", str(file)) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[-1].startswith("found after")
-    assert len(log.read_text().splitlines()) == len(said) - 1
+    assert said[0].startswith("memory does not know it: nothing remembered is like 'piano'")
+    assert said[1] == "the search would explore from where it is"
 
 
-def test_the_outcome_as_json_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("search", "piano", "--json", "--constraint", "avoid: bathroom") == 0
+def test_the_plan_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "chair", "--memory", str(file), "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["status"] == "found"
+    assert plan["stops"][0]["label"] == "chair"
+
+
+def test_a_search_walks_and_remembers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("embreex", reason="needs the extra sim")
+    settings, memory, log = tmp_path / "s.toml", tmp_path / "home.lastseen", tmp_path / "run.jsonl"
+    settings.write_text(SMALL)
+    words = [
+        "search",
+        "piano",
+        "--robot",
+        "sim://7?rooms=4",
+        "--steps",
+        "30",
+        "--memory",
+        str(memory),
+        "--log",
+        str(log),
+    ]
+    assert run("--settings", str(settings), *words, "--json") == 1
     outcome = json.loads(capsys.readouterr().out)
-    assert outcome["status"] == "not_found"
-    assert outcome["belief"]["active_constraints"] == ["avoid: bathroom"]
-
-
-def test_settings_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "lastseen.toml"
-    file.write_text("[search]\nmax_steps = 1\n")
-    run("--settings", str(file), "search", "piano", "--json")
-    assert json.loads(capsys.readouterr().out)["steps"] == 1
+    assert (outcome["status"], outcome["steps"]) == ("not_found", 30)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lines[0]["type"] == "header"
+    assert all("retrieval_ran" in line["meta"] for line in lines if line["type"] == "step")
+    assert run("objects", "--memory", str(memory), "--tentative", "--json") == 0
+    assert json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--backend", "oracle"], "error: backend = 'oracle'"),
-        (["--memory", "none.json"], "error: nodes file = 'none.json'"),
-        (["--constraint", "be nice"], "error: constraint = 'be nice'"),
+        (["--robot", "sim://x"], "error: robot = 'sim://x': names no home"),
+        (["--robot", "nothing"], "error: robot = 'nothing': is no address of a robot"),
+        (["--robot", "no.such.module:make"], "error: robot = 'no.such.module:make': cannot be imported"),
+        (["--memory", "none.lastseen"], "error: none.lastseen: does not exist"),
     ],
 )
 def test_what_is_wrong_is_one_line(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "mug", *words) == 1
-    assert capsys.readouterr().err.startswith(problem)
+    said = capsys.readouterr().err
+    assert said.startswith(problem)
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("goal", ["", "!!!", "  "])
+def test_a_goal_without_words_is_refused(goal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", goal) == 1
+    assert "has no words" in capsys.readouterr().err
 
 
 def test_the_self_check_passes_and_fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

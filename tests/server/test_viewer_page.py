@@ -127,6 +127,7 @@ def test_the_page_shows_what_is_remembered(open_page: OpenPage, home: Running) -
     expect(page.locator("#objects li")).to_have_count(2)
 
 
+@pytest.mark.integration
 def test_a_search_flies_to_the_answer_and_shows_its_picture(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
@@ -139,6 +140,7 @@ def test_a_search_flies_to_the_answer_and_shows_its_picture(open_page: OpenPage,
     expect(page.locator("#answer")).to_be_hidden()
 
 
+@pytest.mark.integration
 def test_what_is_not_there_is_said_to_be_not_found_and_rivals_are_listed(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
@@ -152,6 +154,7 @@ def test_what_is_not_there_is_said_to_be_not_found_and_rivals_are_listed(open_pa
     expect(page.locator("#answer .hit")).to_have_count(2)
 
 
+@pytest.mark.integration
 def test_the_list_is_walked_with_the_keyboard(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
@@ -164,6 +167,7 @@ def test_the_list_is_walked_with_the_keyboard(open_page: OpenPage, home: Running
     expect(page.locator("#details")).to_be_hidden()
 
 
+@pytest.mark.integration
 def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> None:
     with moved_mug() as running:
         page = open_page(running.address.page)
@@ -178,6 +182,7 @@ def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> N
         page.close()
 
 
+@pytest.mark.integration
 def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> None:
     settings = Settings()
     settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
@@ -203,6 +208,7 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
         page.close()
 
 
+@pytest.mark.integration
 def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) -> None:
     room = Room()
     room.put("mug", BEFORE)
@@ -225,6 +231,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
             page.close()
 
 
+@pytest.mark.integration
 def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -> None:
     with Memory.open(settings=Settings()) as memory, serving(memory, token=TOKEN) as running:
         page = open_page(f"{running.address.base}/viewer/#token={TOKEN}")
@@ -243,6 +250,7 @@ def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -
         page.close()
 
 
+@pytest.mark.integration
 def test_a_hostile_label_is_only_text(open_page: OpenPage) -> None:
     hostile = '<img src="https://evil.example/x" onerror="document.title=1">'
     with Memory.open(settings=Settings()) as memory:
@@ -259,6 +267,7 @@ def test_a_hostile_label_is_only_text(open_page: OpenPage) -> None:
             page.close()
 
 
+@pytest.mark.integration
 def test_a_person_renames_deletes_and_takes_back(open_page: OpenPage) -> None:
     with moved_mug() as running:
         page = open_page(running.address.page)
@@ -285,6 +294,7 @@ def test_a_person_renames_deletes_and_takes_back(open_page: OpenPage) -> None:
         page.close()
 
 
+@pytest.mark.integration
 def test_what_somebody_else_does_meanwhile_is_neither_undone_nor_closed(open_page: OpenPage) -> None:
     with moved_mug() as running:
         page = open_page(running.address.page, expected_errors="409")
@@ -316,6 +326,7 @@ def test_what_somebody_else_does_meanwhile_is_neither_undone_nor_closed(open_pag
         page.close()
 
 
+@pytest.mark.integration
 def test_a_memory_opened_for_reading_offers_no_corrections(open_page: OpenPage, tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     room = Room()

@@ -29,6 +29,9 @@ def search(
     planner: Annotated[
         str | None, typer.Option("--planner", help="The model that explores: offline, gemini, openai:MODEL.")
     ] = None,
+    constraint: Annotated[
+        list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
+    ] = None,
     log: Annotated[
         Path | None, typer.Option("--log", help="Write steps and events here: see `lastseen log`.")
     ] = None,
@@ -52,7 +55,15 @@ def search(
         _print_plan(goal, memory, settings, as_json=as_json)
         return
     result = _walk(
-        goal, None if forget else memory, settings, robot=robot, steps=steps, planner=planner, log=log, quiet=as_json
+        goal,
+        None if forget else memory,
+        settings,
+        robot=robot,
+        steps=steps,
+        planner=planner,
+        constraints=constraint or [],
+        log=log,
+        quiet=as_json,
     )
     if as_json:
         typer.echo(json.dumps(_outcome(result), indent=2, sort_keys=True, default=str))
@@ -108,6 +119,7 @@ def _walk(
     robot: str,
     steps: int | None,
     planner: str | None,
+    constraints: list[str],
     log: Path | None,
     quiet: bool,
 ) -> SearchResult:
@@ -140,7 +152,7 @@ def _walk(
         TimingLog(timing, settings=settings.planner) as times,
         Memory.open(file, settings=settings) as memory,
     ):
-        running = Search(goal, walker, memory, planner=planner, log=run_log, timing=times)
+        running = Search(goal, walker, memory, planner=planner, constraints=constraints, log=run_log, timing=times)
         if not quiet:
             typer.echo(_said_first(running))
         with bar:

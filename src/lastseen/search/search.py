@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -51,6 +51,7 @@ class Search:
         policy: Walks to a goal pixel; by default by depth and geometry alone.
         settings: By default those of the memory.
         seed: For backends that draw.
+        constraints: Texts such as "avoid: kitchen" or "max_path: 12"; see docs/interface-contract.md.
         log: Where steps and events are written.
         timing: Where latency, tokens and cost are written.
         use_context: Whether the planner reads the navigation context at all; False is a baseline.
@@ -70,6 +71,7 @@ class Search:
         policy: PixelPolicy | None = None,
         settings: Settings | None = None,
         seed: int = 0,
+        constraints: Iterable[str] = (),
         log: RunLog | None = None,
         timing: TimingLog | None = None,
         use_context: bool = True,
@@ -118,6 +120,7 @@ class Search:
             world=self.world,
             ways=self.recall,
             settings=settings,
+            constraints=constraints,
             log=self.log,
             answer=self.recall.answer,
             dc_queue=panorama.queue.to_list,

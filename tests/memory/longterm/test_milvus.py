@@ -58,6 +58,7 @@ def address(server: MilvusServer, collection: str) -> str:
         contract.test_a_query_of_another_length_is_refused,
     ],
 )
+@pytest.mark.integration
 def test_it_keeps_the_contract(server: MilvusServer, behaviour: Callable[[VectorIndex], None]) -> None:
     index = MilvusIndex(address(server, f"c_{behaviour.__name__}"), contract.DIM, timeout=60.0)
     assert isinstance(index, VectorIndex)
@@ -65,6 +66,7 @@ def test_it_keeps_the_contract(server: MilvusServer, behaviour: Callable[[Vector
     index.close()
 
 
+@pytest.mark.integration
 def test_it_agrees_with_brute_force(server: MilvusServer, soak: int) -> None:
     index, oracle = MilvusIndex(address(server, "congruence"), 32, timeout=60.0), BruteForceIndex(32)
     rng = np.random.default_rng(0)
@@ -82,6 +84,7 @@ def test_it_agrees_with_brute_force(server: MilvusServer, soak: int) -> None:
     index.close()
 
 
+@pytest.mark.integration
 def test_vectors_of_another_encoder_are_refused(server: MilvusServer) -> None:
     first = MilvusIndex(address(server, "encoders"), 8, look="one", timeout=60.0)
     assert len(first) == 0
@@ -123,6 +126,7 @@ def test_robots_find_what_the_others_saw(server: MilvusServer, tmp_path: Path) -
     other.close()
 
 
+@pytest.mark.integration
 def test_a_server_that_dies_loses_nothing_and_blocks_nobody(server: MilvusServer, tmp_path: Path) -> None:
     index = address(server, "dying")
     memory = walk(Memory.open(tmp_path / "a", settings=robot("ann"), index=index), items=ROOM[:2])

@@ -10,7 +10,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from lastseen.memory.nodes.utils import tokenize
 from lastseen.pose2d import wrap_angle
+from lastseen.search.planning.constraints import Constraint, judgeable
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 
 MEMORY = "memory"
@@ -26,7 +28,12 @@ class MemoryFirstPlanner:
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
         """The path to the best remembered object, when nothing better is in sight; else the planner's decision."""
-        remembered = situation.context.get("remembered", ())
+        constraints, _ = judgeable(situation.belief["active_constraints"])
+        remembered = [
+            offer
+            for offer in situation.context.get("remembered", ())
+            if not any(_breaks(each, offer) for each in constraints)
+        ]
         if remembered and not self._in_sight(situation):
             return _walk_to(remembered[0]), PlannerCall(backend=MEMORY, asked=False)
         return self.otherwise.decide(situation)
@@ -41,6 +48,13 @@ class MemoryFirstPlanner:
         goal = situation.belief["goal_text"]
         views = situation.context.get("views", ())
         return any(label == goal and score >= _IN_VIEW for view in views for label, score in view["labels"])
+
+
+def _breaks(constraint: Constraint, offer: Mapping[str, Any]) -> bool:
+    """Whether going there breaks a constraint: by the words of its place, or by the length of the path."""
+    if constraint.kind == "avoid":
+        return constraint.words <= set(tokenize(f"{offer['place'] or ''} {offer['label'] or ''}"))
+    return bool(offer["distance"] > constraint.metres)
 
 
 def _walk_to(offer: Mapping[str, Any]) -> Decision:

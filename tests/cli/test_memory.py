@@ -104,9 +104,9 @@ def test_forget_says_what_is_not_yet_wiped(file: Path) -> None:
 
 
 def test_reindex_changes_the_encoder_of_looks(file: Path) -> None:
-    assert read("stats", "-m", file)["look"] == "unnamed-16"
+    assert read("stats", "-m", file)["image_encoder"] == "unnamed-16"
     assert read("reindex", "--look", "look", "-m", file)["encoded"] == len(ROOM)
-    assert read("stats", "-m", file)["look"] == "look-v1"
+    assert read("stats", "-m", file)["image_encoder"] == "look-v1"
     assert read("find", "red mug", "-m", file)["status"] == "found"
     with Memory.open(file) as memory:
         walk(memory, 3, start=10)

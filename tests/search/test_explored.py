@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from lastseen.search.explored import ExploredMap
 
 from lastseen.action import Action
 from lastseen.body import body_points

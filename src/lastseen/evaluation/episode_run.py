@@ -106,7 +106,10 @@ def run_arm(
         reason=result.reason,
     )
     if arm.moved:
-        record |= {"steps_from_memory": _steps_from_memory(steps[: result.steps]), "moves_noticed": _noticed(search.memory, known)}
+        record |= {
+            "steps_from_memory": _steps_from_memory(steps[: result.steps]),
+            "moves_noticed": _noticed(search.memory, known),
+        }
     search.close()
     return Ran(record, contexts)
 

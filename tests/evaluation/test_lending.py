@@ -35,6 +35,7 @@ def test_every_arm_that_borrows_has_a_record_of_its_own(alone: Path) -> None:
     assert [(each["seed"], each["arm"]) for each in records] == [(s, arm) for s in (4, 5, 6) for arm in LENDING]
     walked = {each["arm"]: each["path"] for each in records if each["seed"] == 5}
     assert walked["lifelong"] != walked["context"]
+    assert not any("moves_noticed" in each for each in records)
     assert {each["goal_seen_before"] for each in records if each["arm"] == "lifelong"} == {True}
 
 

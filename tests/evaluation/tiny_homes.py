@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from unittest import mock
 
-from lastseen.evaluation.earlier_visit import visit_of
-
 from lastseen.config import settings_from_mapping
 from lastseen.evaluation import cases, runner
 from lastseen.evaluation.episode_run import Record
 from lastseen.evaluation.runner import Plan, Timing
+from lastseen.evaluation.visits import visit_of
 from tests.sim.tiny import tiny_home
 
 LENDING = ("context", "context_shuffled", "lifelong", "lifelong_shuffled")

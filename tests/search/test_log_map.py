@@ -10,6 +10,7 @@ from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.log import RunLog, read_log
 from lastseen.search.log_map import draw_map, place_colour
+from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.search.logged import line
 
 F, L = Action.FORWARD, Action.TURN_LEFT

@@ -17,9 +17,8 @@ from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore, seed_demo_store
 from lastseen.runtime import loop
 from lastseen.runtime.loop import rehearse
-from lastseen.search import loop
 from lastseen.search.log import RunLog
-from lastseen.search.loop import SearchLoop, rehearse
+from lastseen.search.loop import SearchLoop
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import NodeGraph

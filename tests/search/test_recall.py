@@ -171,3 +171,14 @@ def test_what_is_first_seen_on_this_walk_is_not_memorys_to_offer() -> None:
         memory.observe(frame, [seen((2.0, 1.0, 0.8), eye=(0.0, side, 1.2), labels={"mug": 0.9})])
     assert memory.find("mug").hits
     assert recall.remembered(HERE) == []
+
+
+def test_what_was_seen_from_one_side_only_is_offered_where_nothing_confirmed_fits() -> None:
+    memory = room_with(("bed", 2.5, 0.0))
+    for number in range(5):
+        eye = (0.1 * number, 0.5, 1.2)
+        frame = frame_at(100 + number, stamp=50.0 + number, eye=eye, target=(2.0, 1.0, 0.8))
+        memory.observe(frame, [seen((2.0, 1.0, 0.8), eye=eye, stamp=frame.stamp, labels={"mug": 0.9})])
+    assert not memory.find("mug").hits
+    (offer,) = recall_of(memory, "mug").remembered(HERE)
+    assert offer.object.state == "tentative"

@@ -132,7 +132,8 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
         )
     # seen, not remembered: what the memory of the visit lost must not drop out of the figures
     seen = ran.record["goal"] in visit.detected if arm.memory == "home" else None
-    return {**ran.record, "goal_seen_before": seen}, timing
+    moved = {"goal_moved": visit.goal_moved} if arm.moved else {}
+    return {**ran.record, "goal_seen_before": seen, **moved}, timing
 
 
 def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:

@@ -44,11 +44,15 @@ _MOVED_FAR = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visit:
-    """The file a visit left, the classes that the detector named on it, and the poses of its anchors."""
+    """The file a visit left, the classes that the detector named on it, and the poses of its anchors.
+
+    ``goal_moved`` tells that a goal of the search stood elsewhere then, because that was asked for and could be done.
+    """
 
     file: Path
     detected: frozenset[str]
     anchors: tuple[Pose2D, ...]
+    goal_moved: bool = False
 
     def copy_to(self, folder: Path) -> Path:
         """A copy of the file for one search to remember in."""
@@ -65,12 +69,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goal: bool = False) -> Visit:
     """The visit to the home of a case, made before the things of that home came to stand where they are now.
 
-    With ``moved_goal`` the goal itself was among the things that were moved since.
+    With ``moved_goal`` the goal itself was among the things that were moved since, if a hand can carry it.
     """
     case = case_of(seed, settings, scene)
-    home = _before(case.home, seed, settings)
+    home = before = _before(case.home, seed, settings)
     if moved_goal:
-        home = _with_goal_elsewhere(home, case.episode.goal_ids, seed, settings)
+        home = _with_goal_elsewhere(before, case.episode.goal_ids, seed, settings)
     level = Level.of(settings.evaluation.level)
     environment = SimEnvironment(
         home,
@@ -91,7 +95,7 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goa
             memory.observe(frame, detections=detections)
         graph = memory.spatial.graph
         anchors = tuple(anchor.world_pose for anchor in graph.anchors.values() if anchor.world_pose is not None)
-    return Visit(file, frozenset(detected), anchors)
+    return Visit(file, frozenset(detected), anchors, goal_moved=home is not before)
 
 
 def memory_settings(settings: Settings) -> Settings:

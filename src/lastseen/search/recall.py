@@ -59,9 +59,9 @@ class Recall:
 
     def __init__(self, goal: str, memory: Memory, settings: Settings) -> None:
         self.goal, self.memory, self.settings = goal, memory, settings
-        self.answer: Answer = self._ask()
+        self.answer: Answer = self.memory.find(goal, k=_MOST_ASKED)
         # what is first seen on this walk is followed by sight, not by memory
-        self._known = frozenset(hit.id for hit in self.answer.hits)
+        self._known = frozenset(hit.id for hit in self._hits())
         self._first_own_node = len(memory.spatial.graph.anchors)
         self.nodes = NodesOfMemory(memory)
         self.graph = self._graph()
@@ -94,7 +94,7 @@ class Recall:
     def looked_at(self) -> set[int]:
         """Nodes not worth a visit: looked around from, made on this walk, or named for objects that are not there."""
         found = set(self.own_nodes())
-        named = [hit for hit in self._ask().hits if hit.id in self._known]
+        named = [hit for hit in self._hits() if hit.id in self._known]
         gone = {hit.id for hit in named if self._is_done(hit)}
         labels = {hit.label for hit in named}
         for node_id, node in self.nodes.store.nodes.items():
@@ -116,7 +116,7 @@ class Recall:
     def remembered(self, here: Pose2D, *, most: int | None = _MOST) -> list[Remembered]:
         """Objects that fit the goal and that nobody has looked for yet, the shortest path over known floor first."""
         self._offered = []
-        left = [hit for hit in self._ask().hits if hit.id in self._known and not self._is_done(hit)]
+        left = [hit for hit in self._hits() if hit.id in self._known and not self._is_done(hit)]
         cell = self.memory.floor.cell_of(here.x, here.y)
         if not left or cell is None:
             return []
@@ -168,8 +168,14 @@ class Recall:
         poses = [here, *(self.graph.nodes[node_id].pose for node_id in path.nodes)]
         return straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
 
-    def _ask(self) -> Answer:
-        return self.memory.find(self.goal, k=_MOST_ASKED)
+    def _hits(self) -> tuple[Object, ...]:
+        """The objects that memory takes for the goal now; where none is confirmed, those seen from one side only.
+
+        A robot that walks straight up to a thing sees it from one side. That is too little to vouch for it, and
+        enough to go and look: the search believes what it sees there, not what it was told.
+        """
+        hits = self.memory.find(self.goal, k=_MOST_ASKED).hits
+        return hits or self.memory.find(self.goal, k=_MOST_ASKED, include_tentative=True).hits
 
     def _graph(self) -> NodeGraph:
         return NodeGraph.from_anchors(

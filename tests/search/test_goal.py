@@ -1,0 +1,87 @@
+"""Which detections are the goal: by name, by another word for it, by colour, and by what memory takes it for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lastseen.detection import Detection
+from lastseen.encoders import open_encoder
+from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
+from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.protocols import Encoder
+from lastseen.search.goal import Goal
+
+CAMERA = Intrinsics.from_fov(64, 48, horizontal_deg=79.0)
+RED, BLUE, GREY = (190, 30, 30), (40, 60, 190), (120, 120, 120)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return open_encoder("lexicon")
+
+
+def view(*things: tuple[str, tuple[int, int, int]]) -> tuple[Frame, list[Detection]]:
+    """A grey picture with coloured patches side by side, each detected by its label."""
+    rgb = np.full((48, 64, 3), GREY, dtype=np.uint8)
+    found = []
+    for index, (label, color) in enumerate(things):
+        left, right = 2 + 20 * index, 18 + 20 * index
+        rgb[10:40, left:right] = color
+        mask = np.zeros((48, 64), dtype=np.bool_)
+        mask[10:40, left:right] = True
+        found.append(Detection((left, 10, right, 40), 0.9, {label: 0.8}, mask=mask))
+    depth = np.full((48, 64), 2.0, dtype=np.float32)
+    return Frame(0, 0.0, rgb, depth, Pose3D.identity(), CAMERA), found
+
+
+def labels(goal: Goal, *things: tuple[str, tuple[int, int, int]]) -> list[str | None]:
+    return [detection.label for detection in goal.marked(*view(*things))]
+
+
+def test_a_red_mug_is_a_mug_that_is_red(encoder: Encoder) -> None:
+    goal = Goal("red mug", encoder)
+    assert labels(goal, ("mug", RED), ("mug", BLUE), ("bowl", RED)) == ["red mug", "mug", "bowl"]
+
+
+def test_without_a_colour_every_mug_will_do(encoder: Encoder) -> None:
+    assert labels(Goal("mug", encoder), ("mug", RED), ("mug", BLUE)) == ["mug", "mug"]
+
+
+def test_a_colour_alone_means_anything_that_has_it(encoder: Encoder) -> None:
+    assert labels(Goal("something red", encoder), ("mug", RED), ("mug", BLUE)) == ["something red", "mug"]
+
+
+def test_another_word_for_the_same_thing_is_the_goal(encoder: Encoder) -> None:
+    goal = Goal("couch", encoder)
+    assert goal.names("sofa")
+    assert labels(goal, ("sofa", BLUE), ("bed", BLUE)) == ["couch", "bed"]
+
+
+@pytest.mark.parametrize(("goal", "other"), [("mug", "bowl"), ("chair", "table"), ("mug", "mug rack")])
+def test_a_thing_of_its_own_is_not_the_goal(goal: str, other: str, encoder: Encoder) -> None:
+    assert not Goal(goal, encoder).names(other)
+
+
+def test_a_paraphrase_is_known_by_the_labels_that_memory_takes_it_for(encoder: Encoder) -> None:
+    goal = Goal("somewhere to sit", encoder, also=["sofa", "chair"])
+    assert labels(goal, ("sofa", BLUE), ("lamp", RED)) == ["somewhere to sit", "lamp"]
+    assert not Goal("somewhere to sit", encoder).names("lamp")
+
+
+def test_a_marked_detection_keeps_box_score_and_how_sure_the_label_was(encoder: Encoder) -> None:
+    frame, found = view(("mug", RED))
+    (marked,) = Goal("red mug", encoder).marked(frame, found)
+    assert (marked.box, marked.score, marked.labels["red mug"]) == (found[0].box, 0.9, 0.8)
+    assert found[0].label == "mug"
+
+
+@pytest.mark.parametrize("text", ["", "  ", "!!!", "🤖"])
+def test_a_goal_without_words_is_refused(text: str, encoder: Encoder) -> None:
+    with pytest.raises(InvalidValue, match=r"^goal = .*: has no words"):
+        Goal(text, encoder)
+
+
+def test_spaces_do_not_matter(encoder: Encoder) -> None:
+    assert Goal("  red   mug ", encoder).text == "red mug"

@@ -175,7 +175,9 @@ def test_an_answer_that_is_read_slowly_keeps_no_memory_open() -> None:
     async def nothing() -> Message:
         return {}
 
-    asyncio.run(KeepMemoryOpen(answering, in_flight=in_flight)({"type": "http", "method": "GET"}, nothing, reading_slowly))
+    asyncio.run(
+        KeepMemoryOpen(answering, in_flight=in_flight)({"type": "http", "method": "GET"}, nothing, reading_slowly)
+    )
     assert over == [False, True]
 
 

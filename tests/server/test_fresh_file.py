@@ -19,8 +19,8 @@ from lastseen.config import Settings
 from lastseen.encoders.registry import open_encoder
 from lastseen.errors import JournalError
 from lastseen.memory.eyes import Eyes
-from lastseen.memory.memory import Memory
 from lastseen.memory.history import RememberedObject
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind
 from lastseen.server import fresh_file
 from lastseen.server.fresh_file import FileRunner, FreshFile

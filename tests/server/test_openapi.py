@@ -18,7 +18,7 @@ CHECKS = {
     "negative_data_rejection": {"expected-statuses": [400, 401, 404, 405, 409, 411, 413, 415, 422, 503]},
 }
 BEYOND_A_SCHEMA = "^/(objects$|search/|changes|ingest/|objects/.*/(relabel|merge))"
-"""Paths whose requests obey rules that no schema can say: a picture, a unit quaternion, a radius that needs a place."""
+"""Paths whose requests obey rules that no schema can say: a picture, a unit quaternion, a session there is."""
 CONFIG = {
     "checks": CHECKS,
     "operations": [
@@ -100,7 +100,7 @@ def test_every_json_answer_is_declared_with_its_fields_and_errors(home: Running)
         for method, operation in operations.items():
             where, answers = f"{method} {path}", operation["responses"]
             assert "405" in answers, where
-            assert not method == "post" or {"400", "413", "415", "422"} <= set(answers), where
+            assert method != "post" or {"400", "413", "415", "422"} <= set(answers), where
             for status, answer in answers.items():
                 for kind, content in answer.get("content", {}).items():
                     assert kind != "application/json" or content["schema"], (where, status)

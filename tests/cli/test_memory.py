@@ -41,11 +41,11 @@ def test_find_prints_a_verdict_and_a_table(file: Path) -> None:
 def test_find_as_json_is_the_same_answer(file: Path) -> None:
     answer = read("find", "red mug", "--memory", file)
     assert answer["status"] == "found"
-    assert answer["hits"][0]["color"] == "red"
+    assert answer["results"][0]["color"] == "red"
 
 
 def test_find_takes_a_place(file: Path) -> None:
-    assert read("find", "mug", "--near", "1,0,0.8", "--radius", "0.5", "-m", file)["hits"][0]["color"] == "blue"
+    assert read("find", "mug", "--near", "1,0,0.8", "--radius", "0.5", "-m", file)["results"][0]["color"] == "blue"
     assert read("find", "mug", "--near", "50,0,0", "-m", file)["status"] == "not_found"
 
 
@@ -60,7 +60,7 @@ def test_objects_lists_them(file: Path) -> None:
 
 
 def test_history_and_changes(file: Path) -> None:
-    mug = read("find", "red mug", "-m", file)["hits"][0]["id"]
+    mug = read("find", "red mug", "-m", file)["results"][0]["id"]
     assert [entry["kind"] for entry in read("history", mug, "-m", file)][:2] == ["appeared", "confirmed"]
     assert "confirmed" in run("history", mug, "-m", file)
     assert len(read("changes", "-m", file)) == 2 * len(ROOM)
@@ -87,7 +87,7 @@ def test_a_label_never_becomes_a_formula(tmp_path: Path) -> None:
 
 
 def test_forget_deletes_for_good(file: Path) -> None:
-    mug = read("find", "red mug", "-m", file)["hits"][0]["id"]
+    mug = read("find", "red mug", "-m", file)["results"][0]["id"]
     assert read("forget", mug, "--yes", "-m", file) == {"forgotten": [mug]}
     assert read("find", "red mug", "-m", file)["status"] == "not_found"
 

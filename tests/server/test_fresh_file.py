@@ -24,7 +24,7 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind
 from lastseen.server import fresh_file
 from lastseen.server.fresh_file import FileRunner, FreshFile
-from lastseen.server.in_flight import Asking, InFlight
+from lastseen.server.middleware import InFlight, KeepMemoryOpen
 from lastseen.server.run import Running, in_background, listen
 from tests.encoders.tiny_towers import tiny_clip
 from tests.memory.homes import ROOM, walk
@@ -80,15 +80,15 @@ def test_watchers_are_told_what_the_writer_saw(writer: Memory) -> None:
     fresh = FreshFile(path_of(writer), SETTINGS)
     service = fresh.service
     service.refresh(stats=True)
-    known, told = service.hub.newest, service.hub.events_told
+    known, told = service.feed.newest, service.feed.last_event
     walk(writer, 6, ROOM, looks="random", start=6)
     writer.flush()
     assert fresh.caught_up() is service
     service.refresh(stats=False)
-    update = service.hub.objects_since(known, reset=False)
+    update = service.feed.objects_since(known, reset=False)
     assert update is not None
-    assert '"label_primary":"sofa"' in update.text
-    events, missed = service.hub.events_since(told)
+    assert '"label":"sofa"' in update.text
+    events, missed = service.feed.events_since(told)
     assert missed == 0
     assert any('"type":"object_confirmed"' in text for text in events)
     fresh.close()
@@ -98,11 +98,11 @@ def test_watchers_are_told_of_the_one_thing_that_changed_and_of_no_other(writer:
     fresh = FreshFile(path_of(writer), SETTINGS)
     service = fresh.service
     service.refresh(stats=True)
-    known = service.hub.newest
+    known = service.feed.newest
     writer.relabel("obj-1", "lamp")
     fresh.caught_up()
     service.refresh(stats=True)
-    update = service.hub.objects_since(known, reset=False)
+    update = service.feed.objects_since(known, reset=False)
     assert update is not None
     assert [told["id"] for told in json.loads(update.text)["objects"]] == ["obj-1"]
     fresh.close()
@@ -166,7 +166,7 @@ def test_an_answer_that_is_read_slowly_keeps_no_memory_open() -> None:
     over: list[bool] = []
 
     async def answering(_scope: Scope, _receive: Receive, send: Send) -> None:
-        over.append(in_flight.is_over(in_flight.turned()))
+        over.append(in_flight.is_over(in_flight.next_generation()))
         await send({"type": "http.response.start"})
 
     async def reading_slowly(_: Message) -> None:
@@ -175,7 +175,9 @@ def test_an_answer_that_is_read_slowly_keeps_no_memory_open() -> None:
     async def nothing() -> Message:
         return {}
 
-    asyncio.run(Asking(answering, in_flight=in_flight)({"type": "http", "method": "GET"}, nothing, reading_slowly))
+    asyncio.run(
+        KeepMemoryOpen(answering, in_flight=in_flight)({"type": "http", "method": "GET"}, nothing, reading_slowly)
+    )
     assert over == [False, True]
 
 
@@ -219,12 +221,12 @@ def test_events_of_a_newer_version_are_left_out_and_the_others_told(
     writer: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = FreshFile(path_of(writer), SETTINGS)
-    told = fresh.service.hub.events_told
+    told = fresh.service.feed.last_event
     monkeypatch.setattr(fresh_file, "_KINDS", frozenset({EventKind.CONFIRMED}))
     walk(writer, 6, ROOM, looks="random", start=6)
     writer.flush()
     fresh.caught_up()
-    events, _ = fresh.service.hub.events_since(told)
+    events, _ = fresh.service.feed.events_since(told)
     assert events
     assert all('"type":"object_confirmed"' in text for text in events)
     fresh.close()

@@ -75,7 +75,7 @@ def test_what_was_acknowledged_is_in_the_file(tmp_path: Path) -> None:
 def test_events_of_an_ingest_are_answered(home: Running) -> None:
     events = sightings(home, stamp=50.0, xyz_world=[5, 5, 1], labels={"lamp": 0.9}).json()["events"]
     assert [event["type"] for event in events] == ["object_created"]
-    assert events[0]["label_primary"] == "lamp"
+    assert events[0]["label"] == "lamp"
 
 
 def test_a_picture_that_comes_along_can_be_looked_at(home: Running) -> None:

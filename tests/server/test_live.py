@@ -17,8 +17,8 @@ from lastseen.perception.pipeline import Perception
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.live import SourceRunner
 from lastseen.server.run import Running, in_background, listen
+from lastseen.server.serializers import places_json
 from lastseen.server.service import Service
-from lastseen.server.whereabouts import whereabouts
 from lastseen.sources.base import News, RecordSource
 from lastseen.sources.record import RawRecord
 from tests.memory.objects.scenes import frame_at
@@ -123,11 +123,11 @@ def test_the_demo_walks_finds_things_and_knows_its_rooms() -> None:
         assert frame.rgb.shape == (240, 320, 3)
         service.refresh(stats=True)
         assert memory.browse.counts()["confirmed"] >= 3
-        places = whereabouts(service.memory)
+        places = places_json(service.memory)
         assert places["places"][0]["type"] != "unknown"
         assert any(anchor["world_pose"] for anchor in places["anchors"])
         assert len(service.points) > 20_000
-        assert service.hub.events_told > 0
+        assert service.feed.last_event > 0
 
 
 def test_the_demo_looks_at_320_by_240() -> None:

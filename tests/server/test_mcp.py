@@ -70,7 +70,7 @@ def test_an_agent_is_told_what_it_may_ask(home: Running) -> None:
 def test_a_thing_is_found_or_refused(home: Running) -> None:
     found = ask(address(home), "find_object", query="red mug")
     assert found["status"] == "found"
-    assert found["results"][0]["xyz_world"] == pytest.approx([0.0, 0.0, 0.8], abs=0.05)
+    assert found["results"][0]["position"] == pytest.approx([0.0, 0.0, 0.8], abs=0.05)
     assert ask(address(home), "find_object", query="mug")["status"] == "ambiguous"
     refused = ask(address(home), "find_object", query="helicopter")
     assert refused["status"] == "not_found"
@@ -100,8 +100,8 @@ def test_lists_and_neighbours(home: Running) -> None:
     assert ask(address(home), "list_objects", label="mug")["total"] == 2
     assert ask(address(home), "list_objects", state="confirmed", limit=2)["total"] == 5
     near = ask(address(home), "objects_near", x=0, y=0, z=0.8, radius=0.5)
-    assert [one["label_primary"] for one in near["results"]] == ["mug"]
-    assert ask(address(home), "last_seen", query="sofa")["results"][0]["seconds_ago"] >= 0.0
+    assert [one["label"] for one in near["results"]] == ["mug"]
+    assert ask(address(home), "last_seen", query="sofa")["results"][0]["age"] >= 0.0
     assert ask(address(home), "what_changed")["changes"]
 
 

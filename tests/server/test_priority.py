@@ -5,7 +5,7 @@ import asyncio
 import anyio.to_thread
 from starlette.types import Message, Receive, Scope, Send
 
-from lastseen.server.priority import RobotFirst
+from lastseen.server.middleware import RobotFirst
 
 
 async def _nothing() -> Message:

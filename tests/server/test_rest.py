@@ -37,7 +37,7 @@ def test_an_object_tells_what_a_page_draws(home: Running) -> None:
     assert sofa["color"] == "blue"
     assert sofa["xyz_world"] == pytest.approx([2.0, 2.0, 0.4], abs=0.05)
     assert len(sofa["extent"]) == 3
-    assert sofa["last_seen"] == 7.0
+    assert sofa["last_seen_memory_time"] == 7.0
     detail = get(home, f"/objects/{sofa['id']}")
     assert detail["snapshots"] == len(detail["snapshot_urls"]) == 3
     for url in detail["snapshot_urls"]:
@@ -85,8 +85,8 @@ def test_changes_are_the_newest_when_there_are_too_many(home: Running) -> None:
 
 def test_the_timeline_spans_the_sessions(home: Running) -> None:
     timeline = get(home, "/timeline")
-    assert (timeline["first"], timeline["last"]) == (0.0, 7.0)
-    assert timeline["sessions"][0]["first_wall_utc"] is not None
+    assert (timeline["first_memory_time"], timeline["last_memory_time"]) == (0.0, 7.0)
+    assert timeline["sessions"][0]["first"] is not None
     assert {mark["kind"] for mark in timeline["marks"]} == {"confirmed"}
 
 
@@ -109,7 +109,7 @@ def test_the_past_shows_an_object_at_its_old_place() -> None:
             assert len(sofas) == 2
             (then,) = get(running, "/objects", label="sofa", as_of="5")["objects"]
             assert then["xyz_world"] == pytest.approx([2.0, 2.0, 0.4], abs=0.05)
-            assert then["last_seen"] <= 5.0
+            assert then["last_seen_memory_time"] <= 5.0
             assert get(running, "/search/semantic", query="sofa", as_of="1:5")["status"] == "found"
 
 

@@ -24,6 +24,7 @@ from lastseen.cli.main import app
 from lastseen.cli.serve import _what
 from lastseen.memory.memory import Memory
 from lastseen.server.run import Running
+from tests.memory.homes import walk as see_room
 from tests.perception.tiny_onnx import final_detector
 from tests.sources.room import walk, write_recording
 
@@ -50,14 +51,14 @@ def started(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Po
                 process.kill()
 
 
-def send(base: str, number: int) -> requests.Response:
+def send(base: str, number: int, *, timeout: float = 10) -> requests.Response:
     body = {
         "stamp": number * 0.01,
         "frame_id": number,
         "pose": {"xyz": [0, 0, 1], "quaternion_xyzw": [0, 0, 0, 1]},
         "observations": [{"xyz_world": [number, 0, 1], "labels": {f"thing {number}": 0.9}}],
     }
-    return requests.post(f"{base}/ingest/observations", json=body, timeout=10)
+    return requests.post(f"{base}/ingest/observations", json=body, timeout=timeout)
 
 
 @pytest.mark.slow
@@ -96,6 +97,29 @@ def test_what_was_acknowledged_survives_being_killed_under_load(tmp_path: Path) 
     with Memory.open(path) as memory:
         kept = {state.label for state in memory.objects(include_tentative=True)}
     assert {f"thing {number}" for number in acknowledged} <= kept
+
+
+@pytest.mark.slow
+def test_pages_are_answered_while_the_first_frame_waits_for_the_compiler(tmp_path: Path) -> None:
+    path, cache = tmp_path / "home.lastseen", tmp_path / "cache"
+    cache.mkdir()
+    with Memory.open(path) as memory:
+        see_room(memory, 6, looks="random")
+    with started(str(path), XDG_CACHE_HOME=str(cache), NUMBA_CACHE_DIR=str(cache)) as (_, page):
+        base = page.removesuffix("/viewer/")
+        taken: list[int] = []
+        robot = threading.Thread(target=lambda: taken.append(send(base, 10_000, timeout=300).status_code))
+        robot.start()
+        robot.join(1.0)
+        if taken:
+            pytest.skip("there was nothing to compile, or it took no time")
+        meanwhile = 0
+        for asked in ("/stats", "/healthz", "/objects", "/objects/obj-1", "/search/semantic?query=mug", "/viewer/"):
+            assert requests.get(base + asked, timeout=60).ok
+            meanwhile += robot.is_alive()
+        robot.join()
+        assert taken == [200]
+        assert meanwhile >= 3
 
 
 @pytest.mark.slow

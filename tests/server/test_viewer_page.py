@@ -196,7 +196,7 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
         def walk_around() -> None:
             for frame in walk.frames():
                 seen_things = with_embeddings(frame, detector.detect(frame), looks)
-                running.service.take(frame, lift_all(frame, seen_things, with_crops=True))
+                running.service.observe(frame, lift_all(frame, seen_things, with_crops=True))
 
         walker = threading.Thread(target=walk_around)
         walker.start()

@@ -96,7 +96,7 @@ export class LiveMemory implements SocketListener {
   }
 
   objects(update: ObjectsUpdate): void {
-    this.moveOn(update.now);
+    this.moveOn(update.now_memory_time);
     // a reset in parts must not show a half-empty home
     const target = update.reset ? new Map<string, Thing>() : this.arriving.size ? this.arriving : this.things;
     for (const wire of update.objects) {
@@ -116,8 +116,7 @@ export class LiveMemory implements SocketListener {
   }
 
   event(event: ObjectEvent): void {
-    const kind = event.type.slice("object_".length).replace("created", "appeared");
-    this.add([happening(kind, event.id, event.time, event.label_primary, event.xyz_world)]);
+    this.add([happening(event.kind, event.id, event.memory_time, event.label, event.position)]);
     const now = performance.now();
     if (now > this.timelineDue) {
       this.timelineDue = now + TIMELINE_SECONDS * 1000;
@@ -133,8 +132,8 @@ export class LiveMemory implements SocketListener {
     this.store.set({ places: placesOf(message) });
   }
 
-  stats({ now, server }: { readonly now: number; readonly server: WireServer }): void {
-    this.moveOn(now);
+  stats({ now_memory_time, server }: { readonly now_memory_time: number; readonly server: WireServer }): void {
+    this.moveOn(now_memory_time);
     const { mode, source, source_error, points, frame_rate, read_only } = server;
     this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate, readOnly: read_only } });
   }

@@ -6,8 +6,7 @@ Tables for people, ``--json`` for programs; both show the same facts.
 from __future__ import annotations
 
 import json
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +16,6 @@ from lastseen.cli.tables import print_table
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
-    from lastseen.memory.longterm.clock import Moment
     from lastseen.memory.memory import Memory
 
 MemoryFile = Annotated[
@@ -42,8 +40,8 @@ def find(
     near: Annotated[str | None, typer.Option("--near", help="A place as x,y,z in metres.")] = None,
     radius: Annotated[float | None, typer.Option("--radius", help="Metres around --near; default 3.")] = None,
     label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="Last seen at or after: stamp or date.")] = None,
-    before: Annotated[str | None, typer.Option("--before", help="Last seen before: stamp or date.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Last seen at or after: date or memory time.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Last seen before: date or memory time.")] = None,
     as_of: Annotated[str | None, typer.Option("--as-of", help="Answer from what was known then.")] = None,
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
     removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
@@ -57,28 +55,29 @@ def find(
 
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
     """
-    place = None if near is None else _point(near)
-    with open_memory(memory) as opened:
-        from lastseen.memory.eyes import Eyes
+    from lastseen.memory.eyes import Eyes
+    from lastseen.server import queries
+    from lastseen.server.serializers import answer_json
 
+    with open_memory(memory) as opened:
         note = Eyes(encoder, opened.settings.encoding).give(opened)
         if note is not None:
             typer.echo(f"note: {note}", err=True)
-        answer = opened.find(
+        answer = queries.find(
+            opened,
             text,
-            near=place,
-            radius=3.0 if place is not None and radius is None else radius,
+            near=queries.parse_point("--near", near),
+            radius=radius,
             label=label,
-            since=_moment("--since", since),
-            before=_moment("--before", before),
-            as_of=_moment("--as-of", as_of),
+            since=since,
+            before=before,
+            as_of=as_of,
             include_tentative=tentative,
             include_removed=removed,
             k=k,
         )
     if as_json:
-        hits = [{name: getattr(hit, name) for name in hit.__slots__} for hit in answer.hits]
-        _print_json({"status": answer.status, "reason": answer.reason, "hits": hits})
+        _print_json(answer_json(answer))
         return
     typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
     if answer.hits:
@@ -110,26 +109,25 @@ def objects(
 
     Example: [bold]lastseen objects --tentative[/bold]
     """
+    from lastseen.server.serializers import listed_object_json
+
     with open_memory(memory) as opened:
         states = opened.states(label, include_tentative=tentative, include_absent=removed)
-        browse = opened.browse
-        seen = [_when(browse.wall(state.last_seen), browse.clock.stamp(state.last_seen)) for state in states]
+        found = opened.described(states)
     if as_json:
-        _print_json(
-            [{**_object_facts(state), "last_seen_at": when} for state, when in zip(states, seen, strict=True)]
-        )
+        _print_json([listed_object_json(one, state) for one, state in zip(found, states, strict=True)])
         return
     rows = [
         [
-            state.id,
-            state.label or "-",
-            _place(state.xyz_world),
-            str(state.hits),
-            f"{state.stability:.2f}",
-            when,
-            state.state + (", stale" if state.stale else ""),
+            one.id,
+            one.label or "-",
+            _place(one.position),
+            str(one.hits),
+            f"{one.stability or 0.0:.2f}",
+            _when(one.last_seen, one.last_seen_memory_time),
+            one.state,
         ]
-        for state, when in zip(states, seen, strict=True)
+        for one in found
     ]
     columns = ["id", "label", PLACE, "hits", "stable", "last seen", "state"]
     print_table(columns, rows, right=["hits", "stable"], whole=["id"])
@@ -144,10 +142,12 @@ def history(
 
     Example: [bold]lastseen history obj-7[/bold]
     """
+    from lastseen.server.serializers import history_json
+
     with open_memory(memory) as opened:
-        entries = opened.object(object_id).history()
+        entries, clock = opened.object(object_id).history(), opened.browse.clock
     if as_json:
-        _print_json([{name: getattr(entry, name) for name in entry.__slots__} for entry in entries])
+        _print_json([history_json(clock, entry) for entry in entries])
         return
     rows = [
         [
@@ -164,17 +164,20 @@ def history(
 
 def changes(
     memory: MemoryFile = DEFAULT_FILE,
-    since: Annotated[str | None, typer.Option("--since", help="From this stamp or date on.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="From this date or memory time on.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what changed: what appeared, moved, went missing or came back.
 
     Example: [bold]lastseen changes --since 120[/bold]
     """
+    from lastseen.server.queries import parse_time
+    from lastseen.server.serializers import change_json
+
     with open_memory(memory) as opened:
-        found = opened.what_changed(_moment("--since", since))
+        found, clock = opened.what_changed(parse_time("--since", since)), opened.browse.clock
     if as_json:
-        _print_json([{name: getattr(change, name) for name in change.__slots__} for change in found])
+        _print_json([change_json(clock, change) for change in found])
         return
     rows = [
         [
@@ -256,7 +259,9 @@ def reindex(
 def forget(
     object_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="For example obj-7.")] = None,
     memory: MemoryFile = DEFAULT_FILE,
-    before: Annotated[str | None, typer.Option("--before", help="All not seen since this stamp or date.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", help="All not seen since this date or memory time.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -265,12 +270,13 @@ def forget(
     Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
     """
     from lastseen.errors import InvalidValue
+    from lastseen.server.queries import parse_time
 
     if (object_id is None) == (before is None):
         raise InvalidValue(
             "forget", object_id, "takes an id or --before, one of them", remedy="lastseen forget obj-7"
         )
-    moment = _moment("--before", before)
+    moment = parse_time("--before", before)
     with open_memory(memory, read_only=False) as opened:
         if object_id is not None:
             opened.object(object_id)
@@ -333,40 +339,9 @@ def _object_facts(state: Any) -> dict[str, Any]:
     }
 
 
-def _moment(name: str, text: str | None) -> Moment | None:
-    """A stamp (12.5), a session's stamp (2:12.5) or a date with its zone."""
-    from lastseen.errors import InvalidValue
-
-    if text is None:
-        return None
-    if re.fullmatch(r"-?\d+(\.\d+)?", text):
-        return float(text)
-    pair = re.fullmatch(r"(\d+):(-?\d+(?:\.\d+)?)", text)
-    if pair:
-        return int(pair[1]), float(pair[2])
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        remedy = "give a stamp (12.5), a session's stamp (2:12.5) or a date (2026-01-31T08:00Z)"
-        raise InvalidValue(name, text, "is no time", remedy=remedy) from None
-
-
-def _point(text: str) -> tuple[float, float, float]:
-    from lastseen.errors import InvalidValue
-
-    try:
-        x, y, z = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidValue("--near", text, "is no place", remedy="give x,y,z in metres, for example 1,2,0") from None
-    return x, y, z
-
-
-def _when(wall: datetime | float | None, stamp: float) -> str:
-    """A moment as every table shows it: the date in UTC where its session has one, else the frame's stamp."""
-    if wall is None:
-        return f"{stamp:.1f} s"
-    moment = wall if isinstance(wall, datetime) else datetime.fromtimestamp(wall, tz=UTC)
-    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
+def _when(wall: datetime | None, seconds: float) -> str:
+    """A time as every table shows it: the date in UTC where its session has one, else seconds."""
+    return f"{seconds:.1f} s" if wall is None else wall.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def _place(xyz: Any) -> str:

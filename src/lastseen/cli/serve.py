@@ -188,7 +188,7 @@ def _service(
     eyes = Eyes(looking.encoder, settings.encoding)
     memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes.encoder))
     _note(eyes.give(memory))
-    return Service(memory, mode="file", eyes=eyes.encoder), None
+    return Service(memory, mode="file", image_encoder=eyes.encoder), None
 
 
 def _following(
@@ -206,7 +206,7 @@ def _following(
 
     eyes, perception_of = looking.open_models(settings)
     memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes))
-    service = Service(memory, mode="source", eyes=eyes)
+    service = Service(memory, mode="source", image_encoder=eyes)
 
     def opened() -> tuple[RecordSource, Perception]:
         source = opening()

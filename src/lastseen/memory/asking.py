@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +22,12 @@ from lastseen.memory.fleet import Shared
 from lastseen.memory.history import past_table
 from lastseen.memory.longterm.clock import Clock
 from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.object import Object
 from lastseen.protocols import Encoder
 
 _log = logging.getLogger(__name__)
-PlaceOf = Callable[[Sequence[Any]], list[tuple[int, str] | None]]
-"""Gives id and kind of the place of each point (x, y, z)."""
+Complete = Callable[[Sequence[Object]], list[Object]]
+"""Adds to hits what the searched table does not hold of them: their places and sizes."""
 
 
 class Asking:
@@ -42,7 +42,7 @@ class Asking:
         *,
         wording: Wording,
         seeing: Encoder | None,
-        place_of: PlaceOf,
+        complete: Complete,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -50,7 +50,7 @@ class Asking:
         self._settings = settings
         self._wording = wording
         self._seeing = seeing
-        self._place_of = place_of
+        self._complete = complete
 
     def see_with(self, encoder: Encoder) -> None:
         """Put words to looks with this encoder from now on; it must be the one the looks were made with."""
@@ -87,7 +87,7 @@ class Asking:
             table = past_table(self._store, now) if past else self._store.table
             search = Search(self._store, table, self._clock, self._settings, now, past=past)
             answer = question.put_to(search, region, k=k, look=self._store.look)
-        return self._with_places(answer)
+        return replace(answer, hits=tuple(self._complete(answer.hits)))
 
     def ask_robots(
         self, robots: str, question: Question, region: Region, *, now: float, past: bool, k: int
@@ -100,12 +100,3 @@ class Asking:
             _log.warning("%s; this memory answers alone", error)
         answer = self.ask(question, region, now=now, past=past, k=k)
         return replace(answer, reason=f"{answer.reason} (the shared index is away: this memory alone)")
-
-    def _with_places(self, answer: Answer) -> Answer:
-        """Say of every object in which place it stands; only of those that are listed."""
-        places = self._place_of([hit.position for hit in answer.hits])
-        hits = [
-            hit if place is None else replace(hit, place_id=place[0], place=place[1])
-            for hit, place in zip(answer.hits, places, strict=True)
-        ]
-        return replace(answer, hits=tuple(hits))

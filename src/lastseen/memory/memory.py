@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as wall_time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -90,7 +91,7 @@ class Memory:
             self.settings,
             wording=Wording(self.encoder, self.settings.find),
             seeing=self._image_encoder,
-            place_of=self._place_of_points,
+            complete=self._complete,
         )
         self._chronicle = Chronicle(self._store, self._clock)
         self._subscribers: list[Subscriber] = []
@@ -303,13 +304,18 @@ class Memory:
         Tentative objects, and those seen to be gone (missing, removed), come only when asked for.
         """
         states = self.states(label, include_tentative=include_tentative, include_absent=include_removed)
+        return self.described(states)
+
+    def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
+        """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
+        now = self._clock.now if now is None else now
         colors = self.browse.colors([state.id for state in states])
         places = self._place_of_points([state.xyz_world for state in states])
         found = []
         for state, place in zip(states, places, strict=True):
             session = self._clock.session_at(state.last_seen)
-            x, y, z = (float(value) for value in state.xyz_world)
-            width, depth, height = (float(value) for value in state.extent)
+            x, y, z = state.xyz_world.tolist()
+            width, depth, height = state.extent.tolist()
             found.append(
                 Object(
                     id=state.id,
@@ -322,7 +328,7 @@ class Memory:
                     color=colors.get(state.id),
                     first_seen=self._clock.wall(state.first_seen),
                     last_seen=self._clock.wall(state.last_seen),
-                    age=self._clock.now - state.last_seen,
+                    age=now - state.last_seen,
                     last_seen_memory_time=state.last_seen,
                     session=None if session is None else session.id,
                     hits=state.hits,
@@ -382,6 +388,30 @@ class Memory:
         """A few spots (x, y) on the floor from which an object was seen where it stands."""
         with self._writing.lock:
             return self._writing.space.viewpoints.of(object_id)
+
+    def _complete(self, hits: Sequence[Object]) -> list[Object]:
+        """Hits with what the searched table does not hold: place, size, stability and number of sightings."""
+        places = self._place_of_points([hit.position for hit in hits])
+        known = {state.id: state for state in self.browse.states([hit.id for hit in hits])}
+        found = []
+        for hit, place in zip(hits, places, strict=True):
+            place_id, kind = (None, None) if place is None else place
+            state = known.get(hit.id)
+            if state is None:
+                found.append(replace(hit, place_id=place_id, place=kind))
+                continue
+            width, depth, height = state.extent.tolist()
+            found.append(
+                replace(
+                    hit,
+                    place_id=place_id,
+                    place=kind,
+                    extent=(width, depth, height),
+                    hits=state.hits,
+                    stability=state.stability,
+                )
+            )
+        return found
 
     def _place_of_points(self, points: Sequence[Any]) -> list[tuple[int, str] | None]:
         """Id and kind of the place of each point."""

@@ -1,4 +1,4 @@
-"""The application: routes, live events and MCP over one service, behind one door."""
+"""The application: routes, live events and MCP over one service, behind one guard."""
 
 from __future__ import annotations
 
@@ -16,33 +16,31 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
-from lastseen.server import answers, corrections, figures, ingest, objects, page, places, search, websocket
-from lastseen.server.answers import refuse
-from lastseen.server.in_flight import Asking
-from lastseen.server.metrics import Counting
-from lastseen.server.priority import RobotFirst
+from lastseen.server import corrections, ingest, page, rest, status, websocket
+from lastseen.server.middleware import CountRequests, KeepMemoryOpen, RobotFirst
+from lastseen.server.responses import error_response, install_error_handlers
 from lastseen.server.security import Access, Guard
 from lastseen.server.service import Service
 
 
 def create_app(service: Service, access: Access) -> FastAPI:
     """An ASGI application; whoever runs it opens and closes the memory."""
-    pulse, limits = websocket.Pulse(service), service.settings.server
+    ticker, limits = websocket.Ticker(service), service.settings.server
     agent_routes, agents = _agents(service)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = limits.readers
-        beating = asyncio.create_task(pulse.run())
+        ticking = asyncio.create_task(ticker.run())
         try:
             async with agents():
                 yield
         finally:
             service.stopping = True
-            pulse.wake()
-            beating.cancel()
+            ticker.wake()
+            ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await beating
+                await ticking
 
     app = FastAPI(
         title="lastseen",
@@ -53,17 +51,17 @@ def create_app(service: Service, access: Access) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         middleware=[
-            Middleware(Counting, counts=service.requests),
+            Middleware(CountRequests, counts=service.requests),
             Middleware(Guard, access=access, settings=limits),
-            Middleware(Asking, in_flight=service.in_flight),
+            Middleware(KeepMemoryOpen, in_flight=service.in_flight),
             Middleware(RobotFirst, readers=limits.readers, patience=limits.patience),
         ],
     )
-    answers.install(app)
-    for part in (objects, search, places, corrections, ingest, figures):
+    install_error_handlers(app)
+    for part in (rest, corrections, ingest, status):
         app.include_router(part.routes(service))
     app.include_router(page.routes(access))
-    app.include_router(websocket.routes(service, pulse))
+    app.include_router(websocket.routes(service, ticker))
     app.router.routes.extend(agent_routes)
     page.mount(app)
     return app
@@ -78,7 +76,7 @@ def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsy
     from lastseen.server.mcp_server import create_mcp
 
     server = create_mcp(lambda: service)
-    # the door has checked Host, Origin and token already; without sessions nothing is kept between questions
+    # the guard has checked Host, Origin and token already; without sessions nothing is kept between questions
     served = server.streamable_http_app(
         stateless_http=True,
         json_response=True,
@@ -89,6 +87,6 @@ def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsy
 
 async def _no_stream(_: Request) -> Response:
     """Without sessions there is nothing to stream and nothing to end; MCP's clients know this answer."""
-    answer = refuse(405, "POST questions here: without sessions there is no stream")
+    answer = error_response(405, "POST questions here: without sessions there is no stream")
     answer.headers["allow"] = "POST"
     return answer

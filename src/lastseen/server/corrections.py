@@ -1,4 +1,4 @@
-"""What people put right by hand: names, doubles, things that are none; each can be undone."""
+"""What people put right by hand: labels, duplicates, objects that are none; each correction can be undone."""
 
 from __future__ import annotations
 
@@ -7,48 +7,41 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue, JournalReadOnly
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
-from lastseen.server.answers import refusal, reply
-from lastseen.server.moments import ObjectId
-from lastseen.server.objects import known
-from lastseen.server.service import Service
+from lastseen.server import queries, schemas
+from lastseen.server.responses import json_response
+from lastseen.server.rest import known
+from lastseen.server.schemas import WRITE_ERRORS, Empty, ObjectId, StrictBody
+from lastseen.server.serializers import events_json
+from lastseen.server.service import Service, compile_once
 
 
-class Strict(BaseModel):
-    """A body without room for what is not understood."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Relabel(Strict):
+class Relabel(StrictBody):
     """A new name."""
 
     label: Annotated[str, Field(min_length=1, max_length=200, examples=["cup"])]
 
 
-class Merge(Strict):
+class Merge(StrictBody):
     """The object that goes on as the one in the path."""
 
     lose: Annotated[str, Field(max_length=64, examples=["obj-9"])]
 
 
-class Nothing(Strict):
-    """An empty body; it still has to be JSON."""
-
-
-class Undoing(Strict):
+class Undo(StrictBody):
     """Which correction to take back: the newest, or none if it is not this one."""
 
     correction: Annotated[int | None, Field(ge=1, le=2**53, description="As the correction was answered")] = None
 
 
 class _Numbers:
-    """Counts the corrections of this run, as memory keeps them to be undone: the newest is taken back first."""
+    """Numbers the corrections of this run, as memory keeps them to be undone: the newest is undone first."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -63,11 +56,11 @@ class _Numbers:
             try:
                 return change(), self._made
             except (InvalidValue, JournalReadOnly):
-                # a full disk is told after the change was made: that one stands
+                # a full disk is reported after the change was made: that one stands
                 self._standing.pop()
                 raise
 
-    def take_back(self, memory: Memory, correction: int | None) -> tuple[Event, ...]:
+    def undo(self, memory: Memory, correction: int | None) -> tuple[Event, ...]:
         """Undo the newest correction; refused where another one was asked for."""
         with self.lock:
             newest = self._standing[-1] if self._standing else None
@@ -83,41 +76,46 @@ class _Numbers:
 
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
-    router = APIRouter(tags=["corrections"])
+    router = APIRouter(tags=["corrections"], responses=WRITE_ERRORS)
     numbers = _Numbers()
 
     def corrected(change: Callable[[], tuple[Event, ...]]) -> Response:
+        compile_once()
         events, number = numbers.make(change)
-        service.tell(events)
-        return reply({"events": service.facts.events(events), "correction": number})
+        service.publish(events)
+        return json_response({"events": events_json(service.memory, events), "correction": number})
 
-    @router.post("/objects/{object_id}/relabel")
+    def check(object_id: str) -> None:
+        known(lambda: queries.pictures(service.memory, object_id))
+
+    @router.post("/objects/{object_id}/relabel", response_model=schemas.Corrected)
     def relabel(object_id: ObjectId, body: Relabel) -> Response:
         """Name an object by hand; later sightings do not change the name."""
-        known(service, object_id)
+        check(object_id)
         return corrected(lambda: service.memory.relabel(object_id, body.label))
 
-    @router.post("/objects/{object_id}/delete")
-    def delete(object_id: ObjectId, body: Annotated[Nothing, Body()]) -> Response:  # noqa: ARG001
+    @router.post("/objects/{object_id}/delete", response_model=schemas.Corrected)
+    def delete(object_id: ObjectId, body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
         """Drop an object that is none."""
-        known(service, object_id)
+        check(object_id)
         return corrected(lambda: service.memory.delete(object_id))
 
-    @router.post("/objects/{object_id}/merge")
+    @router.post("/objects/{object_id}/merge", response_model=schemas.Corrected)
     def merge(object_id: ObjectId, body: Merge) -> Response:
         """Say that two objects are one; the id in the path stays."""
-        known(service, object_id)
-        known(service, body.lose)
+        check(object_id)
+        check(body.lose)
         return corrected(lambda: service.memory.merge(object_id, body.lose))
 
-    @router.post("/corrections/undo")
-    def undo(body: Undoing) -> Response:
+    @router.post("/corrections/undo", response_model=schemas.Undone)
+    def undo(body: Undo) -> Response:
         """Take back the last correction of this run; with a number, only if it is that one."""
+        compile_once()
         try:
-            events = numbers.take_back(service.memory, body.correction)
+            events = numbers.undo(service.memory, body.correction)
         except InvalidValue as error:
-            raise refusal(409, str(error)) from None
-        service.tell(events)
-        return reply({"events": service.facts.events(events)})
+            raise HTTPException(409, str(error)) from None
+        service.publish(events)
+        return json_response({"events": events_json(service.memory, events)})
 
     return router

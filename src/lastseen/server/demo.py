@@ -1,22 +1,16 @@
-"""A home to show: a robot on its rounds, things that are moved meanwhile, and places by the rooms it passes.
-
-The rooms' types come from the simulated home, as a scene model would tell them; what the robot remembers of things
-comes from its camera alone.
-"""
+"""A home to show: a robot on its rounds, and a household that moves things meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.perception.pipeline import Perception
-from lastseen.pose2d import Pose2D
 from lastseen.server.service import Service
-from lastseen.sim.change import Change, ChangeKind
+from lastseen.sim.change import ChangeKind
 from lastseen.sim.coverage import endless_tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
@@ -53,35 +47,21 @@ class Demo:
     def walk(self) -> Iterator[Frame]:
         """Every frame of the walk, each already taken into memory."""
         every = self.service.settings.live.demo_change_every
-        yield self._see(self.world.reset(), None)
+        yield self._see(self.world.reset())
         for number, action in enumerate(
             endless_tour(self.world.agent, (self.world.start.x, self.world.start.y)), start=1
         ):
-            result = self.world.step(action)
-            yield self._see(result.frame, action, collided=result.collided)
+            yield self._see(self.world.step(action).frame)
             if number % every == 0:
                 self._change()
 
-    def _see(self, frame: Frame, action: Action | None, *, collided: bool = False) -> Frame:
+    def _see(self, frame: Frame) -> Frame:
         perceived = self.perception.perceive(frame)
-        labels = sorted({seen.label for seen in perceived.observations if seen.label is not None})
-        self._place(labels, action, collided=collided)
         if perceived.refusal is None:
-            self.service.take(frame, perceived.observations)
+            self.service.observe(frame, perceived.observations)
         else:
             self.service.show(frame)
         return frame
-
-    def _place(self, labels: list[str], action: Action | None, *, collided: bool) -> None:
-        memory, agent = self.service.memory, self.world.agent
-        with memory.browse.lock:
-            spatial = memory.spatial
-            if action is not None:
-                pose = Pose2D(agent.pose.x, agent.pose.y, agent.pose.yaw)
-                spatial.step(action, collided=collided, world_pose=pose)
-            if spatial.needs_scene_analysis:
-                room = self.world.home.room_at(agent.pose.x, agent.pose.y)
-                spatial.scene_analyzed(room.type if room is not None else "unknown", labels)
 
     def _change(self) -> None:
         """Let the household do something to one thing, away from the robot."""
@@ -95,10 +75,7 @@ class Demo:
                 kinds=[kinds[self._drawn % len(kinds)]],
                 robot=self.service.settings.robot,
             )
-            self._apply(drawn[0])
+            self.world.replace_home(drawn[0].apply(self.world.home))
         except InvalidValue:
             # no room for it, or it would land on the robot: the next change comes soon
             return
-
-    def _apply(self, change: Change) -> None:
-        self.world.replace_home(change.apply(self.world.home))

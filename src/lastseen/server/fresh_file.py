@@ -18,7 +18,7 @@ from lastseen.server.service import Service
 
 _log = logging.getLogger(__name__)
 _KINDS = frozenset(EventKind)
-"""A newer version may write of more; what cannot be told is left out."""
+"""A newer version may write other kinds; those are left out."""
 
 
 class FreshFile:
@@ -34,7 +34,7 @@ class FreshFile:
         self.note = self._eyes.give(memory)
         self._last_event = memory.store.journal.last_event()
         self._replaced: list[tuple[int, Memory]] = []
-        self.service = Service(memory, eyes=self._eyes.encoder)
+        self.service = Service(memory, image_encoder=self._eyes.encoder)
 
     def caught_up(self) -> Service:
         """The service over what the file holds now."""
@@ -43,7 +43,7 @@ class FreshFile:
             # another file may have taken this one's place
             number = self.path.stat().st_ino if self.path.exists() else 0
             if number != self._number or self.service.memory.store.journal.written_since():
-                self._turn()
+                self._read_again()
                 self._number = number
             return self.service
 
@@ -52,18 +52,18 @@ class FreshFile:
         for memory in (*(memory for _, memory in self._replaced), self.service.memory):
             memory.close()
 
-    def _turn(self) -> None:
+    def _read_again(self) -> None:
         service, before, memory = self.service, self.service.memory, self._open()
         try:
             self._eyes.give(memory)
             journal = memory.store.journal
-            # fewer events than before: another file took this one's place, and its past is not news
+            # fewer events than before: another file took this one's place, and its past is nothing new
             known = min(self._last_event, journal.last_event())
             last, records = journal.events_after(known)
-            service.turn_to(memory, [_event(record) for record in records if record.kind in _KINDS])
+            service.replace_memory(memory, [_event(record) for record in records if record.kind in _KINDS])
         finally:
             if service.memory is memory:
-                self._replaced.append((service.in_flight.turned(), before))
+                self._replaced.append((service.in_flight.next_generation(), before))
             else:
                 memory.close()
         self._last_event = last
@@ -85,7 +85,7 @@ class FileRunner(Runner):
         self.fresh = fresh
 
     def feed(self) -> None:
-        """Look at the file now and then; one that cannot be read is told by health and tried again."""
+        """Look at the file now and then; one that cannot be read is reported by health and tried again."""
         status = self.service.source
         status.state = "following"
         while not self.stopped.wait(self.service.settings.live.follow_period):

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import anyio.to_thread
 import numpy as np
-from fastapi import APIRouter
+from fastapi import APIRouter, Body
 from pydantic import Field
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.detection import Detection
@@ -21,10 +22,12 @@ from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
-from lastseen.server.answers import refusal, reply
-from lastseen.server.corrections import Strict
-from lastseen.server.moments import FARTHEST, LATEST
-from lastseen.server.service import Service
+from lastseen.server import schemas
+from lastseen.server.queries import FARTHEST, LATEST
+from lastseen.server.responses import json_response
+from lastseen.server.schemas import WRITE_ERRORS, Camera, Empty, StrictBody
+from lastseen.server.serializers import events_json, iso
+from lastseen.server.service import Service, compile_once
 from lastseen.sources.images import read_color, read_depth
 
 _LIMIT = 512
@@ -41,14 +44,14 @@ FrameId = Annotated[int, Field(ge=0, le=2**53)]
 Picture = Annotated[str, Field(max_length=16_000_000, description="base64")]
 
 
-class Pose(Strict):
+class PoseBody(StrictBody):
     """T_world_camera."""
 
     xyz: Triple
     quaternion_xyzw: Annotated[list[Number], Field(min_length=4, max_length=4)]
 
 
-class Seen(Strict):
+class ObservationBody(StrictBody):
     """One thing seen."""
 
     xyz_world: Triple
@@ -60,27 +63,16 @@ class Seen(Strict):
     crop_b64: Picture | None = None
 
 
-class Sightings(Strict):
+class ObservationsBody(StrictBody):
     """One frame's observations, made elsewhere."""
 
     stamp: Stamp
     frame_id: FrameId
-    pose: Pose
-    observations: Annotated[list[Seen], Field(max_length=_LIMIT)]
+    pose: PoseBody
+    observations: Annotated[list[ObservationBody], Field(max_length=_LIMIT)]
 
 
-class Camera(Strict):
-    """Intrinsics in pixels."""
-
-    fx: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
-    fy: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
-    cx: Number
-    cy: Number
-    width: Annotated[int, Field(ge=8, le=8192)]
-    height: Annotated[int, Field(ge=8, le=8192)]
-
-
-class Found(Strict):
+class DetectionBody(StrictBody):
     """One detection in the colour image."""
 
     box: Annotated[list[Number], Field(min_length=4, max_length=4)]
@@ -88,20 +80,20 @@ class Found(Strict):
     labels: Labels = Field(default={})
 
 
-class Shot(Strict):
+class FrameBody(StrictBody):
     """One RGB-D frame, with detections where somebody made some."""
 
     stamp: Stamp
     frame_id: FrameId
-    pose: Pose
+    pose: PoseBody
     intrinsics: Camera
     depth_scale: Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False)] = 1000.0
     rgb_b64: Picture
     depth_b64: Picture
-    detections: Annotated[list[Found], Field(max_length=_LIMIT)] | None = None
+    detections: Annotated[list[DetectionBody], Field(max_length=_LIMIT)] | None = None
 
 
-class _Handed:
+class _GivenDetections:
     """A detector that says what came with the frame."""
 
     def __init__(self, found: Sequence[Detection]) -> None:
@@ -116,16 +108,16 @@ class Ingest:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.perception = Perception(service.settings, encoder=service.eyes)
+        self.perception = Perception(service.settings, encoder=service.image_encoder)
         self._lock = threading.Lock()
         self._last_stamp: float | None = None
 
-    def sightings(self, body: Sightings) -> Response:
+    def observations(self, body: ObservationsBody) -> Response:
         """Take observations that were made elsewhere."""
         self._writable()
         limits = self.service.settings.server
         if len(body.observations) > limits.max_observations:
-            raise refusal(422, f"observations: at most {limits.max_observations} per frame")
+            raise HTTPException(422, f"observations: at most {limits.max_observations} per frame")
         pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
         blank = np.zeros((_BLIND.height, _BLIND.width, 3), dtype=np.uint8)
         nothing = np.full((_BLIND.height, _BLIND.width), np.nan, dtype=np.float32)
@@ -133,61 +125,62 @@ class Ingest:
         observations = [self._observation(seen, frame) for seen in body.observations]
         with self._lock:
             self._check_stamp(frame.stamp)
+            compile_once()
             events = self.service.memory.observe(frame, observations)
             self._last_stamp = frame.stamp
             time = self.service.memory.browse.now
         self.service.flush()
-        self.service.robot.note(frame, time=time)
-        self.service.tell(events)
-        return reply(
-            {
-                "frame_id": body.frame_id,
-                "time": time,
-                "observations": len(observations),
-                "durable": self.service.memory.path is not None,
-                "events": self.service.facts.events(events),
-            }
-        )
+        self.service.robot.add(frame, time=time)
+        self.service.publish(events)
+        return self._acknowledged(body.frame_id, time, len(observations), events)
 
-    def shot(self, body: Shot) -> Response:
+    def frame(self, body: FrameBody) -> Response:
         """Take a frame and find what is in it."""
         self._writable()
         frame = self._frame(body)
         store = self.service.memory.store
         if store.look not in (None, self.perception.encoder.name):
-            raise refusal(
-                409, f"this memory's looks are of {store.look}; send observations with its embeddings instead"
+            raise HTTPException(
+                409, f"this memory's embeddings are of {store.look}; send observations with its embeddings instead"
             )
         with self._lock:
             self._check_stamp(frame.stamp)
-            # the first look met names the encoder of all
+            # the first embedding names the encoder of all
             store.look = store.look or self.perception.encoder.name
             found = None if body.detections is None else [_detection(one) for one in body.detections]
-            self.perception.detector = None if found is None else _Handed(found)
+            self.perception.detector = None if found is None else _GivenDetections(found)
             perceived = self.perception.perceive(frame)
             events: tuple[Event, ...] = ()
             if perceived.refusal is None:
-                events = self.service.take(frame, perceived.observations, durable=True)
+                events = self.service.observe(frame, perceived.observations, durable=True)
                 self._last_stamp = frame.stamp
             else:
                 self.service.show(frame)
             time = self.service.memory.browse.now
-        return reply(
-            {
-                "frame_id": body.frame_id,
-                "time": time,
-                "observations": len(perceived.observations),
-                "durable": self.service.memory.path is not None,
-                "refused": None if perceived.refusal is None else perceived.refusal.value,
-                "events": self.service.facts.events(events),
-            }
-        )
+        refused = None if perceived.refusal is None else perceived.refusal.value
+        return self._acknowledged(body.frame_id, time, len(perceived.observations), events, refused=refused)
 
     def new_session(self) -> None:
         """Let the next frame's stamp start anew."""
         with self._lock:
             self.service.memory.new_session()
             self._last_stamp = None
+
+    def _acknowledged(
+        self, frame_id: int, time: float, count: int, events: Sequence[Event], *, refused: str | None = None
+    ) -> Response:
+        memory = self.service.memory
+        return json_response(
+            {
+                "frame_id": frame_id,
+                "time": iso(memory.browse.clock.wall(time)),
+                "memory_time": time,
+                "observations": count,
+                "durable": memory.path is not None,
+                "refused": refused,
+                "events": events_json(memory, events),
+            }
+        )
 
     def _check_stamp(self, stamp: float) -> None:
         limit, last = self.service.settings.server.max_leap, self._last_stamp
@@ -201,11 +194,11 @@ class Ingest:
 
     def _writable(self) -> None:
         if self.service.memory.read_only:
-            raise refusal(409, "this memory was opened for reading")
+            raise HTTPException(409, "this memory was opened for reading")
         if self.service.stopping:
-            raise refusal(503, "the server is shutting down")
+            raise HTTPException(503, "the server is shutting down")
 
-    def _frame(self, body: Shot) -> Frame:
+    def _frame(self, body: FrameBody) -> Frame:
         pixels = self.service.settings.server.max_image_pixels
         rgb = read_color(_bytes("rgb_b64", body.rgb_b64), name="rgb_b64", max_pixels=pixels)
         raw = read_depth(_bytes("depth_b64", body.depth_b64), name="depth_b64", max_pixels=pixels)
@@ -217,17 +210,17 @@ class Ingest:
         depth = metric_depth(raw, scale=body.depth_scale)
         return Frame(body.frame_id, body.stamp, rgb, depth, pose, camera, depth_camera)
 
-    def _observation(self, seen: Seen, frame: Frame) -> Observation:
+    def _observation(self, seen: ObservationBody, frame: Frame) -> Observation:
         limit = self.service.settings.server.max_embedding
         if seen.embedding is not None and len(seen.embedding) > limit:
-            raise refusal(422, f"embedding: at most {limit} numbers")
+            raise HTTPException(422, f"embedding: at most {limit} numbers")
         crop = None
         if seen.crop_b64 is not None:
             crop = _bytes("crop_b64", seen.crop_b64)
             # what is stored is shown in browsers: it must be the picture it says it is
             read_color(crop, name="crop_b64", max_pixels=self.service.settings.server.max_image_pixels)
             if not crop.startswith(b"\xff\xd8\xff"):
-                raise refusal(422, "crop_b64: must be a JPEG")
+                raise HTTPException(422, "crop_b64: must be a JPEG")
         position = np.array(seen.xyz_world)
         direction = seen.view_direction
         if direction is None:
@@ -247,26 +240,26 @@ class Ingest:
 
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
-    router = APIRouter(tags=["ingest"], prefix="/ingest")
+    router = APIRouter(tags=["ingest"], prefix="/ingest", responses=WRITE_ERRORS)
     ingest = Ingest(service)
-    # a robot does not stand in one line with those who ask
-    line = anyio.CapacityLimiter(1)
+    # a robot has a thread of its own and does not wait for those who ask
+    thread = anyio.CapacityLimiter(1)
 
-    @router.post("/observations")
-    async def observations(body: Sightings) -> Response:
+    @router.post("/observations", response_model=schemas.Ingested)
+    async def observations(body: ObservationsBody) -> Response:
         """Take what was seen in one frame; the answer comes when it is on disk."""
-        return await anyio.to_thread.run_sync(ingest.sightings, body, limiter=line)
+        return await anyio.to_thread.run_sync(ingest.observations, body, limiter=thread)
 
-    @router.post("/frames")
-    async def frames(body: Shot) -> Response:
+    @router.post("/frames", response_model=schemas.Ingested)
+    async def frames(body: FrameBody) -> Response:
         """Take one RGB-D frame; the answer comes when it is on disk."""
-        return await anyio.to_thread.run_sync(ingest.shot, body, limiter=line)
+        return await anyio.to_thread.run_sync(ingest.frame, body, limiter=thread)
 
-    @router.post("/session")
-    async def session() -> dict[str, bool]:
+    @router.post("/session", response_model=schemas.SessionBegun)
+    async def session(body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
         """Begin a session: the stamps of the next frame may start anew."""
-        await anyio.to_thread.run_sync(ingest.new_session, limiter=line)
-        return {"begun": True}
+        await anyio.to_thread.run_sync(ingest.new_session, limiter=thread)
+        return json_response({"begun": True})
 
     return router
 
@@ -278,6 +271,6 @@ def _bytes(name: str, text: str) -> bytes:
         raise InvalidValue(name, text, "is not base64", remedy="encode the file's bytes") from None
 
 
-def _detection(found: Found) -> Detection:
+def _detection(found: DetectionBody) -> Detection:
     left, top, right, bottom = found.box
     return Detection((left, top, right, bottom), found.score, found.labels)

@@ -99,13 +99,13 @@ class SourceRunner(Runner):
             if news.restarted:
                 memory.new_session()
             if news.poses:
-                service.tell(memory.correct_poses(news.poses))
+                service.publish(memory.correct_poses(news.poses))
             if not source.live and last is not None:
                 # a pause in a recording need not be sat through
                 self.stopped.wait(min(max(0.0, frame.stamp - last.stamp), 1.0))
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
-                service.take(frame, perceived.observations)
+                service.observe(frame, perceived.observations)
             else:
                 service.show(frame)
             service.source.state, last = "running", frame

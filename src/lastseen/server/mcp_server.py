@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
@@ -14,15 +14,20 @@ from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from lastseen import __version__
-from lastseen.errors import LastseenError
-from lastseen.server.agent_tools import AgentTools
-from lastseen.server.answers import problem_of, text_of
+from lastseen.errors import InvalidValue, LastseenError
+from lastseen.server import queries
+from lastseen.server.responses import json_text, problem_of
+from lastseen.server.serializers import Json, answer_json
 from lastseen.server.service import Service
 
+_T = TypeVar("_T")
+_HISTORY = 20
+"""Entries of an object's history that an agent gets: tokens are dear."""
+
 INSTRUCTIONS = (
-    "A robot's memory of a home: what it saw, where and when. Positions are metres in the world (z up), times are "
-    "seconds of memory time. Every answer has a status: found, ambiguous (several fit: ask which) or not_found, with "
-    "a reason. Trust not_found: do not guess a place."
+    "A robot's memory of a home: what it saw, where and when. Positions are metres in the world (z up). Times are "
+    "UTC; age is the seconds since a thing was last seen. Every answer has a status: found, ambiguous (several fit: "
+    "ask which) or not_found, with a reason. Trust not_found: do not guess a place."
 )
 Words = Annotated[str, Field(min_length=1, max_length=500, description="What to look for, for example: red mug")]
 Id = Annotated[str, Field(max_length=64, description="An id such as obj-7")]
@@ -30,12 +35,15 @@ Coordinate = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 Radius = Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False, description="Metres")]
 When = Annotated[
     str | None,
-    Field(max_length=64, description="Memory time (12.5), a session's stamp (2:12.5) or a date with its zone"),
+    Field(
+        max_length=64,
+        description="A date with its zone (2026-01-31T08:00Z), or memory time (12.5) where none is known",
+    ),
 ]
 Count = Annotated[int, Field(ge=1, le=200)]
 
 
-class _Asked(MCPServer[Any]):
+class _Server(MCPServer[Any]):
     """Tells an agent in one line what is wrong about its arguments."""
 
     async def call_tool(
@@ -51,38 +59,58 @@ class _Asked(MCPServer[Any]):
 
 
 def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
-    """An MCP server; ``current`` gives the service at the moment of each question."""
-    server = _Asked("lastseen", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    """An MCP server; ``current`` gives the service at the time of each question."""
+    server = _Server("lastseen", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
-    async def ask(question: Callable[[AgentTools], Any]) -> Any:
+    async def run(question: Callable[[Service], _T]) -> _T | Json:
         """Ask off the event loop; an error is an answer with a reason, not a broken call."""
 
-        def answer() -> Any:
+        def answer() -> _T:
             service = current()
             with service.in_flight.question():
-                return question(AgentTools(service))
+                return question(service)
 
         try:
             return await run_in_threadpool(answer)
         except LastseenError as error:
             return {"status": "error", "reason": str(error)}
 
-    async def told(question: Callable[[AgentTools], Any]) -> dict[str, Any]:
+    async def ask(question: Callable[[Service], Json]) -> Json:
         # through JSON once: no NaN and no tuple reaches a client
-        answer: dict[str, Any] = json.loads(text_of(await ask(question)))
+        answer: Json = json.loads(json_text(await run(question)))
         return answer
 
     @server.tool()
     async def find_object(
         query: Words,
+        *,
         near: Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")] = None,
         radius: Radius | None = None,
+        since: When = None,
+        before: When = None,
         as_of: When = None,
         limit: Count = 5,
     ) -> dict[str, Any]:
-        """Find where a thing is, by words; as_of asks what was known at an earlier time."""
+        """Find where a thing is, by words.
+
+        since and before bound its last sighting; as_of answers from what was known at an earlier time.
+        """
         place = None if near is None else (near[0], near[1], near[2])
-        return await told(lambda tools: tools.find_object(query, near=place, radius=radius, as_of=as_of, limit=limit))
+
+        def question(service: Service) -> Json:
+            answer = queries.find(
+                service.memory,
+                query,
+                near=place,
+                radius=radius,
+                since=since,
+                before=before,
+                as_of=as_of,
+                k=limit,
+            )
+            return {**answer_json(answer), "robot_pose": service.robot_pose()}
+
+        return await ask(question)
 
     @server.tool()
     async def list_objects(
@@ -94,14 +122,28 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         limit: Count = 50,
     ) -> dict[str, Any]:
         """List what is remembered; confirmed things unless a state is named."""
-        return await told(lambda tools: tools.list_objects(label=label, state=state, offset=offset, limit=limit))
+        return await ask(
+            lambda service: queries.list_objects(service.memory, label=label, state=state, offset=offset, limit=limit)
+        )
 
     @server.tool(structured_output=False)
     async def get_object(object_id: Id) -> list[Any]:
         """Everything about one object, its last history and its best picture."""
-        answer = await ask(lambda tools: tools.get_object(object_id))
-        facts, picture = answer if isinstance(answer, tuple) else (answer, None)
-        shown: list[Any] = [text_of(facts)]
+
+        def question(service: Service) -> tuple[Json, bytes | None]:
+            memory = service.memory
+            try:
+                details = queries.object_details(memory, object_id)
+                past = queries.history(memory, object_id)[-_HISTORY:]
+                picture = queries.best_picture(memory, object_id)
+            except InvalidValue as error:
+                return {"status": "not_found", "reason": str(error)}, None
+            reason = f"{object_id} is remembered as {details['state']}"
+            return {"status": "found", "reason": reason, **details, "history": past}, picture
+
+        answer = await run(question)
+        found, picture = answer if isinstance(answer, tuple) else (answer, None)
+        shown: list[Any] = [json_text(found)]
         if picture is not None:
             shown.append(Image(data=picture, format="jpeg"))
         return shown
@@ -111,33 +153,42 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         x: Coordinate, y: Coordinate, z: Coordinate, radius: Radius = 1.5, limit: Count = 20
     ) -> dict[str, Any]:
         """List what stands around a point, nearest first."""
-        return await told(lambda tools: tools.objects_near(x, y, z, radius=radius, limit=limit))
+        return await ask(lambda service: queries.near(service.memory, (x, y, z), radius=radius, limit=limit))
 
     @server.tool()
     async def whats_in(
         place: Annotated[str, Field(min_length=1, max_length=100, description="A place's id or kind: kitchen")],
     ) -> dict[str, Any]:
         """List the things in a place."""
-        return await told(lambda tools: tools.whats_in(place))
+        return await ask(lambda service: queries.whats_in(service.memory, place))
 
     @server.tool()
     async def what_changed(since: When = None, limit: Count = 50) -> dict[str, Any]:
         """Tell what appeared, moved, went missing or came back, oldest first."""
-        return await told(lambda tools: tools.what_changed(since=since, limit=limit))
+        return await ask(lambda service: queries.changes(service.memory, since=since, limit=limit))
 
     @server.tool()
     async def last_seen(query: Words) -> dict[str, Any]:
         """Tell when and where a thing was seen last, even if it is gone now."""
-        return await told(lambda tools: tools.last_seen(query))
+        return await ask(lambda service: queries.last_seen(service.memory, query))
 
     @server.tool()
     async def relations(object_id: Id) -> dict[str, Any]:
         """Tell how a thing stands to those around it: in, on, under, next to."""
-        return await told(lambda tools: tools.relations(object_id))
+
+        def question(service: Service) -> Json:
+            try:
+                found = queries.relations(service.memory, object_id)
+            except InvalidValue as error:
+                return {"status": "not_found", "reason": str(error), "relations": []}
+            reason = f"{len(found)} relations" if found else "nothing stands near it"
+            return {"status": "found", "reason": reason, "relations": found}
+
+        return await ask(question)
 
     @server.tool()
     async def go_to_hint(query: Words) -> dict[str, Any]:
         """Tell which way and how far from the robot a thing is; by words or by an id."""
-        return await told(lambda tools: tools.go_to_hint(query))
+        return await ask(lambda service: queries.go_to_hint(service.memory, query, service.robot_pose()))
 
     return server

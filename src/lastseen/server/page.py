@@ -7,11 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Request
 from pydantic import Field
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from lastseen.server.answers import refusal, reply
-from lastseen.server.corrections import Strict
+from lastseen.server.responses import json_response
+from lastseen.server.schemas import SessionState, StrictBody, errors
 from lastseen.server.security import Access
 
 FOLDER = Path(__file__).parent / "viewer"
@@ -21,7 +22,7 @@ _NOT_BUILT = (
 )
 
 
-class Login(Strict):
+class Login(StrictBody):
     """The token of the server."""
 
     token: Annotated[str, Field(max_length=512)]
@@ -29,23 +30,23 @@ class Login(Strict):
 
 def routes(access: Access) -> APIRouter:
     """Login, logout, and whether either is needed."""
-    router = APIRouter(tags=["session"], prefix="/session")
+    router = APIRouter(tags=["session"], prefix="/session", responses=errors(400, 405, 413))
 
-    @router.get("")
+    @router.get("", response_model=SessionState)
     def session(request: Request) -> Response:
         """Whether a token is wanted, and whether this browser has shown it."""
-        return reply({"required": access.token is not None, "authenticated": access.allows(request.headers)})
+        return json_response({"required": access.token is not None, "authenticated": access.allows(request.headers)})
 
-    @router.post("", status_code=204)
+    @router.post("", status_code=204, response_class=Response, responses=errors(401, 411, 415, 422))
     def login(body: Login) -> Response:
         """Exchange the token for a cookie that scripts cannot read and other sites cannot send."""
         if not access.token_fits(body.token):
-            raise refusal(401, "this is not the token of this server")
+            raise HTTPException(401, "this is not the token of this server")
         answer = Response(status_code=204)
         answer.set_cookie(access.cookie, access.sessions.begin(), httponly=True, samesite="strict", path="/")
         return answer
 
-    @router.delete("", status_code=204)
+    @router.delete("", status_code=204, response_class=Response)
     def logout(request: Request) -> Response:
         """End the session."""
         access.sessions.end(access.secret_of(request.headers))
@@ -65,7 +66,7 @@ def mount(app: FastAPI) -> None:
 
     if (FOLDER / "index.html").is_file():
         # the folder is fixed and StaticFiles keeps within it: a request names a file of the wheel or nothing
-        # without the slash a mount answers nothing before the door has seen a token
+        # without the slash a mount answers nothing before the guard has seen a token
         app.get("/viewer", include_in_schema=False)(root)
         app.mount("/viewer", StaticFiles(directory=FOLDER, html=True, follow_symlink=False))
         return

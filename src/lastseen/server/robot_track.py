@@ -1,4 +1,4 @@
-"""Where the robot is, where it came from, and how far it can go: what a page draws and an agent steers by."""
+"""The robot's pose, its path in this run, and the free distance ahead: what a page draws and an agent steers by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lastseen.geometry import Pose3D
 _STEP = 0.05
 """Metres between points of the path: standing still adds none."""
 _NEAREST_SHARE = 5.0
-"""Percent of the middle of the image that may be nearer than the clearance told: single flying pixels are."""
+"""Percent of the middle of the image that may be nearer than the clearance: single flying pixels are."""
 
 
 class RobotTrack:
@@ -31,18 +31,18 @@ class RobotTrack:
         self._path: list[tuple[float, float, float, float]] = []
         self._lock = threading.Lock()
 
-    def note(self, frame: Frame, *, time: float) -> None:
+    def add(self, frame: Frame, *, time: float) -> None:
         """Take the newest frame."""
         camera = frame.intrinsics
         self.camera = {name: getattr(camera, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
         self.clearance = _clearance(frame, time)
-        self.stand(frame.T_world_camera, time=time)
+        self.set_pose(frame.T_world_camera, time=time)
 
-    def stand(self, pose: Pose3D, *, time: float, on_path: bool = True) -> None:
-        """Take a pose that is known without its frame; one of an earlier run is no part of this run's path."""
+    def set_pose(self, pose: Pose3D, *, time: float, on_path: bool = True) -> None:
+        """Take a pose without its frame; one of an earlier run is no part of this run's path."""
         xyz = pose.translation.tolist()
         with self._lock:
-            self.pose = pose_facts(pose, time=time, epoch=self.epoch)
+            self.pose = pose_json(pose, time=time, epoch=self.epoch)
             self.version += 1
             if not on_path:
                 return
@@ -59,8 +59,8 @@ class RobotTrack:
             return self._path[start:]
 
 
-def pose_facts(pose: Pose3D, *, time: float, epoch: int) -> dict[str, Any]:
-    """A camera's pose as the outside reads it; poses of two epochs must not be compared."""
+def pose_json(pose: Pose3D, *, time: float, epoch: int) -> dict[str, Any]:
+    """A camera's pose as JSON values; ``timestamp`` is memory time, and poses of two epochs must not be compared."""
     return {
         "xyz": [round(value, 5) for value in pose.translation.tolist()],
         "quaternion_xyzw": [round(value, 7) for value in pose.quaternion.tolist()],

@@ -23,7 +23,7 @@ from lastseen.errors import InvalidValue
 from lastseen.server.app import create_app
 from lastseen.server.security import Access, check_token, is_loopback
 from lastseen.server.service import Service
-from lastseen.server.watcher import MAX_COMMAND
+from lastseen.server.websocket import MAX_COMMAND
 
 _GRACE = 1.0
 """Seconds that running requests and those who read slowly get when the server stops."""

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lastseen.config.serving import Server
 from lastseen.errors import InvalidValue
-from lastseen.server.answers import refuse
+from lastseen.server.responses import allowed_methods, error_response
 
 MIN_TOKEN = 16
 """Characters: shorter ones can be guessed over a network."""
@@ -130,7 +130,7 @@ def check_token(token: str | None) -> None:
 
 
 class Guard:
-    """The ASGI door: refuses what may not pass, limits what does, and adds the headers every answer carries."""
+    """The middleware that refuses what may not pass, limits what does, and adds the headers of every response."""
 
     def __init__(self, app: ASGIApp, *, access: Access, settings: Server) -> None:
         self.app = app
@@ -149,7 +149,7 @@ class Guard:
             if scope["type"] == "websocket":
                 await _close(receive, send, code=4401 if status == 401 else 1008, reason=message)
                 return
-            answer = refuse(status, message)
+            answer = error_response(status, message)
             if status == 401:
                 answer.headers["www-authenticate"] = 'Bearer realm="lastseen"'
             await answer(scope, receive, _with_headers(send))
@@ -171,7 +171,7 @@ class Guard:
             return 413, f"the query is longer than {self.settings.max_query} bytes"
         if not is_page and not self.access.allows(headers):
             return 401, "this server wants a token: Authorization: Bearer TOKEN"
-        if scope["type"] == "http" and method in ("POST", "PUT", "PATCH"):
+        if method in ("POST", "PUT", "PATCH") and method in allowed_methods(scope["app"], scope):
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 return 415, "Content-Type must be application/json"

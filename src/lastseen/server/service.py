@@ -1,31 +1,45 @@
-"""What all parts of one server share: the memory, what is told to watchers, and how a frame is taken."""
+"""What all parts of one server share: the memory, what subscribers are sent, and how a frame is taken."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lastseen import __version__
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
-from lastseen.memory.objects import Event
+from lastseen.memory.objects import Event, warm_up
 from lastseen.memory.places import SpatialMemory
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
-from lastseen.server.answers import text_of
-from lastseen.server.facts import Facts
-from lastseen.server.hub import Hub
-from lastseen.server.in_flight import InFlight
-from lastseen.server.metrics import RequestCounts
+from lastseen.server.feed import Feed
+from lastseen.server.middleware import InFlight, RequestCounts
 from lastseen.server.point_cloud import PointCloud
+from lastseen.server.queries import now_json
+from lastseen.server.responses import json_text
 from lastseen.server.robot_track import RobotTrack
-from lastseen.server.whereabouts import whereabouts
+from lastseen.server.serializers import Json, iso, places_json
 
 _RATE_WINDOW = 5.0
-"""Seconds over which the frame rate is told."""
+"""Seconds over which the frame rate is counted."""
+_compiling = threading.Lock()
+_compiled = False
+
+
+def compile_once() -> None:
+    """Compile what taking a frame or a correction needs, once per process: up to a minute on a new machine.
+
+    Memory compiles at the first call, under the lock that questions wait for; whoever changes a served memory calls
+    this before, so that pages are answered meanwhile.
+    """
+    global _compiled  # noqa: PLW0603
+    with _compiling:
+        if not _compiled:
+            warm_up()
+            _compiled = True
 
 
 @dataclass(slots=True)
@@ -38,7 +52,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class RobotUpdate:
-    """One message about the robot, and how far it tells: the version of the track, and where its path ended."""
+    """One message about the robot, the version of the track it is of, and the cursor after its path."""
 
     text: str
     version: int
@@ -46,15 +60,17 @@ class RobotUpdate:
 
 
 class Service:
-    """One memory and everything that is derived from it while it is served."""
+    """One memory and everything that is derived from it while it is served.
 
-    def __init__(self, memory: Memory, *, mode: str = "file", eyes: Encoder | None = None) -> None:
+    ``image_encoder`` is the open encoder of the memory's embeddings, where there is one.
+    """
+
+    def __init__(self, memory: Memory, *, mode: str = "file", image_encoder: Encoder | None = None) -> None:
         self.memory = memory
-        self.eyes = eyes
+        self.image_encoder = image_encoder
         self.settings = memory.settings
         self.mode = mode
-        self.facts = Facts(lambda: self.memory)
-        self.hub = Hub(self.facts, memory.settings.live)
+        self.feed = Feed(lambda: self.memory, memory.settings.live)
         self.points = PointCloud(memory.settings.live)
         self.robot = RobotTrack(memory.settings.live)
         self.requests = RequestCounts()
@@ -67,89 +83,92 @@ class Service:
         self.stats_text = ""
         self.places_revision = 0
         self.places_text = ""
-        self._places_seen: tuple[SpatialMemory, int] | None = None
+        self._places_sent: tuple[SpatialMemory, int] | None = None
         self._started = time.monotonic()
-        self._stamps: list[float] = []
-        self._robot_kept: dict[tuple[int, int] | None, RobotUpdate] = {}
+        self._frame_times: deque[float] = deque(maxlen=100)
+        self._robot_updates: dict[tuple[int, int] | None, RobotUpdate] = {}
         self._lock = threading.Lock()
         last = memory.last_pose()
         if last is not None:
-            self.robot.stand(last.pose, time=last.time, on_path=False)
+            self.robot.set_pose(last.pose, time=last.time, on_path=False)
 
-    def turn_to(self, memory: Memory, events: Sequence[Event]) -> None:
-        """Go on with a later state of the same memory, as another process wrote it, and tell what happened."""
+    def replace_memory(self, memory: Memory, events: Sequence[Event]) -> None:
+        """Go on with a later state of the same memory, as another process wrote it, and publish what happened."""
         before, last = self.memory.last_pose(), memory.last_pose()
         self.memory = memory
         if last is not None and (before is None or last.time > before.time):
-            self.robot.stand(last.pose, time=last.time)
-        self.tell(events)
+            self.robot.set_pose(last.pose, time=last.time)
+        self.publish(events)
 
-    def take(self, frame: Frame, observations: Sequence[Observation], *, durable: bool = False) -> tuple[Event, ...]:
-        """Take one frame into memory and tell those who watch; ``durable`` returns when it is on disk."""
+    def observe(
+        self, frame: Frame, observations: Sequence[Observation], *, durable: bool = False
+    ) -> tuple[Event, ...]:
+        """Take one frame into memory and publish what happened; ``durable`` returns when it is on disk."""
+        compile_once()
         events = self.memory.observe(frame, observations)
         if durable:
             self.flush()
         self.show(frame)
-        self.tell(events)
+        self.publish(events)
         return events
 
     def show(self, frame: Frame) -> None:
-        """Let watchers see a frame, whether or not it was looked at for objects."""
+        """Add a frame to the point cloud and the robot's path, whether or not memory took it."""
         now = self.memory.browse.now
-        self.robot.note(frame, time=now)
+        self.robot.add(frame, time=now)
         self.points.add(frame, time=now)
         with self._lock:
             self.frames += 1
-            self._stamps = [*self._stamps[-100:], time.monotonic()]
+            self._frame_times.append(time.monotonic())
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Tell watchers what happened to objects."""
+    def publish(self, events: Sequence[Event]) -> None:
+        """Let subscribers know what happened to objects."""
         if events:
-            self.hub.tell(events)
+            self.feed.publish(events)
 
     def refresh(self, *, stats: bool) -> None:
-        """Bring what watchers see up to date; ``stats`` renews the figures too."""
-        self.hub.refresh()
+        """Bring what subscribers are sent up to date; ``stats`` renews the figures too."""
+        self.feed.refresh()
         spatial = self.memory.spatial
-        if self._places_seen != (spatial, spatial.revision):
-            self._places_seen = spatial, spatial.revision
-            text = text_of({"type": "places_update", **whereabouts(self.memory)})
+        if self._places_sent != (spatial, spatial.revision):
+            self._places_sent = spatial, spatial.revision
+            text = json_text({"type": "places_update", **places_json(self.memory)})
             if text != self.places_text:
                 self.places_text = text
                 self.places_revision += 1
         if stats:
-            self.hub.age()
-            self.stats_text = text_of({"type": "stats", **self.stats()})
+            self.feed.refresh_stale()
+            self.stats_text = json_text({"type": "stats", **self.stats()})
             self.stats_version += 1
 
     def flush(self) -> None:
         """Put everything on disk."""
         self.memory.flush()
 
-    def robot_pose(self) -> dict[str, Any] | None:
+    def robot_pose(self) -> Json | None:
         """The pose of the newest frame, also of an earlier run, and for how many seconds it has been the newest."""
         pose = self.robot.pose
         if pose is None:
             return None
-        wall = self.memory.browse.wall(pose["timestamp"])
-        age = None if wall is None else round(max(0.0, time.time() - wall), 1)
-        return {**pose, "wall_utc": wall, "age": age}
+        wall = self.memory.browse.clock.wall(pose["timestamp"])
+        age = None if wall is None else round(max(0.0, time.time() - wall.timestamp()), 1)
+        return {**pose, "time": iso(wall), "memory_time": pose["timestamp"], "age": age}
 
-    def robot_since(self, told: tuple[int, int] | None) -> RobotUpdate:
-        """What is new of the robot for whoever was told its path up to there; written once for all of them."""
+    def robot_since(self, cursor: tuple[int, int] | None) -> RobotUpdate:
+        """What is new of the robot after a point of its path; written once for all who are at the same point."""
         robot = self.robot
         with self._lock:
             version = robot.version
-            kept = self._robot_kept.get(told)
+            kept = self._robot_updates.get(cursor)
             if kept is None or kept.version != version:
-                generation, known = told or (-1, 0)
+                generation, known = cursor or (-1, 0)
                 reset = generation != robot.generation
                 start = 0 if reset else known
                 generation, path = robot.generation, robot.path(start=start)
-                text = text_of(
+                text = json_text(
                     {
                         "type": "robot_pose",
-                        "time": self.memory.browse.now,
+                        **now_json(self.memory),
                         "robot_pose": self.robot_pose(),
                         "camera": robot.camera,
                         "path": path,
@@ -157,17 +176,16 @@ class Service:
                     }
                 )
                 kept = RobotUpdate(text, version, (generation, start + len(path)))
-                # of older versions nobody asks again
-                self._robot_kept = {
-                    key: update for key, update in self._robot_kept.items() if update.version == version
+                # nobody asks for older versions again
+                self._robot_updates = {
+                    key: update for key, update in self._robot_updates.items() if update.version == version
                 }
-                self._robot_kept[told] = kept
+                self._robot_updates[cursor] = kept
             return kept
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Json:
         """The figures that people and agents poll."""
-        browse = self.memory.browse
-        counts = browse.counts()
+        counts = self.memory.browse.counts()
         return {
             "objects": counts["confirmed"] + counts["tentative"],
             "confirmed": counts["confirmed"],
@@ -178,14 +196,14 @@ class Service:
             "avg_hits": round(counts["avg_hits"], 3),
             "upserts_total": self.memory.store.rows_written,
             "sessions": len(self.memory.sessions()),
-            "now": browse.now,
+            **now_json(self.memory),
             "stale_after": self.settings.lifecycle.stale_after,
             "robot_pose": self.robot_pose(),
             "forward_clearance": self.robot.clearance,
             "server": self.state(),
         }
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """How the server itself does."""
         return {
             "version": __version__,
@@ -204,8 +222,7 @@ class Service:
         """Frames a second, lately."""
         now = time.monotonic()
         with self._lock:
-            recent = [stamp for stamp in self._stamps if now - stamp <= _RATE_WINDOW]
-        return len(recent) / _RATE_WINDOW
+            return sum(now - taken <= _RATE_WINDOW for taken in self._frame_times) / _RATE_WINDOW
 
     def health(self) -> list[str]:
         """What is not as it should be, in words; empty when all is well."""

@@ -1,103 +1,267 @@
-"""``/ws``: one task listens to a client, one sends to it; a shared pulse tells all that something may be new."""
+"""``/ws``: for each client one task listens and one sends what is new to its subscription."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from lastseen.server.answers import text_of
+from lastseen.server.queries import now_json
+from lastseen.server.responses import json_text
 from lastseen.server.service import Service
-from lastseen.server.watcher import BadCommandError, Watcher
 
+TOPICS = ("events", "objects", "point_cloud", "robot", "stats")
+MAX_COMMAND = 4096
+"""Bytes of a client's message."""
 MAX_MISTAKES = 20
 """Messages that were not understood before a client is sent away."""
-GOING_AWAY, REFUSED, TRY_LATER = 1012, 1008, 1013
+MAX_DECIMATION = 64
+_GOING_AWAY, _REFUSED, _TRY_LATER = 1012, 1008, 1013
+"""Codes of closing a WebSocket."""
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
-class Pulse:
-    """Keeps the hub current while somebody watches, and wakes the watchers."""
+class BadCommandError(ValueError):
+    """A client's message that is not understood; the text says why."""
+
+
+@dataclass(slots=True)
+class _Cursors:
+    """Up to where a client was sent each part; None: it starts from the full state."""
+
+    objects: int | None = None
+    events: int | None = None
+    points: int | None = None
+    robot: int | None = None
+    path: tuple[int, int] | None = None
+    places: int | None = None
+    stats: int | None = None
+
+
+@dataclass(slots=True)
+class Subscription:
+    """What one client asked for, and up to where it was sent: a few numbers, however slowly it reads."""
+
+    service: Service
+    topics: frozenset[str] = frozenset()
+    decimation: int = 1
+    paused: bool = False
+    cursors: _Cursors = field(default_factory=_Cursors)
+
+    def hello(self) -> str:
+        """The first message."""
+        live = self.service.settings.live
+        return json_text(
+            {
+                "type": "hello",
+                "version": 1,
+                "topics": list(TOPICS),
+                **now_json(self.service.memory),
+                "stale_after": self.service.settings.lifecycle.stale_after,
+                "point_capacity": live.point_slots,
+                "voxel": live.voxel,
+                "server": self.service.state(),
+            }
+        )
+
+    def command(self, text: str) -> str:
+        """Do what a client asks and return the answer."""
+        if len(text) > MAX_COMMAND:
+            raise BadCommandError(f"a message may have {MAX_COMMAND} characters")
+        try:
+            asked = json.loads(text)
+        except (ValueError, RecursionError):
+            raise BadCommandError("a message must be JSON") from None
+        kind = asked.get("type") if isinstance(asked, dict) else None
+        if kind == "ping":
+            return json_text({"type": "pong", **now_json(self.service.memory)})
+        if kind == "subscribe":
+            self._subscribe(asked.get("topics"))
+        elif kind == "set_decimation":
+            self._decimate(asked.get("value"))
+        elif kind in ("pause", "resume"):
+            self.paused = kind == "pause"
+        else:
+            raise BadCommandError("type: must be one of subscribe, set_decimation, pause, resume, ping")
+        return json_text(
+            {
+                "type": "ack",
+                "command": kind,
+                "topics": sorted(self.topics),
+                "decimation": self.decimation,
+                "paused": self.paused,
+            }
+        )
+
+    def is_behind(self) -> bool:
+        """Whether there is anything to send; cheap enough to ask at every tick."""
+        if self.paused or not self.topics:
+            return False
+        service, at = self.service, self.cursors
+        return any(
+            (
+                "objects" in self.topics and at.objects != service.feed.newest,
+                "events" in self.topics and at.events != service.feed.last_event,
+                "point_cloud" in self.topics and at.points != service.points.newest,
+                "robot" in self.topics
+                and (at.robot != service.robot.version or at.places != service.places_revision),
+                "stats" in self.topics and at.stats != service.stats_version,
+            )
+        )
+
+    def messages(self) -> Iterator[str]:
+        """What is new, message by message, each as new as when it is reached."""
+        if "objects" in self.topics:
+            yield from self._objects()
+        if "events" in self.topics:
+            yield from self._events()
+        if "robot" in self.topics:
+            yield from self._robot()
+        if "stats" in self.topics and self.cursors.stats != self.service.stats_version:
+            self.cursors.stats = self.service.stats_version
+            yield self.service.stats_text
+
+    def points(self) -> Iterator[bytes]:
+        """What is new of the point cloud, message by message."""
+        more = "point_cloud" in self.topics
+        while more:
+            first = self.cursors.points is None
+            chunk = self.service.points.chunk(self.cursors.points or 0, decimation=self.decimation, reset=first)
+            if chunk is None:
+                return
+            self.cursors.points, more = chunk.upto, chunk.more
+            yield chunk.body
+
+    def _objects(self) -> Iterator[str]:
+        more = True
+        while more:
+            first = self.cursors.objects is None
+            update = self.service.feed.objects_since(self.cursors.objects or 0, reset=first)
+            if update is None:
+                return
+            self.cursors.objects, more = update.cursor, update.more
+            yield update.text
+
+    def _events(self) -> Iterator[str]:
+        feed = self.service.feed
+        first = self.cursors.events is None
+        since = max(0, feed.last_event - feed.settings.events_first) if first else self.cursors.events or 0
+        texts, missed = feed.events_since(since)
+        self.cursors.events = since + missed + len(texts)
+        if missed and not first:
+            yield json_text({"type": "events_dropped", "count": missed})
+        yield from texts
+
+    def _robot(self) -> Iterator[str]:
+        if self.cursors.robot != self.service.robot.version:
+            update = self.service.robot_since(self.cursors.path)
+            self.cursors.robot, self.cursors.path = update.version, update.path
+            yield update.text
+        if self.cursors.places != self.service.places_revision:
+            self.cursors.places = self.service.places_revision
+            yield self.service.places_text
+
+    def _subscribe(self, topics: Any) -> None:
+        if not isinstance(topics, list) or not all(isinstance(topic, str) and topic in TOPICS for topic in topics):
+            raise BadCommandError(f"topics: must be a list of {', '.join(TOPICS)}")
+        chosen = frozenset(topics)
+        for topic in chosen - self.topics:
+            if topic == "robot":
+                self.cursors.robot = self.cursors.path = self.cursors.places = None
+            else:
+                setattr(self.cursors, "points" if topic == "point_cloud" else topic, None)
+        self.topics = chosen
+
+    def _decimate(self, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_DECIMATION:
+            raise BadCommandError(f"value: must be a whole number from 1 to {MAX_DECIMATION}")
+        self.decimation, self.cursors.points = value, None
+
+
+class Ticker:
+    """Refreshes what subscribers are sent while there are any, and wakes their tasks."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._beat = asyncio.Event()
-        # watchers do not stand in one line with those who ask
-        self._line = anyio.CapacityLimiter(2)
+        self._tick = asyncio.Event()
+        # subscribers have threads of their own: they do not wait for those who ask
+        self._threads = anyio.CapacityLimiter(2)
 
-    async def aside(self, work: Callable[[], _T]) -> _T:
+    async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Do something off the event loop."""
 
         def counted() -> _T:
             with self.service.in_flight.question():
                 return work()
 
-        return await anyio.to_thread.run_sync(counted, limiter=self._line)
+        return await anyio.to_thread.run_sync(counted, limiter=self._threads)
 
     async def run(self) -> None:
-        """Beat until cancelled."""
+        """Tick until cancelled."""
         live, service = self.service.settings.live, self.service
         until_stats = 0.0
         while True:
             if service.clients:
                 until_stats -= live.tick
                 try:
-                    await self.aside(partial(service.refresh, stats=until_stats <= 0.0))
+                    await self.in_thread(partial(service.refresh, stats=until_stats <= 0.0))
                 except Exception:  # noqa: BLE001
-                    # one bad round must not end the pulse of all; it is logged and tried again
-                    _log.exception("what watchers see could not be renewed")
+                    # one bad round must not end the updates of all; it is logged and tried again
+                    _log.exception("what subscribers are sent could not be refreshed")
                 if until_stats <= 0.0:
                     until_stats = live.stats_period
                 self.wake()
             await asyncio.sleep(live.tick)
 
     def wake(self) -> None:
-        """Let every watcher look whether there is something for it."""
-        beat, self._beat = self._beat, asyncio.Event()
-        beat.set()
+        """Let every subscriber's task look whether there is something to send."""
+        tick, self._tick = self._tick, asyncio.Event()
+        tick.set()
 
     async def next(self) -> None:
-        """Wait for the next beat."""
-        await self._beat.wait()
+        """Wait for the next tick."""
+        await self._tick.wait()
 
 
-def routes(service: Service, pulse: Pulse) -> APIRouter:
+def routes(service: Service, ticker: Ticker) -> APIRouter:
     """The route over one service."""
     router = APIRouter()
 
     @router.websocket("/ws")
-    async def watch(socket: WebSocket) -> None:
-        """Tell a client what is new until it goes."""
+    async def subscribe(socket: WebSocket) -> None:
+        """Send a client what is new until it goes."""
         await socket.accept()
         if service.stopping:
-            await socket.close(GOING_AWAY, "the server is going down")
+            await socket.close(_GOING_AWAY, "the server is going down")
             return
         if service.clients >= service.settings.server.max_clients:
-            await socket.close(TRY_LATER, "too many clients")
+            await socket.close(_TRY_LATER, "too many clients")
             return
         service.clients += 1
         try:
-            await _serve(socket, service, pulse)
+            await _serve(socket, service, ticker)
         finally:
             service.clients -= 1
 
     return router
 
 
-async def _serve(socket: WebSocket, service: Service, pulse: Pulse) -> None:
-    watcher, turn = Watcher(service), asyncio.Lock()
+async def _serve(socket: WebSocket, service: Service, ticker: Ticker) -> None:
+    subscription, turn = Subscription(service), asyncio.Lock()
     tasks = [
-        asyncio.create_task(_listen(socket, watcher, turn, service)),
-        asyncio.create_task(_tell(socket, watcher, turn, service, pulse)),
+        asyncio.create_task(_listen(socket, subscription, turn, service)),
+        asyncio.create_task(_push(socket, subscription, turn, service, ticker)),
     ]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -108,15 +272,15 @@ async def _serve(socket: WebSocket, service: Service, pulse: Pulse) -> None:
     expected = (asyncio.CancelledError, WebSocketDisconnect, TimeoutError, RuntimeError, OSError)
     for result in results:
         if isinstance(result, Exception) and not isinstance(result, expected):
-            _log.error("a watcher failed", exc_info=result)
-    code, reason = (GOING_AWAY, "the server is going down") if service.stopping else (REFUSED, "closed")
+            _log.error("a WebSocket client's task failed", exc_info=result)
+    code, reason = (_GOING_AWAY, "the server is going down") if service.stopping else (_REFUSED, "closed")
     with contextlib.suppress(RuntimeError, OSError, WebSocketDisconnect):
         await asyncio.wait_for(socket.close(code, reason), 1.0)
 
 
-async def _listen(socket: WebSocket, watcher: Watcher, turn: asyncio.Lock, service: Service) -> None:
+async def _listen(socket: WebSocket, subscription: Subscription, turn: asyncio.Lock, service: Service) -> None:
     mistakes = 0
-    await _send(socket, watcher.hello(), turn, service)
+    await _send(socket, subscription.hello(), turn, service)
     while mistakes < MAX_MISTAKES:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -124,29 +288,31 @@ async def _listen(socket: WebSocket, watcher: Watcher, turn: asyncio.Lock, servi
         try:
             if message.get("text") is None:
                 raise BadCommandError("a message must be text")
-            answer = watcher.command(message["text"])
+            answer = subscription.command(message["text"])
         except BadCommandError as error:
             mistakes += 1
-            answer = text_of({"type": "error", "error": "invalid", "message": str(error)})
+            answer = json_text({"type": "error", "error": "invalid", "message": str(error)})
         await _send(socket, answer, turn, service)
 
 
-async def _tell(socket: WebSocket, watcher: Watcher, turn: asyncio.Lock, service: Service, pulse: Pulse) -> None:
+async def _push(
+    socket: WebSocket, subscription: Subscription, turn: asyncio.Lock, service: Service, ticker: Ticker
+) -> None:
     while not service.stopping:
-        if watcher.behind():
-            for text in watcher.messages():
+        if subscription.is_behind():
+            for text in subscription.messages():
                 await _send(socket, text, turn, service)
-                if watcher.paused:
+                if subscription.paused:
                     break
             # the cloud waits for frames that are being drawn into it: not on the event loop
-            points = watcher.points()
-            while not watcher.paused and (body := await pulse.aside(partial(next, points, None))) is not None:
+            points = subscription.points()
+            while not subscription.paused and (body := await ticker.in_thread(partial(next, points, None))):
                 await _send(socket, body, turn, service)
-        await pulse.next()
+        await ticker.next()
 
 
 async def _send(socket: WebSocket, message: str | bytes, turn: asyncio.Lock, service: Service) -> None:
-    """Send one message; whoever takes nothing for too long is let go."""
+    """Send one message; a client that takes nothing for too long is let go."""
     async with asyncio.timeout(service.settings.live.send_timeout), turn:
         if isinstance(message, bytes):
             await socket.send_bytes(message)

@@ -5,16 +5,16 @@ import type { Session } from "../memory_clock";
 
 export interface WireObject {
   readonly id: string;
-  readonly label_primary: string | null;
+  readonly label: string | null;
   readonly state: string;
-  readonly xyz_world: Vec3;
+  readonly position: Vec3;
   readonly extent: Vec3;
-  readonly hits?: number;
-  readonly stability?: number;
+  readonly hits?: number | null;
+  readonly stability?: number | null;
   readonly color?: string | null;
-  readonly place: number | null;
-  readonly first_seen?: number;
-  readonly last_seen: number;
+  readonly place_id: number | null;
+  readonly first_seen_memory_time?: number;
+  readonly last_seen_memory_time: number;
 }
 
 export interface WireAnchor {
@@ -76,7 +76,7 @@ export class Api {
   async objectsAt(time: number, signal: AbortSignal): Promise<Map<string, Thing>> {
     const things = new Map<string, Thing>();
     for (let offset = 0; offset < MOST_OBJECTS; offset += PAGE) {
-      const query = `as_of=${time.toFixed(3)}&include_absent=true&offset=${offset}&limit=${PAGE}`;
+      const query = `as_of=${time.toFixed(3)}&include_removed=true&offset=${offset}&limit=${PAGE}`;
       const page = await this.get<{ total: number; objects: WireObject[] }>(`/objects?${query}`, signal);
       for (const object of page.objects) {
         const thing = thingOf(object);
@@ -109,10 +109,10 @@ export class Api {
 
   async history(id: string, signal?: AbortSignal): Promise<HistoryStep[]> {
     interface Wire {
-      readonly history: readonly { kind: string; time: number; xyz: Vec3 | null; state: string | null }[];
+      readonly history: readonly { kind: string; memory_time: number; position: Vec3 | null; state: string | null }[];
     }
     const { history } = await this.get<Wire>(`/objects/${encodeURIComponent(id)}/history`, signal);
-    return history.map(({ kind, time, xyz, state }) => ({ kind, time, at: xyz, state }));
+    return history.map(({ kind, memory_time, position, state }) => ({ kind, time: memory_time, at: position, state }));
   }
 
   /** ``wide`` takes tentative and removed objects into account too. */
@@ -132,20 +132,34 @@ export class Api {
   }
 
   async timeline(): Promise<Timeline> {
-    interface Wire extends Omit<Timeline, "sessions"> {
-      readonly sessions: readonly { id: number; first: number; last: number; first_wall_utc: number | null }[];
+    interface Wire {
+      readonly first_memory_time: number | null;
+      readonly last_memory_time: number | null;
+      readonly now_memory_time: number;
+      readonly sessions: readonly { id: number; first: string | null; first_memory_time: number; last_memory_time: number }[];
+      readonly marks: readonly { memory_time: number; kind: string }[];
     }
     const wire = await this.get<Wire>("/timeline");
-    const sessions = wire.sessions.map(({ id, first, last, first_wall_utc }) => ({ id, first, last, firstWall: first_wall_utc }));
-    return { ...wire, sessions };
+    return {
+      first: wire.first_memory_time,
+      last: wire.last_memory_time,
+      now: wire.now_memory_time,
+      sessions: wire.sessions.map(({ id, first, first_memory_time, last_memory_time }) => ({
+        id,
+        first: first_memory_time,
+        last: last_memory_time,
+        firstWall: first === null ? null : Date.parse(first) / 1000,
+      })),
+      marks: wire.marks.map(({ memory_time, kind }) => ({ time: memory_time, kind })),
+    };
   }
 
   async changes(): Promise<Happening[]> {
     interface Wire {
-      readonly changes: readonly { id: string; kind: string; time: number; label: string | null; xyz: Vec3 | null }[];
+      readonly changes: readonly { id: string; kind: string; memory_time: number; label: string | null; position: Vec3 | null }[];
     }
     const { changes } = await this.get<Wire>("/changes?limit=300");
-    return changes.map(({ id, kind, time, label, xyz }) => happening(kind, id, time, label, xyz));
+    return changes.map(({ id, kind, memory_time, label, position }) => happening(kind, id, memory_time, label, position));
   }
 
   /** Corrections answer with their number, by which they can be undone. */
@@ -209,15 +223,15 @@ export function thingOf(wire: WireObject): Thing | null {
 function bare(wire: WireObject): Thing {
   return {
     id: wire.id,
-    label: wire.label_primary ?? "unnamed",
+    label: wire.label ?? "unnamed",
     state: wire.state as ThingState,
-    centre: wire.xyz_world,
+    centre: wire.position,
     size: wire.extent,
-    firstSeen: wire.first_seen ?? wire.last_seen,
-    lastSeen: wire.last_seen,
+    firstSeen: wire.first_seen_memory_time ?? wire.last_seen_memory_time,
+    lastSeen: wire.last_seen_memory_time,
     hits: wire.hits ?? 0,
     confidence: wire.stability ?? 0,
-    place: wire.place,
+    place: wire.place_id,
   };
 }
 

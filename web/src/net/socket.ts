@@ -18,17 +18,17 @@ export interface ObjectsUpdate {
   readonly type: "objects_update";
   readonly reset: boolean;
   readonly more: boolean;
-  readonly now: number;
+  readonly now_memory_time: number;
   readonly objects: readonly WireObject[];
   readonly gone: readonly string[];
 }
 
 export interface ObjectEvent {
-  readonly type: string;
+  readonly kind: string;
   readonly id: string;
-  readonly time: number;
-  readonly label_primary: string | null;
-  readonly xyz_world: Vec3 | null;
+  readonly memory_time: number;
+  readonly label: string | null;
+  readonly position: Vec3 | null;
 }
 
 export interface RobotMessage {
@@ -48,7 +48,7 @@ export interface SocketListener {
   event(event: ObjectEvent): void;
   robot(message: RobotMessage): void;
   places(message: WirePlaces): void;
-  stats(message: { readonly now: number; readonly server: WireServer }): void;
+  stats(message: { readonly now_memory_time: number; readonly server: WireServer }): void;
   cloud(part: CloudPart): void;
 }
 
@@ -132,10 +132,10 @@ export class Socket {
         this.listener.places(message as unknown as WirePlaces);
         break;
       case "stats":
-        this.listener.stats(message as unknown as { now: number; server: WireServer });
+        this.listener.stats(message as unknown as { now_memory_time: number; server: WireServer });
         break;
       default:
-        if (message.type.startsWith("object_")) this.listener.event(message as ObjectEvent);
+        if (message.type.startsWith("object_")) this.listener.event(message as unknown as ObjectEvent);
     }
   }
 

@@ -1,4 +1,4 @@
-"""How every answer is written: JSON without NaN or infinity, and errors of one shape."""
+"""How every response is written: JSON without NaN or infinity, and errors of one shape."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from lastseen.errors import (
     IndexMismatch,
     IndexUnreachable,
-    InvalidValue,
     JournalError,
     JournalReadOnly,
     LastseenError,
@@ -26,7 +27,7 @@ from lastseen.errors import (
 
 _log = logging.getLogger(__name__)
 
-NAMES = {
+ERROR_NAMES = {
     400: "bad_request",
     401: "unauthorized",
     404: "not_found",
@@ -47,13 +48,13 @@ STATUS_OF: tuple[tuple[type[LastseenError], int], ...] = (
     (JournalError, 503),
     (IndexUnreachable, 503),
     (MissingExtra, 503),
-    (InvalidValue, 422),
     (LastseenError, 422),
 )
 """The first class that fits decides."""
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
-def text_of(value: object) -> str:
+def json_text(value: object) -> str:
     """A value as JSON; numbers that JSON does not know become null."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -61,26 +62,16 @@ def text_of(value: object) -> str:
         return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def reply(value: object, *, status: int = 200) -> Response:
-    """A JSON answer."""
+def json_response(value: object, *, status: int = 200) -> Response:
+    """A JSON response, written here: validating what the serializers made would cost more than making it."""
     # a label may hold half of a surrogate pair, which UTF-8 cannot say
-    body = text_of(value).encode("utf-8", "replace")
+    body = json_text(value).encode("utf-8", "replace")
     return Response(body, status_code=status, media_type="application/json")
 
 
-def refuse(status: int, message: str) -> Response:
+def error_response(status: int, message: str) -> Response:
     """An error in the one shape."""
-    return reply({"error": NAMES.get(status, "error"), "message": message}, status=status)
-
-
-def refusal(status: int, message: str) -> HTTPException:
-    """The same, to be raised."""
-    return HTTPException(status, message)
-
-
-def status_of(error: LastseenError) -> int:
-    """The HTTP status that tells what kind of error it is."""
-    return next(status for kind, status in STATUS_OF if isinstance(error, kind))
+    return json_response({"error": ERROR_NAMES.get(status, "error"), "message": message}, status=status)
 
 
 def problem_of(errors: Sequence[Any]) -> str:
@@ -91,31 +82,44 @@ def problem_of(errors: Sequence[Any]) -> str:
     return f"{where or 'body'}: {str(first['msg'])[:1].lower()}{str(first['msg'])[1:]}{more}"
 
 
-def install(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Give every error of an app the one shape."""
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> Response:
-        answer = refuse(error.status_code, str(error.detail))
-        answer.headers.update(error.headers or {})
-        return answer
+    async def _http(request: Request, error: HTTPException) -> Response:
+        response = error_response(error.status_code, str(error.detail))
+        response.headers.update(error.headers or {})
+        if "allow" in response.headers:
+            # each route knows only its own methods
+            response.headers["allow"] = ", ".join(allowed_methods(app, request.scope))
+        return response
 
     @app.exception_handler(RequestValidationError)
     async def _validation(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
             why = first.get("ctx", {}).get("error", "unreadable")
-            return refuse(400, f"the body is not JSON: {why} at character {first['loc'][-1]}")
-        return refuse(422, problem_of(error.errors()))
+            return error_response(400, f"the body is not JSON: {why} at character {first['loc'][-1]}")
+        return error_response(422, problem_of(error.errors()))
 
     @app.exception_handler(LastseenError)
     async def _own(_: Request, error: LastseenError) -> Response:
-        return refuse(status_of(error), str(error))
+        status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
+        return error_response(status, str(error))
 
     @app.exception_handler(Exception)
     async def _unforeseen(request: Request, error: Exception) -> Response:
         _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return refuse(500, "the server failed on this request; its log tells why")
+        return error_response(500, "the server failed on this request; its log tells why")
+
+
+def allowed_methods(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods that some route answers at the path of a request."""
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)
+    ]
 
 
 def _finite(value: Any) -> Any:

@@ -1,0 +1,180 @@
+"""The newest state of every object and the last events, as text ready to be sent, kept once for all subscribers.
+
+Each subscriber keeps a cursor: the number up to which it was sent. It gets the newest state after that number, so one
+that reads slowly skips what lies between, and nothing here grows with the number of subscribers or with time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config.serving import Live
+from lastseen.memory.memory import Memory
+from lastseen.memory.objects import Event, ObjectState
+from lastseen.memory.objects.store import id_text
+from lastseen.server.queries import now_json
+from lastseen.server.responses import json_text
+from lastseen.server.serializers import events_json, listed_objects
+
+_GONE_KEPT = 5000
+"""Ids of objects that went, kept for subscribers that lag; one that lags farther starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One message about objects, the cursor after it, and whether there is more."""
+
+    text: str
+    cursor: int
+    more: bool
+
+
+@dataclass(slots=True)
+class _Sent:
+    """What was last published of an object; ``fresh`` says that time alone can make it stale."""
+
+    number: int
+    text: str
+    position: list[float]
+    place_id: int | None
+    last_seen: float
+    fresh: bool
+
+
+class Feed:
+    """Numbered updates of objects and events; ``current`` gives the memory, which a followed file replaces."""
+
+    def __init__(self, current: Callable[[], Memory], settings: Live) -> None:
+        self.settings = settings
+        self.newest = 0
+        self.last_event = 0
+        self._current = current
+        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._revision: int | None = None
+        self._places_revision: int | None = None
+        self._numbers: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._objects: OrderedDict[str, _Sent] = OrderedDict()
+        self._gone: OrderedDict[str, int] = OrderedDict()
+        self._gone_before = 0
+        self._events: deque[tuple[int, str]] = deque(maxlen=settings.events_kept)
+        self._updates: dict[tuple[int, bool], Update] = {}
+
+    def refresh(self) -> bool:
+        """Bring in what changed in memory since the last time; says whether anything did."""
+        memory = self._current()
+        with self._refreshing:
+            moved = self._refresh_places(memory)
+            revision = memory.browse.revision
+            if self._revision == revision:
+                return moved
+            # a file that was replaced by an older one counts from less
+            since = self._revision if self._revision is not None and self._revision < revision else 0
+            changed = memory.browse.changed(since)
+            gone = np.setdiff1d(self._numbers, changed.numbers, assume_unique=True)
+            self._take(memory, changed.objects, gone=map(id_text, gone.tolist()))
+            self._revision, self._numbers = changed.revision, changed.numbers
+            return True
+
+    def refresh_stale(self) -> None:
+        """Publish objects that became stale: nothing happened to them, only time passed."""
+        memory = self._current()
+        limit = memory.browse.now - memory.settings.lifecycle.stale_after
+        with self._lock:
+            old = [key for key, sent in self._objects.items() if sent.fresh and sent.last_seen < limit]
+        if old:
+            with self._refreshing:
+                self._take(memory, memory.browse.states(old))
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Take what just happened to objects."""
+        for event in events_json(self._current(), events):
+            with self._lock:
+                self.last_event += 1
+                self._events.append((self.last_event, json_text({**event, "seq": self.last_event})))
+
+    def objects_since(self, cursor: int, *, reset: bool) -> Update | None:
+        """What changed after a cursor; None: nothing. ``reset`` starts from nothing."""
+        with self._lock:
+            if not reset and cursor >= self.newest:
+                return None
+            if 0 < cursor < self._gone_before:
+                cursor, reset = 0, True
+            if (cursor, reset) not in self._updates:
+                self._updates[cursor, reset] = self._update(cursor, reset)
+            return self._updates[cursor, reset]
+
+    def events_since(self, cursor: int) -> tuple[list[str], int]:
+        """The events after a cursor that are still kept, and how many of them are not."""
+        with self._lock:
+            first = self._events[0][0] if self._events else self.last_event + 1
+            missed = max(0, first - 1 - cursor)
+            behind = self.last_event - max(cursor, first - 1)
+            return [self._events[at][1] for at in range(len(self._events) - behind, len(self._events))], missed
+
+    def _refresh_places(self, memory: Memory) -> bool:
+        """Publish objects whose place is another one, though nothing happened to them: an anchor was laid nearer."""
+        revision = memory.spatial.revision
+        if revision == self._places_revision:
+            return False
+        self._places_revision = revision
+        with self._lock:
+            known = [(key, sent.position, sent.place_id) for key, sent in self._objects.items()]
+        now = memory.places_at([position for _, position, _ in known])
+        moved = [key for (key, _, place_id), found in zip(known, now, strict=True) if place_id != found]
+        if moved:
+            self._take(memory, memory.browse.states(moved))
+        return bool(moved)
+
+    def _take(self, memory: Memory, states: Sequence[ObjectState], *, gone: Iterable[str] = ()) -> None:
+        described = listed_objects(memory, states)
+        with self._lock:
+            for one in described:
+                key = str(one["id"])
+                # an age grows by itself: with it every object would change with every frame
+                del one["age"]
+                text, before = json_text(one), self._objects.get(key)
+                # a memory that was read anew counts every object as changed
+                if before is None or before.text != text:
+                    self.newest += 1
+                    self._objects[key] = _Sent(
+                        self.newest,
+                        text,
+                        one["position"],
+                        one["place_id"],
+                        one["last_seen_memory_time"],
+                        one["state"] == "confirmed",
+                    )
+                    self._objects.move_to_end(key)
+                    self._gone.pop(key, None)
+            for key in gone:
+                self.newest += 1
+                self._objects.pop(key, None)
+                self._gone[key] = self.newest
+            while len(self._gone) > _GONE_KEPT:
+                _, self._gone_before = self._gone.popitem(last=False)
+            self._updates.clear()
+
+    def _update(self, cursor: int, reset: bool) -> Update:
+        newer: list[_Sent] = []
+        # what changed last stands at the end: walking from there reads no more than is sent
+        for sent in reversed(self._objects.values()):
+            if sent.number <= cursor:
+                break
+            newer.append(sent)
+        newer.reverse()
+        limit, upto = self.settings.objects_per_message, self.newest
+        more = len(newer) > limit
+        if more:
+            newer = newer[:limit]
+            upto = newer[-1].number
+        gone = [] if reset else [key for key, number in self._gone.items() if cursor < number <= upto]
+        head = {"type": "objects_update", "reset": reset, "more": more, **now_json(self._current()), "gone": gone}
+        objects = ",".join(sent.text for sent in newer)
+        return Update(f'{json_text(head)[:-1]},"objects":[{objects}]}}', upto, more)

@@ -1,0 +1,402 @@
+"""The questions a memory answers, as plain functions: REST, MCP and the command line ask the same ones.
+
+Each takes a memory and what a request says, as text where a request gives text, and returns JSON values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lastseen.errors import InvalidValue
+from lastseen.geometry import Pose3D
+from lastseen.memory.answer import Answer, Status
+from lastseen.memory.longterm.clock import Moment
+from lastseen.memory.longterm.records import CropRecord
+from lastseen.memory.memory import Memory, Point
+from lastseen.memory.object import Object
+from lastseen.memory.places import normalize_scene_type
+from lastseen.server.serializers import (
+    Json,
+    answer_json,
+    change_json,
+    history_json,
+    listed_object_json,
+    listed_objects,
+    object_json,
+    places_json,
+    relations_json,
+    times,
+    when,
+)
+
+FARTHEST = 1e6
+"""Metres from the origin beyond which no robot has been; squares of it are still exact enough."""
+LATEST = 1e11
+"""Seconds either way that a stamp may name: the year 5000, so that sums with a date stay dates."""
+STATES = ("tentative", "confirmed", "stale", "missing", "removed")
+DEFAULT_RADIUS = 3.0
+"""Metres around a place that is named without a radius: a room's width."""
+_MOST_NEAR = 10_000
+"""Objects that a place is asked for: more than a floor of a building holds."""
+_MOST_BY_STATE = 10_000
+"""Objects that are sorted by state at once."""
+_MOST_IN_PLACE = 2000
+"""Objects of one place that are listed in full."""
+_MARKS = 2000
+"""Events that a timeline reads, from the newest back; more could not be told apart on a screen."""
+_MARKED = ("moved", "missing", "removed", "reappeared", "corrected", "confirmed")
+_ARRIVED = 0.8
+"""Metres at which a robot stands before a thing."""
+_STRAIGHT = 15.0
+"""Degrees to either side that people call ahead."""
+
+_NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,12})?"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{2,15}(?:Z|[+\- ][0-9]{2}:?[0-9]{2})"
+TIME_PATTERN = rf"^(?:|{_NUMBER}|[0-9]{{1,9}}:{_NUMBER}|{_DATE})$"
+"""What a time in a request looks like."""
+
+
+def find(
+    memory: Memory,
+    text: str,
+    *,
+    near: Point | None = None,
+    radius: float | None = None,
+    label: str | None = None,
+    since: str | None = None,
+    before: str | None = None,
+    as_of: str | None = None,
+    include_tentative: bool = False,
+    include_removed: bool = False,
+    k: int | None = None,
+    threshold: float = 0.0,
+) -> Answer:
+    """``Memory.find`` by words, with times as text; hits with a score below ``threshold`` are no hits."""
+    answer = memory.find(
+        text,
+        near=near,
+        radius=DEFAULT_RADIUS if near is not None and radius is None else radius,
+        label=label or None,
+        since=parse_time("since", since),
+        before=parse_time("before", before),
+        as_of=parse_time("as_of", as_of),
+        include_tentative=include_tentative,
+        include_removed=include_removed,
+        k=k,
+    )
+    hits = tuple(hit for hit in answer.hits if (hit.score or 0.0) >= threshold)
+    if answer.hits and not hits:
+        return Answer("not_found", f"{answer.reason}, but its score is below the threshold {threshold:g}")
+    return replace(answer, hits=hits)
+
+
+def last_seen(memory: Memory, text: str, *, k: int = 3) -> Json:
+    """When and where a thing was seen last, also when it is gone or was never confirmed."""
+    answer = find(memory, text, include_tentative=True, include_removed=True, k=k)
+    return {**answer_json(answer), **now_json(memory)}
+
+
+def find_by_label(memory: Memory, text: str, *, k: int) -> Json:
+    """Objects by the detector's own labels, tentative ones included; an exact label before a part of one."""
+    asked = " ".join(text.lower().split())
+    if not asked:
+        raise InvalidValue("query", text, "must name a label", remedy="for example mug")
+    found = memory.browse.labelled(lambda label: 1.0 if label == asked else 0.5 if asked in label.split() else 0.0)
+    matched = {object_id: (score, label) for score, object_id, label in found[:k]}
+    results = [
+        {
+            **one,
+            "score": round(matched[one["id"]][0], 4),
+            "matched_label": matched[one["id"]][1],
+            "image_url": image_url(one["id"]),
+        }
+        for one in listed_objects(memory, memory.browse.states(list(matched)))
+    ]
+    status = "found" if len(results) == 1 else "ambiguous" if results else "not_found"
+    reason = f"{len(results)} labelled like {asked!r}" if results else f"nothing is labelled like {asked!r}"
+    return {"status": status, "reason": reason, "results": results}
+
+
+def near(
+    memory: Memory,
+    point: Point,
+    *,
+    radius: float,
+    offset: int = 0,
+    limit: int = 20,
+    serialize: Callable[[Object], Json] = object_json,
+) -> Json:
+    """What stands within a radius of a point, nearest first, each with its ``distance_m``."""
+    answer = memory.find(near=_checked_point("point", point), radius=radius, k=_MOST_NEAR)
+    some = answer.hits[offset : offset + limit]
+    results = [{**serialize(hit), "distance_m": round(math.dist(hit.position, point), 4)} for hit in some]
+    total = len(answer.hits)
+    return {"status": answer.status, "reason": answer.reason, "total": total, "offset": offset, "results": results}
+
+
+def list_objects(
+    memory: Memory,
+    *,
+    label: str | None = None,
+    state: str | None = None,
+    include_tentative: bool = False,
+    include_removed: bool = False,
+    as_of: str | None = None,
+    offset: int = 0,
+    limit: int = 100,
+    full: bool = False,
+) -> Json:
+    """Objects in the order of their ids, now or as they were known at a time; ``state`` lists those of one state.
+
+    ``full`` adds what only working memory knows, such as the scores of all labels.
+    """
+    if state is not None and state not in STATES:
+        raise InvalidValue("state", state, "is no state", remedy=f"one of {', '.join(STATES)}")
+    browse, moment = memory.browse, parse_time("as_of", as_of)
+    chosen: dict[str, Any] = {
+        "label": label or None,
+        "include_tentative": include_tentative or state == "tentative",
+        "include_absent": include_removed or state in ("missing", "removed"),
+    }
+    bounds: dict[str, Any] = {"offset": offset, "limit": limit} if state is None else {"limit": _MOST_BY_STATE}
+    page = browse.page(**chosen, **bounds) if moment is None else browse.past(moment, **chosen, **bounds)
+    then = None if moment is None else browse.time(moment, name="as_of")
+    found = list(zip(memory.described(page.objects, now=then), page.objects, strict=True))
+    total = page.total
+    if state is not None:
+        found = [(one, record) for one, record in found if one.state == state]
+        total, found = len(found), found[offset : offset + limit]
+    return {
+        "status": "found" if total else "not_found",
+        "reason": f"{total} remembered" if total else "nothing of that kind is remembered",
+        "total": total,
+        "offset": offset,
+        **now_json(memory),
+        **times(browse.clock, {"as_of": then}),
+        "objects": [listed_object_json(one, record) if full else object_json(one) for one, record in found],
+    }
+
+
+def object_details(memory: Memory, object_id: str) -> Json:
+    """Everything about one object; an id that is not remembered raises."""
+    pictures = memory.browse.pictures(object_id)
+    states = memory.browse.states([object_id])
+    if not states:
+        raise InvalidValue("object_id", object_id, "is not remembered", remedy="list the objects")
+    return {
+        **listed_objects(memory, states)[0],
+        "detection_rate": round(states[0].detection_rate, 4),
+        "snapshots": len(pictures),
+        "snapshot_urls": [f"/objects/{object_id}/snapshots/{number}/image" for number in range(len(pictures))],
+        "relations": relations(memory, object_id),
+    }
+
+
+def relations(memory: Memory, object_id: str) -> list[Json]:
+    """How an object stands to those around it; an id that is not remembered raises."""
+    return relations_json(memory, memory.relations(object_id))
+
+
+def history(memory: Memory, object_id: str) -> list[Json]:
+    """Where an object was and what happened to it, oldest first; an id that is not remembered raises."""
+    return [history_json(memory.browse.clock, entry) for entry in memory.object(object_id).history()]
+
+
+def changes(memory: Memory, *, since: str | None = None, limit: int | None = None) -> Json:
+    """What happened to objects, oldest first; the newest when there are more than the limit."""
+    # what happened to tentative objects is left out, so more events than asked for are read
+    found = memory.what_changed(parse_time("since", since), newest=None if limit is None else limit * 10)
+    kept = found if limit is None else found[-limit:]
+    more = len(found) > len(kept)
+    return {
+        "status": "found" if kept else "not_found",
+        "reason": f"{len(kept)} changes" + (", older ones left out" if more else ""),
+        "count": len(kept),
+        "more": more,
+        **now_json(memory),
+        "changes": [change_json(memory.browse.clock, change) for change in kept],
+    }
+
+
+def timeline(memory: Memory) -> Json:
+    """The sessions, and marks of what happened in them."""
+    clock, sessions = memory.browse.clock, memory.sessions()
+    marks = [
+        {"kind": change.kind, "id": change.object_id, "label": change.label, **when(clock, time)}
+        for change in memory.what_changed(newest=_MARKS)
+        if change.kind in _MARKED
+        for time in [clock.time((change.session, change.stamp), name="stamp")]
+    ]
+    ends = {"first": sessions[0].first if sessions else None, "last": sessions[-1].last if sessions else None}
+    return {
+        **times(clock, {**ends, "now": clock.now}),
+        "sessions": [
+            {"id": one.id, "robot": one.robot, **times(clock, {"first": one.first, "last": one.last})}
+            for one in sessions
+        ],
+        "marks": [{name: mark[name] for name in ("time", "memory_time", "kind", "id", "label")} for mark in marks],
+    }
+
+
+def places(memory: Memory) -> Json:
+    """Every place with the ids of the confirmed objects that stand in it, and every anchor."""
+    found, inside = places_json(memory), _ids_by_place(memory)
+    for place in found["places"]:
+        place["object_ids"] = inside.get(place["id"], [])
+    return found
+
+
+def place_details(memory: Memory, place_id: int) -> Json | None:
+    """One place with the objects in it; None where it is not known."""
+    place: Json | None = next((place for place in places(memory)["places"] if place["id"] == place_id), None)
+    if place is None:
+        return None
+    states = memory.browse.states(place["object_ids"][:_MOST_IN_PLACE])
+    return {**place, "objects_in": listed_objects(memory, states)}
+
+
+def whats_in(memory: Memory, name: str, *, limit: int = 200) -> Json:
+    """The confirmed objects in places, named by id or by kind; at most ``limit`` of each place."""
+    known = places(memory)["places"]
+    wanted = normalize_scene_type(name)
+    chosen = [one for one in known if str(one["id"]) == name.strip() or normalize_scene_type(one["type"]) == wanted]
+    if not chosen:
+        names = ", ".join(dict.fromkeys(f"{one['type']} ({one['id']})" for one in known)) or "none yet"
+        return {"status": "not_found", "reason": f"no place is known as {name!r}; known are {names}", "places": []}
+    count = sum(len(one["object_ids"]) for one in chosen)
+    for one in chosen:
+        inside = memory.described(memory.browse.states(one["object_ids"][:limit]))
+        one["objects_in"] = [object_json(thing) for thing in inside]
+    return {"status": "found", "reason": f"{count} things in {len(chosen)} places", "places": chosen}
+
+
+def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
+    """Which way and how far from the robot a thing is, by words or by an id."""
+    asked = text.strip()
+    if asked.startswith("obj-"):
+        found = memory.described(memory.browse.states([asked])) if _is_id(asked) else []
+        status: Status = "found"
+        reason = f"{asked} is remembered"
+        if not found:
+            return {"status": "not_found", "reason": f"{asked} is not remembered"}
+        if found[0].state in ("missing", "removed"):
+            status, reason = "not_found", f"{asked} was remembered, but its place was seen empty"
+        results = [object_json(one) for one in found]
+    else:
+        answer = find(memory, text, k=3)
+        status, reason, results = answer.status, answer.reason, [object_json(hit) for hit in answer.hits]
+    if robot_pose is None:
+        return {"status": status, "reason": f"{reason}; where the robot is, is not known", "results": results}
+    for one in results:
+        one.update(_direction(robot_pose, one["position"]))
+    reason = f"{reason}; the robot stood there {_age_in_words(robot_pose['age'])}"
+    return {"status": status, "reason": reason, "robot_pose": robot_pose, "results": results}
+
+
+def pictures(memory: Memory, object_id: str) -> list[CropRecord]:
+    """The pictures of an object, newest first; an id that is not remembered raises."""
+    return memory.browse.pictures(object_id)
+
+
+def best_picture(memory: Memory, object_id: str) -> bytes | None:
+    """The best picture of an object as JPEG; None where there is none."""
+    found = pictures(memory, object_id)
+    return max(found, key=lambda crop: crop.quality).jpeg if found else None
+
+
+def now_json(memory: Memory) -> Json:
+    """The time of the newest frame."""
+    return times(memory.browse.clock, {"now": memory.browse.now})
+
+
+def image_url(object_id: str) -> str:
+    """Where the best picture of an object is served."""
+    return f"/objects/{object_id}/image"
+
+
+def parse_time(name: str, text: str | None) -> Moment | None:
+    """A time as a request gives it: ISO 8601 with its zone, memory time, or a session's stamp; None for no text."""
+    if text is None or not text.strip():
+        return None
+    text = text.strip()
+    if re.fullmatch(_NUMBER, text):
+        return 0, _checked_seconds(name, float(text))
+    pair = re.fullmatch(rf"([0-9]{{1,9}}):({_NUMBER})", text)
+    if pair:
+        return int(pair[1]), _checked_seconds(name, float(pair[2]))
+    try:
+        # a plus sign that was not escaped arrives as a space
+        found = datetime.fromisoformat(text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text)
+    except ValueError:
+        remedy = "give a date (2026-01-31T08:00Z), memory time (12.5) or a session's stamp (2:12.5)"
+        raise InvalidValue(name, text, "is no time", remedy=remedy) from None
+    if found.tzinfo is None:
+        raise InvalidValue(name, text, "has no time zone", remedy="for example 2026-01-31T08:00:00Z")
+    return found
+
+
+def parse_point(name: str, text: str | None) -> Point | None:
+    """A place as a request gives it: x,y,z in metres; None for no text."""
+    if text is None or not text.strip():
+        return None
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidValue(name, text, "is no place", remedy="give x,y,z in metres, for example 1,2,0") from None
+    return _checked_point(name, (x, y, z))
+
+
+def _checked_point(name: str, point: Point) -> Point:
+    if not all(math.isfinite(value) and abs(value) <= FARTHEST for value in point):
+        raise InvalidValue(name, point, f"is beyond {FARTHEST:g} m", remedy="give x, y, z in metres")
+    return point
+
+
+def _checked_seconds(name: str, seconds: float) -> float:
+    if abs(seconds) > LATEST:
+        raise InvalidValue(name, seconds, f"is beyond {LATEST:g} s", remedy="give seconds")
+    return seconds
+
+
+def _ids_by_place(memory: Memory) -> dict[int, list[str]]:
+    ids, positions = memory.browse.positions()
+    found: dict[int, list[str]] = {}
+    for object_id, place in zip(ids, memory.places_at(positions), strict=True):
+        if place is not None:
+            found.setdefault(place, []).append(object_id)
+    return found
+
+
+def _age_in_words(age: float | None) -> str:
+    """How old a pose is: an agent must not steer by where the robot was yesterday."""
+    if age is None:
+        return "at a time that is not known"
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if age >= 2 * size:
+            return f"{age / size:.0f} {name} ago"
+    return f"{age:.0f} s ago"
+
+
+def _direction(robot: Json, target: list[float]) -> Json:
+    """Distance on the floor, angle from the robot's heading (positive to the left), and both in words."""
+    ahead = Pose3D.from_quaternion(robot["xyz"], robot["quaternion_xyzw"]).rotation @ [0.0, 0.0, 1.0]
+    dx, dy = target[0] - robot["xyz"][0], target[1] - robot["xyz"][1]
+    distance = math.hypot(dx, dy)
+    turn = math.degrees(math.atan2(dy, dx) - math.atan2(float(ahead[1]), float(ahead[0])))
+    angle = (turn + 180.0) % 360.0 - 180.0
+    if distance <= _ARRIVED:
+        words = "right here"
+    elif abs(angle) <= _STRAIGHT:
+        words = f"{distance:.1f} m straight ahead"
+    else:
+        words = f"{distance:.1f} m away, {abs(angle):.0f} degrees to the {'left' if angle > 0 else 'right'}"
+    return {"distance_m": round(distance, 3), "turn_degrees": round(angle, 1), "direction": words}
+
+
+def _is_id(text: str) -> bool:
+    return text.removeprefix("obj-").isdecimal() and text.isascii() and len(text) < 24

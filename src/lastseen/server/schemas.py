@@ -1,0 +1,462 @@
+"""What requests may say and what responses hold: the types behind ``/openapi.json``.
+
+Responses are written by the serializers and not validated again; tests check them against these models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from lastseen.server.queries import FARTHEST, TIME_PATTERN
+
+ObjectId = Annotated[str, Path(max_length=64, description="For example obj-7.", examples=["obj-7"])]
+TimeText = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        pattern=TIME_PATTERN,
+        description="ISO 8601 with its zone, memory time (12.5), or a session's stamp (2:12.5).",
+        examples=["2026-01-31T08:00:00Z"],
+    ),
+]
+Coordinate = Annotated[float, Query(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+Radius = Annotated[float, Query(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+Offset = Annotated[int, Query(ge=0, le=10_000_000)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+Wall = Annotated[str | None, Field(description="UTC, ISO 8601; null in a session without a date.")]
+MemoryTime = Annotated[float, Field(description="Seconds on memory's own clock, which runs through all sessions.")]
+Vector = Annotated[list[float], Field(min_length=3, max_length=3, description="x, y, z in metres, z up.")]
+State = Literal["tentative", "confirmed", "stale", "missing", "removed"]
+Status = Literal["found", "ambiguous", "not_found"]
+
+
+class StrictBody(BaseModel):
+    """A body without room for what is not understood."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Empty(StrictBody):
+    """An empty body; it still has to be JSON."""
+
+
+class Error(BaseModel):
+    """What every error looks like."""
+
+    error: str = Field(examples=["not_found"])
+    message: str = Field(description="One line with the field, the value and the remedy.")
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documented errors of a route."""
+    return {status: {"model": Error, "description": _ERRORS[status]} for status in statuses}
+
+
+_ERRORS = {
+    400: "Host, Origin or body is not what this server takes",
+    401: "no token",
+    404: "not remembered",
+    405: "another method than those of this path",
+    409: "memory is read only, a stamp runs backwards, or there is nothing to undo",
+    411: "the body does not say its length",
+    413: "body or query is too large",
+    415: "the body is not application/json",
+    422: "a parameter or field is invalid",
+    503: "disk full, shared index away, or shutting down",
+}
+READ_ERRORS = errors(400, 401, 405, 413, 422, 503)
+"""What any question may be refused with."""
+WRITE_ERRORS = errors(400, 401, 404, 405, 409, 411, 413, 415, 422, 503)
+"""What any change may be refused with."""
+
+
+class Object(BaseModel):
+    """One remembered object, under the names of ``lastseen.Object``; the last six are those of rtsm."""
+
+    id: str
+    label: str | None
+    position: Vector
+    extent: Vector | None
+    state: State
+    place: str | None = Field(description="The kind of place it stands in, for example kitchen.")
+    place_id: int | None
+    color: str | None
+    first_seen: Wall
+    last_seen: Wall
+    age: float = Field(description="Seconds from its last sighting to the newest frame.")
+    last_seen_memory_time: MemoryTime
+    session: int | None
+    hits: int | None
+    stability: float
+    score: float | None = Field(description="How well it answers the question, 0 to 1.")
+    stale: bool
+    confirmed: bool
+    label_primary: str | None
+    xyz_world: Vector
+    last_seen_wall_utc: float | None = Field(description="Seconds since 1970 (UTC).")
+
+
+class ListedObject(Object):
+    """The same with what working memory knows of it."""
+
+    label_scores: dict[str, float]
+    view_bins: int
+    first_seen_memory_time: MemoryTime
+    snapshot_b64: str | None = Field(default=None, description="JPEG; only with include_snapshot.")
+
+
+class Hit(Object):
+    """An object that answers a question."""
+
+    image_url: str
+
+
+class LabelHit(ListedObject):
+    """An object found by a label."""
+
+    image_url: str
+    matched_label: str
+
+
+class NearObject(Hit):
+    """An object near a point."""
+
+    distance_m: float
+
+
+class Relation(BaseModel):
+    """How an object stands to another one."""
+
+    kind: str = Field(examples=["on"])
+    other_id: str
+    other_label: str | None
+    gap_m: float
+
+
+class ObjectDetails(ListedObject):
+    """Everything about one object."""
+
+    detection_rate: float
+    snapshots: int
+    snapshot_urls: list[str]
+    relations: list[Relation]
+
+
+class ObjectPage(BaseModel):
+    """Some of the objects, in the order of their ids."""
+
+    status: Status
+    reason: str
+    total: int
+    offset: int
+    limit: int
+    count: int
+    now: Wall
+    now_memory_time: MemoryTime
+    as_of: Wall
+    as_of_memory_time: MemoryTime | None
+    objects: list[ListedObject]
+
+
+class When(BaseModel):
+    """A moment in every way it can be told; ``stamp`` is the frame's in that session."""
+
+    time: Wall
+    memory_time: MemoryTime
+    session: int
+    stamp: float
+
+
+class HistoryEntry(When):
+    """A position an object was known at (kind ``known``), or something that happened to it."""
+
+    kind: str
+    label: str | None
+    position: Vector | None
+    state: State | None
+    evidence: dict[str, Any]
+
+
+class History(BaseModel):
+    """The history of an object, oldest first."""
+
+    id: str
+    count: int
+    history: list[HistoryEntry]
+
+
+class Change(When):
+    """Something that happened to an object."""
+
+    id: str
+    kind: str
+    label: str | None
+    position: Vector | None
+    evidence: dict[str, Any]
+
+
+class Changes(BaseModel):
+    """What happened to objects, oldest first; ``more`` says that older ones were left out."""
+
+    status: Status
+    reason: str
+    count: int
+    more: bool
+    now: Wall
+    now_memory_time: MemoryTime
+    changes: list[Change]
+
+
+class Event(Change):
+    """The same, as it happens."""
+
+    type: str = Field(examples=["object_moved"])
+    from_position: Vector | None
+
+
+class RobotPose(BaseModel):
+    """The camera's pose in the newest frame; poses of two epochs must not be compared."""
+
+    xyz: Vector
+    quaternion_xyzw: Annotated[list[float], Field(min_length=4, max_length=4)]
+    timestamp: MemoryTime
+    frame_epoch: int
+    time: Wall
+    memory_time: MemoryTime
+    age: float | None = Field(description="Seconds of the day since then; null in a session without a date.")
+
+
+class Clearance(BaseModel):
+    """How far the way ahead is free; 0 where that cannot be measured."""
+
+    clearance_m: float
+    valid_frac: float
+    timestamp: MemoryTime
+
+
+class SearchAnswer(BaseModel):
+    """A verdict with its reason; objects that fit come best first."""
+
+    query: str
+    status: Status
+    reason: str
+    robot_pose: RobotPose | None
+    results: list[Hit]
+
+
+class LabelAnswer(SearchAnswer):
+    """The same by the detector's labels."""
+
+    results: list[LabelHit]  # type: ignore[assignment]
+
+
+class NearAnswer(BaseModel):
+    """What stands around a point, nearest first."""
+
+    status: Status
+    reason: str
+    center: Vector
+    radius_m: float
+    robot_pose: RobotPose | None
+    total: int
+    offset: int
+    limit: int
+    count: int
+    results: list[NearObject]
+
+
+class Place(BaseModel):
+    """A place; ``center`` is the mean (x, y) of its anchors in the world."""
+
+    id: int
+    type: str
+    description: str
+    objects: list[str]
+    anchors: list[int]
+    episode: int
+    center: list[float] | None
+    object_ids: list[str]
+
+
+class PlaceDetails(Place):
+    """A place with the objects that stand in it."""
+
+    objects_in: list[ListedObject]
+
+
+class Anchor(BaseModel):
+    """A spot on the robot's path: (x, y, yaw) by dead reckoning within its episode, and in the world if known."""
+
+    id: int
+    place_id: int
+    pose: list[float]
+    world_pose: list[float] | None
+    neighbors: list[int]
+    step: int
+    episode: int
+    labels: list[str]
+
+
+class Places(BaseModel):
+    """Every place and anchor."""
+
+    current_place: int | None
+    current_anchor: int | None
+    places: list[Place]
+    anchors: list[Anchor]
+
+
+class Camera(StrictBody):
+    """Intrinsics in pixels."""
+
+    fx: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    fy: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    cx: Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+    cy: Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+    width: Annotated[int, Field(ge=8, le=8192)]
+    height: Annotated[int, Field(ge=8, le=8192)]
+
+
+class Robot(BaseModel):
+    """The newest pose and camera, and the path of this run as [memory time, x, y, z]."""
+
+    robot_pose: RobotPose | None
+    camera: Camera | None
+    path: list[list[float]]
+    clearance: Clearance | None
+
+
+class Session(BaseModel):
+    """One run of one robot."""
+
+    id: int
+    robot: str
+    first: Wall
+    first_memory_time: MemoryTime
+    last: Wall
+    last_memory_time: MemoryTime
+
+
+class Mark(BaseModel):
+    """Something worth a mark on a timeline."""
+
+    time: Wall
+    memory_time: MemoryTime
+    kind: str
+    id: str
+    label: str | None
+
+
+class Timeline(BaseModel):
+    """What a slider needs."""
+
+    first: Wall
+    first_memory_time: MemoryTime | None
+    last: Wall
+    last_memory_time: MemoryTime | None
+    now: Wall
+    now_memory_time: MemoryTime
+    sessions: list[Session]
+    marks: list[Mark]
+
+
+class ServerState(BaseModel):
+    """How the server itself does."""
+
+    version: str
+    mode: Literal["file", "source", "demo"]
+    source: Literal["none", "waiting", "running", "following", "ended", "failed"]
+    source_error: str | None
+    frames: int
+    frame_rate: float
+    read_only: bool
+    clients: int
+    uptime: float
+    points: int
+
+
+class Stats(BaseModel):
+    """The figures that people and agents poll."""
+
+    objects: int
+    confirmed: int
+    tentative: int
+    stale: int
+    missing: int
+    removed: int
+    avg_hits: float
+    upserts_total: int
+    sessions: int
+    now: Wall
+    now_memory_time: MemoryTime
+    stale_after: float = Field(description="Seconds after which an unseen object is stale.")
+    robot_pose: RobotPose | None
+    forward_clearance: Clearance | None
+    server: ServerState
+
+
+class DetailedStats(Stats):
+    """The same, and bytes on disk and in RAM."""
+
+    counts: dict[str, int]
+    disk: dict[str, int]
+    ram: dict[str, int]
+    encoder: str
+    image_encoder: str | None
+    waiting: int = Field(description="Changes not yet on disk.")
+    events: int = Field(description="Events published since the start.")
+
+
+class Health(BaseModel):
+    """Whether all is well; degraded still answers."""
+
+    status: Literal["ok", "degraded"]
+    reasons: list[str] | None = None
+
+
+class Ready(BaseModel):
+    """Requests are wanted."""
+
+    status: Literal["ready"]
+
+
+class Corrected(BaseModel):
+    """What a correction did, and the number to undo it by."""
+
+    events: list[Event]
+    correction: int
+
+
+class Undone(BaseModel):
+    """What an undo did."""
+
+    events: list[Event]
+
+
+class Ingested(BaseModel):
+    """An acknowledged frame; ``refused`` is the reason of the quality gate where it kept a frame out."""
+
+    frame_id: int
+    time: Wall
+    memory_time: MemoryTime
+    observations: int
+    durable: bool
+    refused: str | None = None
+    events: list[Event]
+
+
+class SessionBegun(BaseModel):
+    """The stamps of the next frame may start anew."""
+
+    begun: bool
+
+
+class SessionState(BaseModel):
+    """Whether a token is wanted, and whether this browser has shown it."""
+
+    required: bool
+    authenticated: bool

@@ -1,0 +1,214 @@
+"""Objects, events, history and places as JSON values: one shape each, for REST, WebSocket, MCP and the command line.
+
+A time is wall time (UTC, ISO 8601) and null in a session without a date; memory time stands beside it under a name
+that says so. Lengths are metres, rounded to a tenth of a millimetre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from lastseen.memory.answer import Answer
+from lastseen.memory.history import Change, HistoryEntry
+from lastseen.memory.longterm.clock import Clock
+from lastseen.memory.memory import Memory
+from lastseen.memory.object import Object
+from lastseen.memory.objects import Event, ObjectState, Relation
+
+Json = dict[str, Any]
+EVENT_TYPES = {
+    "appeared": "object_created",
+    "confirmed": "object_confirmed",
+    "moved": "object_moved",
+    "missing": "object_missing",
+    "removed": "object_removed",
+    "reappeared": "object_reappeared",
+    "merged": "object_merged",
+    "corrected": "object_corrected",
+}
+
+
+def object_json(one: Object) -> Json:
+    """An object under the names of ``lastseen.Object``."""
+    return {
+        "id": one.id,
+        "label": one.label,
+        "position": metres(one.position),
+        "extent": None if one.extent is None else metres(one.extent),
+        "state": one.state,
+        "place": one.place,
+        "place_id": one.place_id,
+        "color": one.color,
+        "first_seen": iso(one.first_seen),
+        "last_seen": iso(one.last_seen),
+        "age": round(one.age, 3),
+        "last_seen_memory_time": one.last_seen_memory_time,
+        "session": one.session,
+        "hits": one.hits,
+        "stability": None if one.stability is None else round(one.stability, 4),
+        "score": None if one.score is None else round(one.score, 4),
+    }
+
+
+def rest_object_json(one: Object) -> Json:
+    """The same, and beside it the names that clients of rtsm read."""
+    found = object_json(one)
+    return {
+        **found,
+        "stale": one.stale,
+        "confirmed": one.state != "tentative",
+        "label_primary": one.label,
+        "xyz_world": found["position"],
+        # a client of rtsm calculates with it
+        "stability": found["stability"] or 0.0,
+        "last_seen_wall_utc": None if one.last_seen is None else one.last_seen.timestamp(),
+    }
+
+
+def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_json) -> Json:
+    """A verdict with its reason and the objects that fit, best first."""
+    return {
+        "status": answer.status,
+        "reason": answer.reason,
+        "results": [serialize(hit) for hit in answer.hits],
+    }
+
+
+def listed_object_json(one: Object, state: ObjectState) -> Json:
+    """The same with what only working memory knows."""
+    return {
+        **rest_object_json(one),
+        "label_scores": {label: round(score, 4) for label, score in state.label_scores.items()},
+        "view_bins": len(state.view_bins),
+        "first_seen_memory_time": state.first_seen,
+    }
+
+
+def listed_objects(memory: Memory, states: Sequence[ObjectState], *, now: float | None = None) -> list[Json]:
+    """Records of working memory; ``now`` is the memory time that ages count from."""
+    described = memory.described(states, now=now)
+    return [listed_object_json(one, state) for one, state in zip(described, states, strict=True)]
+
+
+def events_json(memory: Memory, events: Sequence[Event]) -> list[Json]:
+    """What just happened to objects; label and position are of now, null where the object is gone."""
+    known = {state.id: state for state in memory.browse.states([event.object_id for event in events])}
+    found = []
+    for event in events:
+        state, before = known.get(event.object_id), event.evidence.get("before")
+        found.append(
+            {
+                "type": EVENT_TYPES[str(event.kind)],
+                "id": event.object_id,
+                "kind": str(event.kind),
+                **when(memory.browse.clock, event.stamp),
+                "label": None if state is None else state.label,
+                "position": None if state is None else metres(state.xyz_world.tolist()),
+                "from_position": metres(before) if isinstance(before, list) else None,
+                "evidence": dict(event.evidence),
+            }
+        )
+    return found
+
+
+def change_json(clock: Clock, change: Change) -> Json:
+    """Something that happened to an object, as ``Memory.what_changed`` lists it."""
+    return {
+        "id": change.object_id,
+        "kind": change.kind,
+        **when(clock, clock.time((change.session, change.stamp), name="stamp")),
+        "label": change.label,
+        "position": None if change.xyz is None else metres(change.xyz),
+        "evidence": dict(change.evidence),
+    }
+
+
+def history_json(clock: Clock, entry: HistoryEntry) -> Json:
+    """One entry of an object's history: a position it was known at, or something that happened to it."""
+    return {
+        "kind": entry.kind,
+        **when(clock, clock.time((entry.session, entry.stamp), name="stamp")),
+        "label": entry.label,
+        "position": None if entry.xyz is None else metres(entry.xyz),
+        "state": {"proto": "tentative"}.get(entry.status or "", entry.status),
+        "evidence": dict(entry.evidence),
+    }
+
+
+def relations_json(memory: Memory, relations: Sequence[Relation]) -> list[Json]:
+    """How an object stands to others, with the labels of those."""
+    labels = {state.id: state.label for state in memory.browse.states([one.other_id for one in relations])}
+    return [
+        {
+            "kind": str(one.kind),
+            "other_id": one.other_id,
+            "other_label": labels.get(one.other_id),
+            "gap_m": round(one.gap, 4),
+        }
+        for one in relations
+    ]
+
+
+def places_json(memory: Memory) -> Json:
+    """Every place and anchor, and where the robot is among them."""
+    spatial = memory.spatial
+    with memory.browse.lock:
+        graph = spatial.graph
+        anchors = [graph.anchors[key].to_dict() for key in sorted(graph.anchors)]
+        places = [graph.places[key].to_dict() for key in sorted(graph.places)]
+        current = {"current_place": spatial.current_place_id, "current_anchor": spatial.current_anchor_id}
+    standing: dict[int, list[Sequence[float]]] = {}
+    for anchor in anchors:
+        if anchor["world_pose"] is not None:
+            standing.setdefault(anchor["place_id"], []).append(anchor["world_pose"][:2])
+    kept = ("place_id", "pose", "world_pose", "neighbors", "step", "episode", "labels")
+    return {
+        **current,
+        "places": [
+            {
+                "id": place["place_id"],
+                "type": place["place_type"],
+                "description": place["semantic_description"],
+                "objects": place["objects_list"],
+                "anchors": place["anchors"],
+                "episode": place["episode"],
+                "center": metres(np.mean(spots, axis=0)) if (spots := standing.get(place["place_id"])) else None,
+            }
+            for place in places
+        ],
+        "anchors": [{"id": anchor["anchor_id"], **{name: anchor[name] for name in kept}} for anchor in anchors],
+    }
+
+
+def when(clock: Clock, time: float) -> Json:
+    """A memory time in every way it can be told."""
+    session = clock.session_at(time)
+    return {
+        "time": iso(clock.wall(time)),
+        "memory_time": time,
+        "session": 1 if session is None else session.id,
+        "stamp": time if session is None else session.stamp(time),
+    }
+
+
+def times(clock: Clock, named: Mapping[str, float | None]) -> Json:
+    """Memory times by name: each as wall time under its name, and as it is under ``NAME_memory_time``."""
+    found: Json = {}
+    for name, time in named.items():
+        found[name] = None if time is None else iso(clock.wall(time))
+        found[f"{name}_memory_time"] = time
+    return found
+
+
+def iso(time: datetime | None) -> str | None:
+    """Wall time as text: UTC, ISO 8601, to the microsecond."""
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def metres(values: Iterable[float]) -> list[float]:
+    """Coordinates or sizes as they are written."""
+    return [round(float(value), 4) for value in values]

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -119,4 +120,4 @@ def test_tables_are_whole_on_a_narrow_terminal(
 
 def test_a_moment_is_a_date_where_there_is_one_and_else_a_stamp() -> None:
     assert _when(None, 12.34) == "12.3 s"
-    assert _when(1_700_000_000.0, 12.34) == "2023-11-14 22:13:20Z"
+    assert _when(datetime.fromtimestamp(1_700_000_000.0, tz=UTC), 12.34) == "2023-11-14 22:13:20Z"

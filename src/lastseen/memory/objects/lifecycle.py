@@ -57,7 +57,8 @@ class ObjectLifecycle:
         self.frame_id = 0
         self._tentative: OrderedDict[int, None] = OrderedDict()
         self._events: list[Event] = []
-        self._successors: dict[int, int | None] = {}
+        self.successors: dict[int, int | None] = {}
+        """Numbers of the objects deleted in this frame, each with the one it was merged into, or None."""
 
     def record(self, kind: EventKind, row: int, **evidence: object) -> None:
         """Note an event of an object."""
@@ -67,11 +68,6 @@ class ObjectLifecycle:
         """The events since this was last asked."""
         events, self._events = tuple(self._events), []
         return events
-
-    def successors(self) -> dict[int, int | None]:
-        """Numbers of the objects that ended since this was last asked, each with the one it goes on as, or None."""
-        successors, self._successors = self._successors, {}
-        return successors
 
     def appear(self, rows: Rows) -> None:
         """Note that tentative objects were made."""
@@ -117,7 +113,7 @@ class ObjectLifecycle:
         """Delete an object: nothing is left of it but what the undo of a correction keeps."""
         number = int(self.store.seq[row])
         self._tentative.pop(number, None)
-        self._successors[number] = None
+        self.successors[number] = None
         self.store.delete(row)
 
     def mark_absent(self, all_gone: Sequence[Gone]) -> None:
@@ -163,7 +159,7 @@ class ObjectLifecycle:
         """The id of ``keep`` stays, and the event names the id that went."""
         store = self.store
         absorbed = store.id(lose)
-        self._successors[int(store.seq[lose])] = int(store.seq[keep])
+        self.successors[int(store.seq[lose])] = int(store.seq[keep])
         if store.state[keep] == TENTATIVE and store.state[lose] == CONFIRMED:
             self._tentative.pop(int(store.seq[keep]))
             store.state[keep] = State.CONFIRMED

@@ -7,7 +7,8 @@ observation is which object, update, create, promote, expire. Time is the frame'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,22 +57,21 @@ class Crop:
 CropSink = Callable[[Crop], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(NamedTuple):
     """Which objects the observations of one frame became part of, by number.
 
-    ``numbers`` are those of the observations at ``given``; of the others of ``count`` nothing was remembered.
+    ``numbers`` are those of the observations at ``given``; of the others of ``total`` nothing was remembered.
     ``successors`` leads from an object that ended in the same frame to the one it goes on as, or to None.
     """
 
-    count: int = 0
-    given: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    successors: Mapping[int, int | None] = field(default_factory=dict)
+    total: int
+    given: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    successors: Mapping[int, int | None]
 
     def ids(self) -> tuple[str | None, ...]:
         """One id per observation, in the order in which they were given."""
-        ids: list[str | None] = [None] * self.count
+        ids: list[str | None] = [None] * self.total
         for at, first in zip(self.given.tolist(), self.numbers.tolist(), strict=True):
             number: int | None = first
             while number is not None and number in self.successors:
@@ -80,6 +80,7 @@ class Matched:
         return tuple(ids)
 
 
+_NOTHING_MATCHED = Matched(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), {})
 MERGE_EVERY = 3
 """Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
 
@@ -97,7 +98,7 @@ class ObjectMemory:
         self.crop_sink = crop_sink
         self.lifecycle = ObjectLifecycle(self.store)
         self._arrived: list[int] = []
-        self._matched = Matched()
+        self._matched = _NOTHING_MATCHED
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.keyframes = DepthKeyframes(self.settings)
@@ -142,7 +143,7 @@ class ObjectMemory:
             raise InvalidValue(
                 "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
             )
-        self._matched = Matched()
+        self._matched = _NOTHING_MATCHED
         batch = batch_observations(frame, observations, self.store.labels)
         if batch.embeddings is not None:
             self.store.use_embeddings(batch.embeddings.shape[1])
@@ -154,7 +155,7 @@ class ObjectMemory:
         batch = without_body(batch, frame, self.body_mask)
         batch = without_duplicates(batch)
         detector_works, numbers = False, batch.given
-        self.lifecycle.successors()
+        self.lifecycle.successors = {}
         if len(batch):
             pairs = gated_pairs(self.store, batch)
             matched = assign(pairs, self.store, len(batch))
@@ -167,7 +168,9 @@ class ObjectMemory:
         if self.settings.absence.enabled:
             self._find_absent(frame, detector_works=detector_works)
         self.lifecycle.expire()
-        self._matched = Matched(len(observations), batch.given, numbers, self.lifecycle.successors())
+        self._matched = Matched(len(observations), batch.given, numbers, self.lifecycle.successors)
+        # corrections after the frame are not of it
+        self.lifecycle.successors = {}
         return self.lifecycle.take_events()
 
     def state(self, object_id: str) -> ObjectState:
@@ -274,7 +277,7 @@ class ObjectMemory:
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
-        self._matched = Matched()
+        self._matched = _NOTHING_MATCHED
         self.keyframes.restore(rows.views)
         self.lifecycle.now, self.lifecycle.frame_id = rows.now, rows.frame_id
         self.lifecycle.order_tentative()

@@ -134,7 +134,7 @@ def history_json(clock: Clock, entry: HistoryEntry) -> Json:
         **when(clock, clock.time((entry.session, entry.stamp), name="stamp")),
         "label": entry.label,
         "position": None if entry.xyz is None else metres(entry.xyz),
-        "state": {"proto": "tentative"}.get(entry.status or "", entry.status),
+        "state": entry.status,
         "evidence": dict(entry.evidence),
     }
 

@@ -8,7 +8,6 @@ from lastseen.config.objects import Labels, Lifecycle, Promotion
 from lastseen.errors import InvalidValue, StampError
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
-from lastseen.memory.objects.store import TENTATIVE_TEXT
 
 HERE, BEHIND = (0.0, 0.0, 1.0), (4.0, 0.0, 1.0)
 
@@ -19,7 +18,7 @@ def test_a_new_observation_is_a_tentative_object() -> None:
     assert (event.kind, event.object_id, event.stamp) == (EventKind.APPEARED, "obj-1", 0.0)
     assert memory.states() == []
     (tentative,) = memory.states(include_tentative=True)
-    assert (tentative.confirmed, tentative.state) == (False, TENTATIVE_TEXT)
+    assert (tentative.confirmed, tentative.state) == (False, "tentative")
 
 
 def test_two_hits_from_two_sides_confirm_it() -> None:

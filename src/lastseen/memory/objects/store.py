@@ -36,8 +36,6 @@ SMALL_HALF = 0.15
 MAX_SIGMA = 0.1
 """Metres of an observation's sigma that widen its gate at most; worse guesses are judged by appearance."""
 ID_PREFIX = "obj-"
-TENTATIVE_TEXT = "proto"
-"""What a tentative object's state is called in ``ObjectState`` and in stored files."""
 NO_EMBEDDINGS = np.empty((0, 0), dtype=np.float32)
 """Stands for the embeddings of a memory that has none."""
 
@@ -94,7 +92,7 @@ class State(IntEnum):
     @property
     def text(self) -> str:
         """The state as text."""
-        return TENTATIVE_TEXT if self is State.TENTATIVE else self.name.lower()
+        return self.name.lower()
 
 
 TENTATIVE, CONFIRMED, MISSING = State.TENTATIVE.value, State.CONFIRMED.value, State.MISSING.value

@@ -108,11 +108,11 @@ def room_with(*things: tuple[str, float, float]) -> Memory:
     room, memory = BoxWorld(), Memory.open(wall_clock=None)
     poses = [Pose2D(0.0, 0.0, math.radians(30.0 * turn)) for turn in range(12)]
     sights: list[tuple[Pose2D, int | None]] = [(pose, None) for pose in poses]
-    for index, (_, x, y) in enumerate(things):
+    for number, (_, x, y) in enumerate(things):
         away, bearing = math.hypot(x, y) - 1.2, math.atan2(y, x)
         for side in (-0.4, -0.2, 0.0, 0.2, 0.4):
             spot = Pose2D(away * math.cos(bearing), away * math.sin(bearing), bearing).compose(Pose2D(0.0, side, 0.0))
-            sights.append((Pose2D(spot.x, spot.y, math.atan2(y - spot.y, x - spot.x)), index))
+            sights.append((Pose2D(spot.x, spot.y, math.atan2(y - spot.y, x - spot.x)), number))
     for number, (pose, index) in enumerate(sights):
         room.pose = pose
         frame = dataclasses.replace(room.look(), id=number, stamp=0.5 * number)

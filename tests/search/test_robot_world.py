@@ -295,7 +295,7 @@ def test_a_planner_without_context_is_given_no_way(use_context: bool) -> None:
 
 
 def test_only_the_address_of_a_robot_knows_the_simulator() -> None:
-    folders = [Path(package.__file__).parent for package in (lastseen.runtime, lastseen.search)]
+    folders = [Path(path) for package in (lastseen.runtime, lastseen.search) for path in package.__path__]
     for file in sorted(file for folder in folders for file in folder.rglob("*.py") if file.name != "robot.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

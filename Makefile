@@ -28,7 +28,7 @@ test: $(DEV)/.ready browser
 	$(DEV)/bin/ruff check .
 	$(DEV)/bin/ruff format --check .
 	$(DEV)/bin/mypy
-	$(DEV)/bin/python -m pytest -n 2 --dist worksteal -m "not integration" --skip-budget tests/skip_budget.txt
+	$(DEV)/bin/python -m pytest -n 2 --dist worksteal -m "not integration" --cov --cov-report=term --skip-budget tests/skip_budget.txt
 
 integration: $(DEV)/.ready browser
 	$(DEV)/bin/python -m pytest -n 2 --dist worksteal -m integration

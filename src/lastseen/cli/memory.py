@@ -55,6 +55,7 @@ def find(
 
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
     """
+    check_file(memory)
     from lastseen.memory.eyes import Eyes
     from lastseen.server import queries
     from lastseen.server.serializers import answer_json
@@ -109,6 +110,7 @@ def objects(
 
     Example: [bold]lastseen objects --tentative[/bold]
     """
+    check_file(memory)
     from lastseen.server.serializers import listed_object_json
 
     with open_memory(memory) as opened:
@@ -142,6 +144,7 @@ def history(
 
     Example: [bold]lastseen history obj-7[/bold]
     """
+    check_file(memory)
     from lastseen.server.serializers import history_json
 
     with open_memory(memory) as opened:
@@ -171,6 +174,7 @@ def changes(
 
     Example: [bold]lastseen changes --since 120[/bold]
     """
+    check_file(memory)
     from lastseen.server.queries import parse_time
     from lastseen.server.serializers import change_json
 
@@ -307,14 +311,18 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['image_encoder'] or 'none yet'}")
 
 
-def open_memory(path: Path, *, settings: Settings | None = None, read_only: bool = True) -> Memory:
-    """Open a memory file that must be there: a command about a memory never makes one."""
+def check_file(path: Path) -> None:
+    """Refuse a memory file that is not there, before anything heavy is loaded."""
     from lastseen.errors import JournalMissing
 
     if not path.is_file():
-        # told before anything heavy is loaded
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
+
+
+def open_memory(path: Path, *, settings: Settings | None = None, read_only: bool = True) -> Memory:
+    """Open a memory file that must be there: a command about a memory never makes one."""
+    check_file(path)
     from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
 

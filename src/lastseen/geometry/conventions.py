@@ -7,10 +7,14 @@ that speaks otherwise converts once, at the door; docs/conventions.md has the on
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
 from lastseen.geometry.pose3d import Pose3D
+
+Rows = tuple[tuple[int, int, int], ...]
+"""A rotation by quarter turns, row by row."""
 
 
 class CameraAxes(StrEnum):
@@ -41,25 +45,26 @@ class WorldUp(StrEnum):
     """The same on the other side: x down; -y becomes our +x."""
 
 
-def _turn(rows: list[list[float]]) -> Pose3D:
+@lru_cache
+def _turn(rows: Rows) -> Pose3D:
     matrix = np.eye(4)
     matrix[:3, :3] = rows
     return Pose3D.from_matrix(matrix)
 
 
-_T_AXES_OPENCV = {
-    CameraAxes.OPENCV: Pose3D.identity(),
-    CameraAxes.OPENGL: _turn([[1, 0, 0], [0, -1, 0], [0, 0, -1]]),
-    CameraAxes.ROS_BODY: _turn([[0, 0, 1], [-1, 0, 0], [0, -1, 0]]),
+_AXES_OPENCV: dict[CameraAxes, Rows] = {
+    CameraAxes.OPENCV: ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    CameraAxes.OPENGL: ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+    CameraAxes.ROS_BODY: ((0, 0, 1), (-1, 0, 0), (0, -1, 0)),
 }
 
-_T_ZUP_WORLD = {
-    WorldUp.Z: Pose3D.identity(),
-    WorldUp.Y: _turn([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
-    WorldUp.MINUS_Y: _turn([[1, 0, 0], [0, 0, 1], [0, -1, 0]]),
-    WorldUp.MINUS_Z: _turn([[1, 0, 0], [0, -1, 0], [0, 0, -1]]),
-    WorldUp.X: _turn([[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
-    WorldUp.MINUS_X: _turn([[0, -1, 0], [0, 0, 1], [-1, 0, 0]]),
+_ZUP_WORLD: dict[WorldUp, Rows] = {
+    WorldUp.Z: ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    WorldUp.Y: ((1, 0, 0), (0, 0, -1), (0, 1, 0)),
+    WorldUp.MINUS_Y: ((1, 0, 0), (0, 0, 1), (0, -1, 0)),
+    WorldUp.MINUS_Z: ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+    WorldUp.X: ((0, 1, 0), (0, 0, 1), (1, 0, 0)),
+    WorldUp.MINUS_X: ((0, -1, 0), (0, 0, 1), (-1, 0, 0)),
 }
 
 
@@ -67,21 +72,21 @@ def camera_to_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
     """The pose of the same camera with OpenCV axes."""
     if axes is CameraAxes.OPENCV:
         return T_world_camera
-    return T_world_camera @ _T_AXES_OPENCV[axes]
+    return T_world_camera @ _turn(_AXES_OPENCV[axes])
 
 
 def camera_from_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
     """The pose of the same camera with another system's axes."""
-    return T_world_camera @ _T_AXES_OPENCV[axes].inverse()
+    return T_world_camera @ _turn(_AXES_OPENCV[axes]).inverse()
 
 
 def world_to_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
     """The same pose in a world whose z points up."""
     if up is WorldUp.Z:
         return T_world_camera
-    return _T_ZUP_WORLD[up] @ T_world_camera
+    return _turn(_ZUP_WORLD[up]) @ T_world_camera
 
 
 def world_from_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
     """The same pose in a world whose ``up`` axis points up."""
-    return _T_ZUP_WORLD[up].inverse() @ T_world_camera
+    return _turn(_ZUP_WORLD[up]).inverse() @ T_world_camera

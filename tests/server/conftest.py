@@ -21,7 +21,7 @@ def serving(
     memory: Memory, *, service: Service | None = None, host: str = "127.0.0.1", token: str | None = None
 ) -> Iterator[Running]:
     """Serve a memory while the block runs."""
-    running = Running(service or Service(memory), listen(memory.settings.server, host=host, port=0, token=token))
+    running = Running(service or Service(memory), listen(host=host, port=0, token=token))
     with in_background(running, wait=time.sleep):
         yield running
 

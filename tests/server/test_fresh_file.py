@@ -57,7 +57,7 @@ def comes_true(question: Callable[[], bool]) -> bool:
 def test_answers_and_figures_keep_up_with_the_writer(writer: Memory) -> None:
     fresh = FreshFile(path_of(writer), SETTINGS)
     runner = FileRunner(fresh)
-    running = Running(fresh.service, listen(SETTINGS.server, host="127.0.0.1", port=0))
+    running = Running(fresh.service, listen(host="127.0.0.1", port=0))
 
     def get(path: str, **params: Any) -> Any:
         return requests.get(running.address.base + path, params=params, timeout=10).json()
@@ -145,7 +145,7 @@ def test_a_question_that_lasts_over_two_writes_is_answered(
 
     monkeypatch.setattr(Memory, "object", slowly)
     if asked_by == "page":
-        running = Running(fresh.service, listen(SETTINGS.server, host="127.0.0.1", port=0))
+        running = Running(fresh.service, listen(host="127.0.0.1", port=0))
         with in_background(running, wait=time.sleep):
             told = requests.get(f"{running.address.base}/objects/obj-1/history", timeout=10)
         assert told.status_code == 200, told.text

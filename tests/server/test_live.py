@@ -66,7 +66,7 @@ def test_a_source_that_fails_is_told_by_health_and_the_rest_goes_on() -> None:
     with Memory.open() as memory:
         service = Service(memory, mode="source")
         run(service, Given(2, broken=True))
-        listening = listen(service.settings.server, host="127.0.0.1", port=0)
+        listening = listen(host="127.0.0.1", port=0)
         with in_background(Running(service, listening), wait=time.sleep) as running:
             health = requests.get(f"{running.address.base}/healthz", timeout=10).json()
             assert health["status"] == "degraded"

@@ -77,7 +77,7 @@ def test_slots_never_run_out_and_the_longest_unseen_go_first() -> None:
 
 
 def test_parts_of_a_message_add_up_to_the_whole() -> None:
-    cloud = PointCloud(Live(points_per_message=100))
+    cloud = PointCloud(Live(), points_per_message=100)
     cloud.add(frame(0, 2.0), time=1.0)
     since, parts, more = 0, {}, True
     while more:

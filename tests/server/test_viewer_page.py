@@ -222,7 +222,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
         expect(page.locator("#status")).to_have_text("Connection lost", timeout=PATIENCE)
         expect(page.locator("#banner")).to_contain_text("The server does not answer")
         expect(page.locator("#objects li")).to_have_count(1)
-        again = listen(memory.settings.server, host="127.0.0.1", port=first.address.port)
+        again = listen(host="127.0.0.1", port=first.address.port)
         second = Running(Service(memory), again)
         with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
             expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)

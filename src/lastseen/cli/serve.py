@@ -84,7 +84,6 @@ def serve(
     with contextlib.ExitStack() as stack:
         # before any file is opened or made: an address that cannot be had must leave no trace
         listening = listen(
-            settings.server,
             host=host or settings.server.host,
             port=settings.server.port if port is None else port,
             token=token,

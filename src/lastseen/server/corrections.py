@@ -79,8 +79,13 @@ def routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["corrections"], responses=WRITE_ERRORS)
     numbers = _Numbers()
 
+    def prepare() -> None:
+        # a memory that takes no correction needs no compiler to refuse it
+        if not service.memory.read_only:
+            compile_once()
+
     def corrected(change: Callable[[], tuple[Event, ...]]) -> Response:
-        compile_once()
+        prepare()
         events, number = numbers.make(change)
         service.publish(events)
         return json_response({"events": events_json(service.memory, events), "correction": number})
@@ -110,7 +115,7 @@ def routes(service: Service) -> APIRouter:
     @router.post("/corrections/undo", response_model=schemas.Undone)
     def undo(body: Undo) -> Response:
         """Take back the last correction of this run; with a number, only if it is that one."""
-        compile_once()
+        prepare()
         try:
             events = numbers.undo(service.memory, body.correction)
         except InvalidValue as error:

@@ -19,6 +19,8 @@ from lastseen.sim.level import Level
 from lastseen.sim.random_change import random_changes
 
 WIDTH, HEIGHT = 320, 240
+_CHANGE_EVERY = 60
+"""Frames between changes in the home: half a minute of frame time."""
 
 
 def demo_settings(settings: Settings) -> Settings:
@@ -29,10 +31,13 @@ def demo_settings(settings: Settings) -> Settings:
 class Demo:
     """One robot in one home; ``walk`` never ends."""
 
-    def __init__(self, service: Service, *, seed: int, rooms: int | None = 4) -> None:
+    def __init__(
+        self, service: Service, *, seed: int, rooms: int | None = 4, change_every: int = _CHANGE_EVERY
+    ) -> None:
         settings = service.settings
         self.service = service
         self.seed = seed
+        self.change_every = change_every
         home = generate_home(seed, rooms=rooms, settings=settings.homes)
         # a memory that goes on is older than this walk: its clock must not run backwards
         sessions = service.memory.sessions()
@@ -46,13 +51,12 @@ class Demo:
 
     def walk(self) -> Iterator[Frame]:
         """Every frame of the walk, each already taken into memory."""
-        every = self.service.settings.live.demo_change_every
         yield self._see(self.world.reset())
         for number, action in enumerate(
             endless_tour(self.world.agent, (self.world.start.x, self.world.start.y)), start=1
         ):
             yield self._see(self.world.step(action).frame)
-            if number % every == 0:
+            if number % self.change_every == 0:
                 self._change()
 
     def _see(self, frame: Frame) -> Frame:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.serving import Live
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, ObjectState
 from lastseen.memory.objects.store import id_text
@@ -22,6 +21,10 @@ from lastseen.server.queries import now_json
 from lastseen.server.responses import json_text
 from lastseen.server.serializers import events_json, listed_objects
 
+_EVENTS_KEPT = 500
+"""Events that a subscriber may miss before it is told so."""
+_OBJECTS_PER_MESSAGE = 1000
+"""About half a megabyte, below the limit of common clients."""
 _GONE_KEPT = 5000
 """Ids of objects that went, kept for subscribers that lag; one that lags farther starts anew."""
 
@@ -50,8 +53,7 @@ class _Sent:
 class Feed:
     """Numbered updates of objects and events; ``current`` gives the memory, which a followed file replaces."""
 
-    def __init__(self, current: Callable[[], Memory], settings: Live) -> None:
-        self.settings = settings
+    def __init__(self, current: Callable[[], Memory]) -> None:
         self.newest = 0
         self.last_event = 0
         self._current = current
@@ -63,7 +65,7 @@ class Feed:
         self._objects: OrderedDict[str, _Sent] = OrderedDict()
         self._gone: OrderedDict[str, int] = OrderedDict()
         self._gone_before = 0
-        self._events: deque[tuple[int, str]] = deque(maxlen=settings.events_kept)
+        self._events: deque[tuple[int, str]] = deque(maxlen=_EVENTS_KEPT)
         self._updates: dict[tuple[int, bool], Update] = {}
 
     def refresh(self) -> bool:
@@ -169,7 +171,7 @@ class Feed:
                 break
             newer.append(sent)
         newer.reverse()
-        limit, upto = self.settings.objects_per_message, self.newest
+        limit, upto = _OBJECTS_PER_MESSAGE, self.newest
         more = len(newer) > limit
         if more:
             newer = newer[:limit]

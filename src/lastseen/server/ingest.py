@@ -30,8 +30,10 @@ from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
 from lastseen.sources.images import read_color, read_depth
 
-_LIMIT = 512
-"""Entries of a list; the setting may lower it, and a schema needs a number."""
+_MAX_OBSERVATIONS = 512
+"""Per frame: far more than a detector finds in one image."""
+_MAX_EMBEDDING = 4096
+"""Numbers: more than the encoders of today give."""
 _BLIND = Intrinsics.from_fov(8, 8, horizontal_deg=79.0)
 """A camera that saw nothing itself: observations without images come with it."""
 
@@ -57,7 +59,7 @@ class ObservationBody(StrictBody):
     xyz_world: Triple
     extent: Triple = Field(default=[0.1, 0.1, 0.1])
     labels: Labels = Field(default={})
-    embedding: Annotated[list[Number], Field(min_length=1, max_length=4096)] | None = None
+    embedding: Annotated[list[Number], Field(min_length=1, max_length=_MAX_EMBEDDING)] | None = None
     view_direction: Triple | None = None
     quality: Share = 1.0
     crop_b64: Picture | None = None
@@ -69,7 +71,7 @@ class ObservationsBody(StrictBody):
     stamp: Stamp
     frame_id: FrameId
     pose: PoseBody
-    observations: Annotated[list[ObservationBody], Field(max_length=_LIMIT)]
+    observations: Annotated[list[ObservationBody], Field(max_length=_MAX_OBSERVATIONS)]
 
 
 class DetectionBody(StrictBody):
@@ -90,7 +92,7 @@ class FrameBody(StrictBody):
     depth_scale: Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False)] = 1000.0
     rgb_b64: Picture
     depth_b64: Picture
-    detections: Annotated[list[DetectionBody], Field(max_length=_LIMIT)] | None = None
+    detections: Annotated[list[DetectionBody], Field(max_length=_MAX_OBSERVATIONS)] | None = None
 
 
 class _GivenDetections:
@@ -115,9 +117,6 @@ class Ingest:
     def observations(self, body: ObservationsBody) -> Response:
         """Take observations that were made elsewhere."""
         self._writable()
-        limits = self.service.settings.server
-        if len(body.observations) > limits.max_observations:
-            raise HTTPException(422, f"observations: at most {limits.max_observations} per frame")
         pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
         blank = np.zeros((_BLIND.height, _BLIND.width, 3), dtype=np.uint8)
         nothing = np.full((_BLIND.height, _BLIND.width), np.nan, dtype=np.float32)
@@ -211,9 +210,6 @@ class Ingest:
         return Frame(body.frame_id, body.stamp, rgb, depth, pose, camera, depth_camera)
 
     def _observation(self, seen: ObservationBody, frame: Frame) -> Observation:
-        limit = self.service.settings.server.max_embedding
-        if seen.embedding is not None and len(seen.embedding) > limit:
-            raise HTTPException(422, f"embedding: at most {limit} numbers")
         crop = None
         if seen.crop_b64 is not None:
             crop = _bytes("crop_b64", seen.crop_b64)

@@ -1,7 +1,7 @@
 """The home as coloured points: a fixed number of slots, one per small cube of space, kept current by each frame.
 
 A cube seen again stays, one that a camera looks through is emptied, and when all slots are taken the longest unseen
-goes. Every change of a slot has a number, so that a client needs to remember one number to be told what is new.
+goes. Every change of a slot has a number, so that a client needs to keep one number to get what is new.
 """
 
 from __future__ import annotations
@@ -26,12 +26,18 @@ _RECOLOR = 60
 """Difference of a colour channel that makes a cube worth sending again: light and noise change less."""
 _CARVE_SHARE = 0.03
 """Depth noise grows with range: a share of it is added to the margin."""
+_CARVE_MARGIN = 0.12
+"""Metres: a point this much before the measured surface is gone, because what stood there was moved."""
+_POINTS_PER_FRAME = 20_000
+"""Every second pixel of a 320 x 240 image in both directions."""
+_POINTS_PER_MESSAGE = 20_000
+"""400 KB, sent in a moment on a slow link."""
 _KEPT_MESSAGES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One binary message, the number up to which it tells, and whether there is more."""
+    """One binary message, the cursor after it, and whether there is more."""
 
     body: bytes
     upto: int
@@ -41,9 +47,10 @@ class Chunk:
 class PointCloud:
     """Slots with position, colour and the number of their last change; safe for several threads."""
 
-    def __init__(self, settings: Live) -> None:
+    def __init__(self, settings: Live, *, points_per_message: int = _POINTS_PER_MESSAGE) -> None:
         slots = settings.point_slots
         self.settings = settings
+        self.points_per_message = points_per_message
         self.newest = 0
         self.time = 0.0
         self._lock = threading.Lock()
@@ -98,7 +105,7 @@ class PointCloud:
         if reset:
             slots = slots[self._rgba[slots, 3] > 0]
         slots = slots[np.argsort(changed[slots], kind="stable")]
-        limit = self.settings.points_per_message
+        limit = self.points_per_message
         more = len(slots) > limit
         slots = slots[:limit]
         upto = int(changed[slots[-1]]) if more else self.newest
@@ -113,7 +120,7 @@ class PointCloud:
 
     def _sample(self, frame: Frame) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
         height, width = frame.depth.shape
-        step = max(1, int(np.ceil(np.sqrt(height * width / self.settings.points_per_frame))))
+        step = max(1, int(np.ceil(np.sqrt(height * width / _POINTS_PER_FRAME))))
         depth = frame.depth[::step, ::step]
         good = np.isfinite(depth) & (depth <= self.settings.point_range)
         pixels: NDArray[np.int64] = np.argwhere(good)[:, ::-1] * step
@@ -175,7 +182,7 @@ class PointCloud:
         columns, rows = np.rint(pixels[seen]).astype(np.int64).clip(0).T
         nearest = ndimage.minimum_filter(np.nan_to_num(frame.depth, nan=0.0), size=3)
         measured = nearest[rows.clip(max=camera.height - 1), columns.clip(max=camera.width - 1)]
-        gone = measured > local[:, 2] * (1.0 + _CARVE_SHARE) + live.carve_margin
+        gone = measured > local[:, 2] * (1.0 + _CARVE_SHARE) + _CARVE_MARGIN
         self._empty(slots[gone])
 
     def _empty(self, slots: NDArray[np.int64]) -> None:

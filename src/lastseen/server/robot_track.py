@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lastseen.config.serving import Live
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 
+_PATH_POINTS = 4000
+"""An hour of walking; beyond it older points are thinned out."""
 _STEP = 0.05
 """Metres between points of the path: standing still adds none."""
 _NEAREST_SHARE = 5.0
@@ -20,8 +21,7 @@ _NEAREST_SHARE = 5.0
 class RobotTrack:
     """The pose of the newest frame, its camera, and the path so far; bounded however long the robot walks."""
 
-    def __init__(self, settings: Live) -> None:
-        self.settings = settings
+    def __init__(self) -> None:
         self.epoch = 1
         self.version = 0
         self.generation = 0
@@ -49,7 +49,7 @@ class RobotTrack:
             last = self._path[-1] if self._path else None
             if last is None or np.linalg.norm(np.subtract(xyz, last[1:])) >= _STEP:
                 self._path.append((round(time, 3), *(round(value, 3) for value in xyz)))
-            if len(self._path) > self.settings.path_points:
+            if len(self._path) > _PATH_POINTS:
                 self._path = [*self._path[:-1:2], self._path[-1]]
                 self.generation += 1
 

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 import uvicorn
 
-from lastseen.config.serving import Server
 from lastseen.errors import InvalidValue
 from lastseen.server.app import create_app
 from lastseen.server.security import Access, check_token, is_loopback
@@ -72,7 +71,6 @@ class Listening:
 
 
 def listen(
-    settings: Server,
     *,
     host: str,
     port: int,
@@ -85,12 +83,12 @@ def listen(
     check_token(token)
     bound = _bind(host, port)
     address = Address(host, int(bound.getsockname()[1]), token)
-    access = Access(token=token, host=host, port=address.port, max_sessions=settings.max_sessions, allowed=allowed)
+    access = Access(token=token, host=host, port=address.port, allowed=allowed)
     return Listening(bound, address, access)
 
 
 class _Uvicorn(uvicorn.Server):
-    """Stops within a moment: watchers are told at once, and who takes nothing is not waited for."""
+    """Stops within a second: clients get the close code at once, and one that takes nothing is not waited for."""
 
     def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
         super().__init__(config)
@@ -214,7 +212,7 @@ def _bind(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        # from here on who connects waits instead of being refused: the address may be told
+        # from here on who connects waits instead of being refused: the address may be printed
         bound.listen(128)
     except OSError as error:
         bound.close()

@@ -24,6 +24,10 @@ from lastseen.config.serving import Server
 from lastseen.errors import InvalidValue
 from lastseen.server.responses import allowed_methods, error_response
 
+MAX_QUERY = 4096
+"""Bytes: a question in words and a dozen parameters."""
+MAX_SESSIONS = 64
+"""Pages logged in at once; the oldest goes first."""
 MIN_TOKEN = 16
 """Characters: shorter ones can be guessed over a network."""
 OPEN_PATHS = ("/", "/viewer", "/session", "/health", "/healthz", "/readyz", "/favicon.ico")
@@ -71,7 +75,13 @@ class Access:
     """The token, the sessions it opened, and the names this server answers to."""
 
     def __init__(
-        self, *, token: str | None, host: str, port: int, max_sessions: int, allowed: Iterable[str] = ()
+        self,
+        *,
+        token: str | None,
+        host: str,
+        port: int,
+        max_sessions: int = MAX_SESSIONS,
+        allowed: Iterable[str] = (),
     ) -> None:
         check_token(token)
         self.token = token
@@ -167,8 +177,8 @@ class Guard:
         is_page = path in OPEN_PATHS or path.startswith(_OPEN_FOLDER)
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not (is_page and method == "GET"):
             return 400, "another page may not ask this server"
-        if len(scope.get("query_string", b"")) > self.settings.max_query:
-            return 413, f"the query is longer than {self.settings.max_query} bytes"
+        if len(scope.get("query_string", b"")) > MAX_QUERY:
+            return 413, f"the query is longer than {MAX_QUERY} bytes"
         if not is_page and not self.access.allows(headers):
             return 401, "this server wants a token: Authorization: Bearer TOKEN"
         if method in ("POST", "PUT", "PATCH") and method in allowed_methods(scope["app"], scope):

@@ -70,9 +70,9 @@ class Service:
         self.image_encoder = image_encoder
         self.settings = memory.settings
         self.mode = mode
-        self.feed = Feed(lambda: self.memory, memory.settings.live)
+        self.feed = Feed(lambda: self.memory)
         self.points = PointCloud(memory.settings.live)
-        self.robot = RobotTrack(memory.settings.live)
+        self.robot = RobotTrack()
         self.requests = RequestCounts()
         self.in_flight = InFlight()
         self.source = SourceStatus()

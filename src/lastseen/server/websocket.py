@@ -25,6 +25,10 @@ MAX_COMMAND = 4096
 MAX_MISTAKES = 20
 """Messages that were not understood before a client is sent away."""
 MAX_DECIMATION = 64
+_FIRST_EVENTS = 100
+"""Past events that a new subscriber is sent: enough to fill a page's list."""
+_STATS_PERIOD = 1.0
+"""Seconds between figures, which people read."""
 _GOING_AWAY, _REFUSED, _TRY_LATER = 1012, 1008, 1013
 """Codes of closing a WebSocket."""
 
@@ -156,7 +160,7 @@ class Subscription:
     def _events(self) -> Iterator[str]:
         feed = self.service.feed
         first = self.cursors.events is None
-        since = max(0, feed.last_event - feed.settings.events_first) if first else self.cursors.events or 0
+        since = max(0, feed.last_event - _FIRST_EVENTS) if first else self.cursors.events or 0
         texts, missed = feed.events_since(since)
         self.cursors.events = since + missed + len(texts)
         if missed and not first:
@@ -220,7 +224,7 @@ class Ticker:
                     # one bad round must not end the updates of all; it is logged and tried again
                     _log.exception("what subscribers are sent could not be refreshed")
                 if until_stats <= 0.0:
-                    until_stats = live.stats_period
+                    until_stats = _STATS_PERIOD
                 self.wake()
             await asyncio.sleep(live.tick)
 

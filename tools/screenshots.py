@@ -63,17 +63,8 @@ Scheme = Literal["dark", "light"]
 def served(frames: int, seed: int) -> Iterator[Running]:
     """A server over a home that was walked for so many frames; none is an empty memory."""
     settings = demo_settings(Settings())
-<<<<<<< HEAD
-    settings = replace(
-        settings,
-        lifecycle=replace(settings.lifecycle, stale_after=STALE_AFTER),
-        live=replace(settings.live, demo_change_every=CHANGE_EVERY),
-    )
-    with Memory.open(settings=settings, image_encoder=ColorShapeEncoder.name) as memory:
-=======
     settings = replace(settings, lifecycle=replace(settings.lifecycle, stale_after=STALE_AFTER))
-    with Memory.open(settings=settings, image_encoder=LookEncoder.name) as memory:
->>>>>>> server
+    with Memory.open(settings=settings, image_encoder=ColorShapeEncoder.name) as memory:
         service = Service(memory, mode="demo")
         walk = Demo(service, seed=seed, change_every=CHANGE_EVERY).walk() if frames else iter(())
         for number, _ in enumerate(islice(walk, frames)):

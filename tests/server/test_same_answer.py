@@ -84,14 +84,9 @@ def test_find(entries: tuple[Running, Path], text: str, limits: dict[str, Any]) 
     times: dict[str, Any] = {name: limits[name] for name in ("since", "before", "as_of") if name in limits}
     dates: dict[str, Any] = {name: wall(seconds) for name, seconds in times.items()}
     near, radius = limits.get("near"), limits.get("radius")
-<<<<<<< HEAD
-    reach = {} if near is None else {"near": near, "radius": radius or 3.0}
-    asked: dict[str, Any] = {**reach, **{name: datetime.fromisoformat(date) for name, date in dates.items()}}
-=======
     asked: dict[str, Any] = {name: datetime.fromisoformat(date) for name, date in dates.items()}
     if near is not None:
         asked |= {"near": near, "radius": radius or 3.0}
->>>>>>> server
     answer: Answer = running.service.memory.find(text, **asked)
     expected = {
         "status": answer.status,

@@ -143,12 +143,13 @@ def test_stale_objects_are_flagged_and_can_be_left_out() -> None:
     assert not memory.find("red mug").hits[0].stale
 
 
-def test_at_most_three_are_listed_when_many_fit() -> None:
+def test_as_many_are_listed_as_were_asked_for_when_many_fit() -> None:
     items = [Item("mug", "red", (float(i), 0.0, 0.8)) for i in range(6)]
-    answer = walk(Memory.open(), 4, items).find("mug")
+    memory = walk(Memory.open(), 4, items)
+    answer = memory.find("mug")
     assert answer.status == "ambiguous"
-    assert len(answer.hits) == 3
-    assert answer.reason.startswith("6 things fit")
+    assert (len(answer.hits), answer.reason) == (5, "6 things fit 'mug' equally well (mug), 5 of them listed")
+    assert len(memory.find("mug", k=10).hits) == 6
 
 
 def test_two_entries_at_one_spot_are_one_answer() -> None:

@@ -74,4 +74,3 @@ class Find(Section):
     same_spot: float = setting(
         0.3, unit="m", low=0.0, why="two entries within the association radius lead a robot to one place"
     )
-    max_ambiguous: int = setting(3, unit="hits", low=1, high=3, why="the answer lists at most three to choose from")

@@ -22,7 +22,6 @@ class Thresholds:
     accept: float
     margin: float
     same_spot: float
-    max_ambiguous: int
 
 
 def judge(hits: Sequence[Object], *, asked: str, rules: Thresholds, k: int, why_not: Callable[[], str]) -> Answer:
@@ -37,10 +36,9 @@ def judge(hits: Sequence[Object], *, asked: str, rules: Thresholds, k: int, why_
     if len(rivals) == 1:
         note = " (not seen lately)" if best.stale else ""
         return Answer("found", f"{name} fits {asked}{note}", tuple(fitting[:k]))
-    shown = rivals[: rules.max_ambiguous]
-    kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in shown))
-    more = f", {len(shown)} of them listed" if len(rivals) > len(shown) else ""
-    return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(shown))
+    kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in rivals))
+    more = f", {k} of them listed" if len(rivals) > k else ""
+    return Answer("ambiguous", f"{len(rivals)} things fit {asked} equally well ({kinds}){more}", tuple(fitting[:k]))
 
 
 def _score(hit: Object) -> float:

@@ -66,7 +66,7 @@ class Search:
         margin: float | None = None,
     ) -> Answer:
         """Answer a vector of the looks' own space."""
-        matches = self._nearest(query, region, k=max(k + 1, self.settings.find.max_ambiguous + 1))
+        matches = self._nearest(query, region, k=k + 1)
         return self.by_matches(matches, region, asked=asked, accept=accept, k=k, margin=margin)
 
     def by_matches(
@@ -129,7 +129,7 @@ class Search:
 
     def _rules(self, accept: float, margin: float | None = None) -> Thresholds:
         find = self.settings.find
-        return Thresholds(accept, find.margin if margin is None else margin, find.same_spot, find.max_ambiguous)
+        return Thresholds(accept, find.margin if margin is None else margin, find.same_spot)
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Object]:
         if len(rows) > _JUDGED:

@@ -12,9 +12,9 @@ class Longterm(Section):
     """The journal and its vector index."""
 
     upsert_period: float = setting(
-        5.0, unit="s of frame time", low=0.0, why="the document: confirmed objects are written this often"
+        5.0, unit="s of frame time", low=0.0, why="what changed is written this often; see docs/object-memory.md"
     )
-    index: str = setting("faiss", why="the document: FAISS by default; a milvus:// address for many robots")
+    index: str = setting("faiss", why="faiss is local and needs no server; a milvus:// address for many robots")
     store_crops: bool = setting(True, why="pictures make answers checkable; false where a home must stay private")
     keep_crops: int = setting(3, unit="pictures per object", low=1, why="front, side and best; about 30 KB an object")
     keep_versions: int = setting(
@@ -34,7 +34,7 @@ class Find(Section):
     """When an answer deserves to be believed."""
 
     encoder: str = setting("lexicon", why="meaning without a download; 'wordllama' with the extra text")
-    k: int = setting(5, unit="hits", low=1, why="the document's top-k")
+    k: int = setting(5, unit="hits", low=1, why="how many hits an answer lists at most")
     lexicon_accept: float = setting(
         0.6,
         low=0.0,

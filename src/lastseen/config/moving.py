@@ -11,10 +11,10 @@ from lastseen.config.section import Section, setting
 class DeadReckoning(Section):
     """What each action does to the pose when nothing but the action is known."""
 
-    forward_step: float = setting(0.25, unit="m", low=0.0, why="section 15: d, as Habitat moves")
-    turn_angle: float = setting(30.0, unit="deg", low=0.0, high=180.0, why="section 15, as Habitat turns")
+    forward_step: float = setting(0.25, unit="m", low=0.0, why="as Habitat moves")
+    turn_angle: float = setting(30.0, unit="deg", low=0.0, high=180.0, why="as Habitat turns")
     trust_collisions: bool = setting(
-        False, why="section 7.2 advances on every forward; true holds still when the robot reports a bump"
+        False, why="every forward advances the pose; true holds still when the robot reports a bump"
     )
 
 
@@ -22,12 +22,12 @@ class DeadReckoning(Section):
 class Places(Section):
     """When anchors and places are made."""
 
-    update_period: int = setting(20, unit="steps", low=1, why="section 15: the scene is analyzed this often")
-    dwell: int = setting(3, unit="analyses", low=1, why="section 15: k agreeing analyses confirm a new place")
-    anchor_forward_steps: int = setting(2, unit="forward steps", low=1, why="section 15: S")
-    detect_branches: bool = setting(
-        False, why="section 7.2 leaves the branch event open; true makes an anchor where depth shows a door or fork"
+    update_period: int = setting(20, unit="steps", low=1, why="the scene is analyzed this often")
+    dwell: int = setting(3, unit="analyses", low=1, why="so many analyses in a row must agree on a new place")
+    anchor_forward_steps: int = setting(
+        2, unit="forward steps", low=1, why="an anchor every half metre of a straight path"
     )
+    detect_branches: bool = setting(False, why="true makes an anchor where depth shows a door or a fork")
     reenter: bool = setting(True, why="a place left and found again is one place; without it ABABA never fires")
     reenter_window: int = setting(8, unit="places", low=1, why="how many recent places can be re-entered")
     max_jump: float = setting(
@@ -42,23 +42,21 @@ class Places(Section):
         low=0.0,
         why="half the way between two anchors: nearer, an anchor of an earlier walk in the same map is this one",
     )
-    max_description: int = setting(
-        240, unit="characters", low=20, why="section 7.1: one or two short sentences per place"
-    )
+    max_description: int = setting(240, unit="characters", low=20, why="one or two short sentences per place")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Localization(Section):
     """Which other anchors may be the same spot: a hint for the planner, never a merge."""
 
-    radius: float = setting(1.5, unit="m", low=0.0, why="section 15: r, to be tuned to the drift of the robot")
+    radius: float = setting(1.5, unit="m", low=0.0, why="to be tuned to the drift of the robot")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patterns(Section):
     """When exploration counts as going nowhere."""
 
-    stuck_window: int = setting(10, unit="steps", low=1, why="section 15: W")
+    stuck_window: int = setting(10, unit="steps", low=1, why="so many steps in one place are STUCK")
     no_progress_window: int = setting(20, unit="policy steps", low=1, why="one place update period")
     no_progress_distance: float = setting(
         0.5, unit="m", low=0.0, why="two forward steps: less in a whole window is no progress"

@@ -9,26 +9,26 @@ from lastseen.config.section import Section, setting
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval(Section):
-    """Semantic nodes and how a goal is matched against them."""
+    """Semantic nodes and how a goal is matched against them; see docs/memory-nodes.md."""
 
-    k: int = setting(5, unit="nodes", low=1, why="the document: the candidates kept in belief and log")
-    embedding_weight: float = setting(0.8, low=0.0, high=1.0, why="the document's blend")
-    keyword_weight: float = setting(0.2, low=0.0, high=1.0, why="the document's blend")
+    k: int = setting(5, unit="nodes", low=1, why="the candidates kept in belief and log")
+    embedding_weight: float = setting(0.8, low=0.0, high=1.0, why="the embedding's share of the score")
+    keyword_weight: float = setting(0.2, low=0.0, high=1.0, why="the keywords' share of the score")
     score_threshold: float = setting(
         0.3,
         low=0.0,
         high=1.0,
-        why="the document's MEMORY_SCORE_THRESH; weak (an unrelated node scores about 0.4), so a pass means "
+        why="from here on a goal is likely_in_memory; weak (an unrelated node scores about 0.4), so a pass means "
         "'something to try', never 'known'",
     )
-    embedder_dim: int = setting(64, unit="dimensions", low=1, why="the document's DeterministicEmbedder")
+    embedder_dim: int = setting(64, unit="dimensions", low=1, why="length of DeterministicEmbedder's vectors")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoveredContext(Section):
     """The queue of what the planner meant to do and why."""
 
-    max_records: int = setting(5, unit="records", low=1, why="section 15: N; oldest out first")
+    max_records: int = setting(5, unit="records", low=1, why="oldest out first; see docs/places.md")
     max_why: int = setting(200, unit="characters", low=1, why="one short sentence; a longer one is cut")
 
 
@@ -36,8 +36,8 @@ class DiscoveredContext(Section):
 class Context(Section):
     """The navigation context that the planner reads."""
 
-    recent_places: int = setting(6, unit="places", low=1, why="section 9.1: M; a home has about this many rooms")
-    recent_anchors: int = setting(8, unit="anchors", low=1, why="section 9.1: K; some four metres of path")
+    recent_places: int = setting(6, unit="places", low=1, why="a home has about this many rooms")
+    recent_anchors: int = setting(8, unit="anchors", low=1, why="some four metres of path")
     max_characters: int = setting(
         6000,
         unit="characters",
@@ -77,8 +77,8 @@ class Planner(Section):
     """The vision-language model that proposes where to go."""
 
     backend: str = setting("offline", why="rule-based: works without a key; see lastseen.vlm for the others")
-    model: str = setting("gemini-2.5-flash-lite", why="section 3: the planner model, on Vertex AI")
-    scene_endpoint: str = setting("", why="section 3: the Vertex endpoint id of the scene analyzer; empty: none")
+    model: str = setting("gemini-2.5-flash-lite", why="the planner model, on Vertex AI")
+    scene_endpoint: str = setting("", why="the Vertex endpoint id of the scene analyzer; empty: none")
     base_url: str = setting("", why="address of an OpenAI-compatible server (Ollama, vLLM); empty: OpenAI's own")
     api_key_variable: str = setting(
         "OPENAI_API_KEY", why="the environment variable that holds the key; the key itself is never a setting"
@@ -97,10 +97,10 @@ class Planner(Section):
     http_retries: int = setting(
         2, unit="retries", low=0, high=10, why="busy and failing servers (429, 5xx) often recover within seconds"
     )
-    retries: int = setting(1, unit="retries", low=0, high=5, why="section 11.3: one retry, then the fallback")
+    retries: int = setting(1, unit="retries", low=0, high=5, why="one retry, then the fallback; see docs/places.md")
     time_limit: float = setting(60.0, unit="s", low=0.1, why="one decision, retries included; then the fallback")
     max_calls: int = setting(30, unit="calls per episode", low=1, why="ends any plan/stop cycle")
-    recall_on_pattern: bool = setting(False, why="section 6: STUCK/ABABA as a re-call trigger is an extension")
+    recall_on_pattern: bool = setting(False, why="true asks again when STUCK or ABABA sets in, at more calls")
     input_price: float = setting(
         0.10, unit="USD per million tokens", low=0.0, why="list price of the planner model, for timing.jsonl"
     )

@@ -1,4 +1,7 @@
-"""The rules of retrieval and of its bridge to the belief, as the document states them."""
+"""The rules of retrieval and of its bridge to the belief, for the self-check.
+
+They stand in docs/memory-nodes.md and docs/interface-contract.md.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from lastseen.search.planning.reachability import Verdict
 from lastseen.search.world import Moved, Sight
 
 LOGGED_CANDIDATES = 5
-"""The document's k: a log line holds no more, however many the search keeps."""
+"""A log line holds no more, however many the search keeps (docs/interface-contract.md)."""
 
 
 def retrieval_meta(candidates: list[Candidate], *, ran: bool, threshold: float) -> dict[str, Any]:

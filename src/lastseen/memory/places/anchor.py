@@ -1,4 +1,4 @@
-"""Anchors: the points of reference on the robot's path, and when a new one is made (section 7.2)."""
+"""Anchors: the points of reference on the robot's path, and when a new one is made; see docs/places.md."""
 
 from __future__ import annotations
 

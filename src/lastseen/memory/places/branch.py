@@ -1,4 +1,4 @@
-"""Doors and junctions in a depth image: an optional flag for the anchor rule (section 7.2).
+"""Doors and junctions in a depth image: an optional reason to make an anchor; see docs/places.md.
 
 A door is a stretch of columns that see much farther than the edges on both of its sides, as wide as a passage and
 near enough to matter. Nothing is remembered between images.

@@ -1,4 +1,4 @@
-"""The pose that actions alone add up to; it drifts, and nothing here corrects it (section 7.2)."""
+"""The pose that actions alone add up to; it drifts, and nothing here corrects it; see docs/places.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a new scene type is believed: k analyses in a row that agree (section 7.1)."""
+"""When a new scene type is believed: k analyses in a row that agree; see docs/places.md."""
 
 from __future__ import annotations
 

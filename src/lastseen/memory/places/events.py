@@ -1,4 +1,4 @@
-"""What happened to the spatial memory in a step, as the event log writes it (section 13)."""
+"""What happened to the spatial memory in a step, as the event log writes it; see docs/interface-contract.md."""
 
 from __future__ import annotations
 

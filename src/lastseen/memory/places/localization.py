@@ -1,6 +1,6 @@
-"""Which other anchors may be the same spot: near in the dead-reckoned frame and of the same kind (section 8).
+"""Which other anchors may be the same spot: near in the dead-reckoned frame and of the same kind.
 
-A hint for the planner and nothing more: no anchor is merged and no edge is added on its account.
+A hint for the planner and nothing more: no anchor is merged and no edge is added on its account (docs/places.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signs that exploration goes nowhere: staying, swinging between two places, moving without getting anywhere.
 
-They are computed from the record of the walk, never asked of a model (section 10.5).
+They are computed from the record of the walk, never asked of a model; docs/places.md lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Places: stretches of space of one kind, in which what was seen adds up (section 7.1)."""
+"""Places: stretches of space of one kind, in which what was seen adds up; see docs/places.md."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ class Progress:
 
     @property
     def stuck(self) -> bool:
-        """The document's STUCK over the last steps."""
+        """Whether the last steps were all in one place."""
         return patterns.is_stuck(list(self.place_by_step), self.settings.stuck_window)
 
     @property
     def ababa(self) -> bool:
-        """The document's ABABA over the last visits."""
+        """Whether the last visits swing between two places."""
         return patterns.is_ababa(list(self.visits))
 
     @property
@@ -61,7 +61,7 @@ class Progress:
         return started
 
     def avoid_hint(self) -> str | None:
-        """The hint of section 10.5; both patterns at once give both words."""
+        """``pattern:STUCK``, ``pattern:ABABA``, both with a comma between them, or None."""
         hints = [patterns.STUCK_HINT] * self.stuck + [patterns.ABABA_HINT] * self.ababa
         return ", ".join(hints) or None
 

@@ -1,4 +1,4 @@
-"""Scene types as models write them, made comparable by the least change that works (section 9.2).
+"""Scene types as models write them, made comparable by the least change that works; see docs/places.md.
 
 There is no fixed list of types: whatever a model says is kept, and only its spelling is levelled.
 """

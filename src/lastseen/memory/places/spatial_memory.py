@@ -1,4 +1,4 @@
-"""The spatial memory update loop (section 5.2): actions in, places and anchors out, one step at a time.
+"""The spatial memory update loop (docs/places.md): actions in, places and anchors out, one step at a time.
 
 It knows no camera and no model. After each step ``needs_scene_analysis`` says whether the scene should be looked
 at; whoever can look hands the answer to ``scene_analyzed``.
@@ -272,13 +272,13 @@ class SpatialMemory:
         self.revision += 1
 
     def nearby(self) -> list[Nearby]:
-        """Anchors that may be this spot (section 8.2), nearest first."""
+        """Anchors of the same scene type near enough to be this spot, nearest first."""
         if self.current_anchor_id is None:
             return []
         return nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
 
     def avoid_hint(self) -> str | None:
-        """The pattern that holds now, in the words of section 10.5."""
+        """The pattern that holds now: ``pattern:STUCK``, ``pattern:ABABA``, both, or None."""
         return self.progress.avoid_hint()
 
     def _name(self, place: Place, scene_type: str, objects: Iterable[str], description: str) -> None:

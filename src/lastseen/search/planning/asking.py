@@ -90,7 +90,7 @@ def ask(
 
 
 class Asker(Generic[Answer]):
-    """One kind of question to one backend, by the discipline of section 11.3, with count of what went wrong.
+    """One kind of question to one backend, with retry, time limit and a count of what went wrong; see docs/places.md.
 
     ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
     """

@@ -1,4 +1,4 @@
-"""When the planner is asked (section 6): at the start, and when the policy stopped without the goal in view."""
+"""When the planner is asked: at the start, and when the policy stopped without the goal in view (docs/places.md)."""
 
 from __future__ import annotations
 

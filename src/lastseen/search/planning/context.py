@@ -1,4 +1,4 @@
-"""The navigation context: what the planner is told of memory, as data and as text (section 9).
+"""The navigation context: what the planner is told of memory, as data and as text; see docs/places.md.
 
 The text is written from the data and from nothing else, so what a log keeps is what the model read. Both are
 deterministic and within a budget: the least useful goes first, and the text says what went.
@@ -54,7 +54,7 @@ def build_context(
     looked_at: Collection[int] = (),
     settings: Settings | None = None,
 ) -> Context:
-    """Everything section 9.1 lists, within the budget, ready for ``render`` and for JSON.
+    """All that docs/places.md lists, within the budget, ready for ``render`` and for JSON.
 
     ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
     frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the

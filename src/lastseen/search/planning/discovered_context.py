@@ -1,4 +1,4 @@
-"""What the planner meant to do in its last calls and why: the memory of intentions (section 10).
+"""What the planner meant to do in its last calls and why: the memory of intentions; see docs/places.md.
 
 It is there so that a direction which led nowhere is not chosen again for the same reason.
 """
@@ -49,7 +49,7 @@ class DiscoveredContextQueue:
 
     def __init__(self, maxlen: int = _DEFAULTS.max_records) -> None:
         if maxlen < 1:
-            raise InvalidValue("maxlen", maxlen, "must be at least 1", remedy="the document keeps 5")
+            raise InvalidValue("maxlen", maxlen, "must be at least 1", remedy="5 is usual")
         self._records: deque[DCRecord] = deque(maxlen=maxlen)
 
     @property

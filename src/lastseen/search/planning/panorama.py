@@ -1,4 +1,4 @@
-"""The look around as one picture: the views side by side, each labelled with its direction (section 5.1)."""
+"""The look around as one picture: the views side by side, each labelled with its direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner of a robot that moves: panorama and navigation context in, a heading out (sections 5.1 and 11).
+"""The planner of a robot that moves: panorama and navigation context in, a heading out; see docs/places.md.
 
 It is the default wherever there is an environment. Every call leaves one record in the discovered-context queue,
 the fallback's too, and opens a try whose outcome the next call will be told.
@@ -55,9 +55,9 @@ class PanoramaPlanner:
         self.last_context: dict[str, Any] | None = None
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
-        """Ask once, by the discipline of section 11.3, and turn the plan into a heading.
+        """Ask for one plan, with retry and fallback, and turn it into a heading.
 
-        A goal that perception has in view is approached without a call: section 6 names when the model is asked.
+        A goal that perception has in view is approached without a call; docs/places.md says when the model is asked.
         """
         if situation.belief["target_status"] == "visible":
             seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)

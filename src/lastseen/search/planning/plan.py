@@ -1,4 +1,4 @@
-"""The planner's answer: what it is, how it is read, and what stands in for it when it cannot be (section 11)."""
+"""The planner's answer: what it is, how it is read, and what stands in for it when it cannot be (docs/places.md)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Plan:
 
 
 FALLBACK_PLAN = Plan(goal_flag=False, angle=0.0, discovered_context=DiscoveredContext("corridor", "fallback"))
-"""Section 11.3: what is done when the model's second answer is no better than its first."""
+"""What is done when the model's second answer is no better than its first."""
 
 
 def parse_plan(text: str, *, max_why: int = _LIMITS.max_why) -> Plan:

@@ -1,4 +1,4 @@
-"""The planner call (section 11): ask for a plan, retry once, then fall back, and count why.
+"""The planner call: ask for a plan, retry once, then fall back, and count why; see docs/places.md.
 
 ``VlmPlanner`` knows prompts and answers only. What goes into the prompt is made in ``context`` and ``prompt``; what
 becomes of the plan is decided in ``panorama_planner``.

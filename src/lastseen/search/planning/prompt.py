@@ -1,4 +1,4 @@
-"""What the models are told to do, word for word, and how the parts of a prompt are put together (section 11).
+"""What the models are told to do, word for word, and how the parts of a prompt are put together.
 
 Every backend gets this text and nothing else but the pictures; the rule-based one reads its own lines out of it.
 """

@@ -1,4 +1,4 @@
-"""The scene analyzer: from pictures to a scene type, with the planner's discipline (sections 1.1, 5.2 and 9.2).
+"""The scene analyzer: from pictures to a scene type, read and retried like the planner's answer; see docs/places.md.
 
 A scene that cannot be told is None, never a guess: the places it would have made could not be unmade.
 """

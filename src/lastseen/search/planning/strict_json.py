@@ -1,4 +1,4 @@
-"""Model answers read strictly: JSON and nothing else, types as asked, no silent repair (section 11.2).
+"""Model answers read strictly: JSON and nothing else, types as asked, no silent repair; see docs/places.md.
 
 A lenient reader hides that a model drifts; a strict one lets the retry tell the model what was wrong.
 """

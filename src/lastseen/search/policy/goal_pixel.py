@@ -1,4 +1,4 @@
-"""Which pixel to walk to: the planner's angle and flag become one point in one view (section 12).
+"""Which pixel to walk to: the planner's angle and flag become one point in one view; see docs/places.md.
 
 With the goal in sight it is a pixel of the target's detection; without, a floor pixel in the wanted direction.
 """

@@ -1,4 +1,4 @@
-"""How long retrieval takes over many nodes, against the document's loop written as it reads, in the same run.
+"""How long retrieval takes over many nodes, against a plain loop over all of them, in the same run.
 
 Cold is a goal never asked before, over nodes already indexed (each node is indexed once in its life; the first ask
 of a fresh store is reported beside it). Both sides are timed in turn, and every answer is compared to the last bit.
@@ -129,7 +129,7 @@ def main() -> None:
     console = Console(width=130)
     console.print(table)
     console.print("times in ms; plain / cold compares cpu time")
-    console.print("'text only' is the document's case: the plain loop embeds every node's text on every call")
+    console.print("'text only' has no stored embeddings: the plain loop embeds every node's text on every call")
 
     result: dict[str, float] = {
         "ms_10k_nodes": max(middle["cold"] for middle in medians.values()),

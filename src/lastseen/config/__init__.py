@@ -1,6 +1,6 @@
 """Every default of lastseen in one typed tree, with its unit and the reason for it.
 
-``Settings()`` is the documented behaviour; ``load(path)`` reads a TOML file and the environment over it.
+``Settings()`` holds the defaults; ``load(path)`` reads a TOML file and the environment over it.
 Each part of the system reads only its own section, so the sections live in one file per part.
 """
 

@@ -19,7 +19,7 @@ from lastseen.config.sim import Camera, Homes, Robot
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Section):
-    """Every setting of lastseen; ``Settings()`` holds the documented defaults.
+    """Every setting of lastseen; ``Settings()`` holds the defaults.
 
     >>> Settings().association.radius
     0.3

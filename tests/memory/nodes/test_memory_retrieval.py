@@ -58,7 +58,7 @@ class FixedEmbedder:
 
 
 def plain_retrieval(goal_text: str, store: SemanticMemoryStore, embedder: Embedder, k: int = 5) -> list[Candidate]:
-    """The document's loop, written as it reads: what retrieval must equal to the last bit."""
+    """The plain loop over all nodes: what retrieval must equal to the last bit."""
     goal_tokens = tokenize(goal_text)
     if not goal_tokens:
         return []

@@ -35,3 +35,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         memory.flush()
         with serving(memory) as running:
             yield running
+
+
+@pytest.fixture(autouse=True)
+def no_file_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that name no memory file use one of the test's own."""
+    monkeypatch.setenv("LASTSEEN_MEMORY", str(tmp_path / "home.lastseen"))

@@ -234,7 +234,8 @@ def test_a_followed_source_is_looked_at_as_a_run_would(tmp_path: Path, monkeypat
     ("arguments", "problem"),
     [
         (["serve", "--demo", "--source", "x"], "does not go with --source"),
-        (["serve", "--read-only"], "needs a file"),
+        (["serve", "--read-only", "--no-memory"], "needs a file"),
+        (["serve", "--read-only"], "home.lastseen: does not exist"),
         (["serve", "--detector", "m.onnx"], "add --source"),
         (["serve", "--set", "world_up=y"], "add --source"),
         (["serve", "--source", "x", "--labels", "names.txt"], "needs --detector"),

@@ -150,7 +150,8 @@ def test_a_pause_skips_what_happens_and_resuming_brings_the_latest(home: Running
             client.recv(timeout=0.7)
         client.send(json.dumps({"type": "resume"}))
         seen = until(client, "objects_update")["objects"]
-        assert [one["last_seen_memory_time"] for one in seen] == [stamp]
+        # others may be told of too, where the new anchor is another place for them
+        assert [one["last_seen_memory_time"] for one in seen if one["label"] == "clock"] == [stamp]
 
 
 @pytest.mark.parametrize(

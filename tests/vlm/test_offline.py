@@ -32,7 +32,8 @@ def plan(target: str, views: list[View], context: str = "", *, seed: int = 0) ->
 
 def scene(*labels: tuple[str, float]) -> dict[str, Any]:
     prompt = scene_prompt([View(0.0, labels)])
-    return asdict(parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA))[0])
+    found, _ = parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA))
+    return {**asdict(found), "objects": list(found.objects)}
 
 
 def test_a_target_in_view_is_flagged_with_its_direction() -> None:

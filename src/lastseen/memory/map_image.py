@@ -20,7 +20,7 @@ Colour = tuple[int, int, int]
 
 _PIXELS = 60
 """Pixels to a metre."""
-_MARGIN, _LEGEND = 24, 250
+_MARGIN, _LEGEND = 24, 340
 _RIGHT = 0.5
 """Metres between a remembered object and a thing of its name for which it is right."""
 _UNKNOWN: Colour = (226, 226, 224)

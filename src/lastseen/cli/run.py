@@ -39,6 +39,7 @@ def run(
 
     from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
+    from lastseen.search.planning.scene import open_analyzer
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
 
@@ -55,7 +56,13 @@ def run(
     eyes, perception_of = looking.open_models(settings)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = perception_of(opened)
-        with Memory.open(None if forget else memory, settings=settings, image_encoder=eyes) as kept, bar:
+        analyzer = open_analyzer(settings)
+        with (
+            Memory.open(
+                None if forget else memory, settings=settings, image_encoder=eyes, scene_analyzer=analyzer
+            ) as kept,
+            bar,
+        ):
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
 
             def show(summary: Summary) -> None:

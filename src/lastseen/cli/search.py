@@ -131,6 +131,7 @@ def _walk(
     from lastseen.memory.memory import Memory
     from lastseen.search.goal import check_goal
     from lastseen.search.log import RunLog
+    from lastseen.search.planning.scene import open_analyzer
     from lastseen.search.robot import open_robot
     from lastseen.search.search import Search
     from lastseen.search.timing import TimingLog
@@ -150,7 +151,7 @@ def _walk(
     with (
         RunLog(log) as run_log,
         TimingLog(timing, settings=settings.planner) as times,
-        Memory.open(file, settings=settings) as memory,
+        Memory.open(file, settings=settings, scene_analyzer=open_analyzer(settings)) as memory,
     ):
         running = Search(goal, walker, memory, planner=planner, constraints=constraints, log=run_log, timing=times)
         if not quiet:

@@ -160,6 +160,7 @@ def _service(
     from lastseen.errors import InvalidValue
     from lastseen.memory.eyes import Eyes
     from lastseen.memory.memory import Memory
+    from lastseen.search.planning.scene import open_analyzer
     from lastseen.server.live import DemoRunner
     from lastseen.server.service import Service
 
@@ -185,7 +186,10 @@ def _service(
         return service, DemoRunner(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
     eyes = Eyes(looking.encoder, settings.encoding)
-    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes.encoder))
+    analyzer = open_analyzer(settings)
+    memory = stack.enter_context(
+        Memory.open(file, settings=settings, image_encoder=eyes.encoder, scene_analyzer=analyzer)
+    )
     _note(eyes.give(memory))
     return Service(memory, mode="file", image_encoder=eyes.encoder), None
 
@@ -200,11 +204,13 @@ def _following(
 ) -> tuple[Service, Runner]:
     """A memory that a source feeds; the source itself is opened when the server runs."""
     from lastseen.memory.memory import Memory
+    from lastseen.search.planning.scene import open_analyzer
     from lastseen.server.live import SourceRunner
     from lastseen.server.service import Service
 
     eyes, perception_of = looking.open_models(settings)
-    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes))
+    analyzer = open_analyzer(settings)
+    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes, scene_analyzer=analyzer))
     service = Service(memory, mode="source", image_encoder=eyes)
 
     def opened() -> tuple[RecordSource, Perception]:

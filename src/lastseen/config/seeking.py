@@ -110,6 +110,15 @@ class Planner(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scene(Section):
+    """The scene analyzer that names the kinds of places."""
+
+    backend: str = setting(
+        "offline", why="rules over what was seen, without a key; endpoint, gemini or openai:MODEL ask a model"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Hypothesis(Section):
     """What the hypothesis planner shows a model of the memory."""
 

@@ -12,7 +12,16 @@ from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Pro
 from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
-from lastseen.config.seeking import Context, DiscoveredContext, Hypothesis, Panorama, Planner, Retrieval, Search
+from lastseen.config.seeking import (
+    Context,
+    DiscoveredContext,
+    Hypothesis,
+    Panorama,
+    Planner,
+    Retrieval,
+    Scene,
+    Search,
+)
 from lastseen.config.serving import Live, Server
 from lastseen.config.sim import Camera, Homes, Robot
 
@@ -45,6 +54,7 @@ class Settings(Section):
     context: Context = field(default_factory=Context)
     panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
+    scene: Scene = field(default_factory=Scene)
     hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)

@@ -125,7 +125,12 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
     told = told_start(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
     with (
         tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
-        Memory.open(visit.copy_to(Path(folder)), settings=memory_settings(plan.settings), wall_clock=None) as memory,
+        Memory.open(
+            visit.copy_to(Path(folder)),
+            settings=memory_settings(plan.settings),
+            wall_clock=None,
+            scene_analyzer=open_analyzer(plan.settings, seed=seed),
+        ) as memory,
     ):
         ran, timing = _run(
             seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, memory=memory, start=told, began=began

@@ -20,6 +20,7 @@ from lastseen.search.log import RunLog
 from lastseen.search.loop import SearchLoop, SearchResult
 from lastseen.search.planning.memory_first import MemoryFirstPlanner
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
+from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.policy.geometric import GeometricPixelPolicy
 from lastseen.search.policy.protocol import PixelPolicy
 from lastseen.search.recall import Recall
@@ -80,7 +81,10 @@ class Search:
         with_images: bool | None = None,
     ) -> None:
         self._own_memory = memory is None
-        self.memory = memory = memory or Memory.open(settings=settings, wall_clock=None)
+        if memory is None:
+            analyzer = open_analyzer(settings or Settings(), seed=seed)
+            memory = Memory.open(settings=settings, wall_clock=None, scene_analyzer=analyzer)
+        self.memory = memory
         self.settings = settings = settings or memory.settings
         if memory.read_only:
             raise InvalidValue(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from lastseen.errors import BackendError, PlanError
+from lastseen.config import Settings, settings_from_mapping
+from lastseen.errors import BackendError, InvalidValue, PlanError
 from lastseen.search.planning.prompt import View
-from lastseen.search.planning.scene import ModelSceneAnalyzer, parse_scene
+from lastseen.search.planning.scene import ModelSceneAnalyzer, open_analyzer, parse_scene
 from lastseen.vlm.mock import ScriptedBackend
 
 GOOD: dict[str, Any] = {
@@ -70,3 +71,12 @@ def test_fuzzed_answers_give_a_scene_or_none_and_never_an_exception(soak: int) -
     scenes = [analyzer.analyze([]).scene for _ in range(count)]
     assert all(scene is None or scene.scene_type.strip() for scene in scenes)
     assert None in scenes
+
+
+def test_the_settings_name_the_analyzer() -> None:
+    assert open_analyzer(Settings()).name == "offline"
+    asked = open_analyzer(settings_from_mapping({"scene": {"backend": "mock"}}))
+    assert isinstance(asked, ModelSceneAnalyzer)
+    assert asked.name == "mock:valid"
+    with pytest.raises(InvalidValue, match="backend = 'oracle'"):
+        open_analyzer(settings_from_mapping({"scene": {"backend": "oracle"}}))

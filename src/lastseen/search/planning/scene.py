@@ -16,13 +16,17 @@ from lastseen.config import Settings
 from lastseen.errors import PlanError
 from lastseen.frame import Frame
 from lastseen.memory.places import normalize_scene_type
-from lastseen.protocols import Scene
+from lastseen.protocols import Scene, SceneAnalyzer
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.asking import Asker, Attempt, Failure
 from lastseen.search.planning.prompt import View, scene_prompt
 from lastseen.search.planning.quoting import clean
+from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend, EncodedImage
+from lastseen.vlm.room_rules import RoomRules
 
+_AT_ONCE = ("mock", "recorded")
+"""Backends whose answer is there at once."""
 _MAX_OBJECTS = 20
 _MAX_OBJECT = 60
 _MAX_SCENE_TYPE = 80
@@ -98,6 +102,20 @@ class ModelSceneAnalyzer(Asker[Scene]):
         scene, ignored = parse_scene(text)
         self.ignored_keys.update(ignored)
         return scene
+
+
+def open_analyzer(settings: Settings, *, seed: int = 0) -> SceneAnalyzer:
+    """The scene analyzer that the setting ``scene.backend`` names.
+
+    Rules and recorded answers are taken at once, so that equal runs stay equal; a model that takes its time is asked
+    in a thread of its own, with the picture.
+    """
+    name = settings.scene.backend
+    kind = name.partition(":")[0]
+    if kind == "offline":
+        return RoomRules()
+    backend = open_backend(name, settings.planner, seed=seed)
+    return ModelSceneAnalyzer(backend, settings, wait=kind in _AT_ONCE, with_images=kind not in _AT_ONCE)
 
 
 def parse_scene(text: str) -> tuple[Scene, list[str]]:

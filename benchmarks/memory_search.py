@@ -207,7 +207,7 @@ def main() -> None:
     arguments = parser.parse_args()
     count, rooms = (6, 4) if arguments.quick else (arguments.episodes, arguments.rooms)
     settings = settings_from_mapping(
-        {"longterm": {"store_crops": False}, "search": {"max_steps": 250 if arguments.quick else 500}}
+        {"store": {"store_crops": False}, "search": {"max_steps": 250 if arguments.quick else 500}}
     )
     about = {"seed": arguments.seed, "rooms": rooms, "level": arguments.level, "quick": arguments.quick}
     kept = Kept(arguments.out, about)

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from lastseen.encoders import open_encoder
-from lastseen.memory.longterm.index import FaissIndex
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.index import FaissIndex
 from support.durable import flush_rates, opening
 from support.milvus import filled_milvus, running_milvus
 from support.objects import DIM, LABELS, PER_M2, K, filled, records, timed, timed_cpu, unit_rows

@@ -13,11 +13,11 @@ import numpy as np
 from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.longterm.journal import Batch
-from lastseen.memory.longterm.records import SessionRecord
-from lastseen.memory.longterm.working import counters_of, records_of, views_of
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectMemory, Rows
+from lastseen.memory.store.journal import Batch
+from lastseen.memory.store.records import SessionRecord
+from lastseen.memory.store.working import counters_of, records_of, views_of
 from lastseen.observation import Observation
 from support.objects import DIM, PER_M2, records, timed, timed_cpu, unit_rows
 from support.progress import say

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lastseen.memory.longterm.index.milvus import MilvusIndex
+from lastseen.memory.store.index.milvus import MilvusIndex
 from support.objects import DIM
 from support.progress import say
 
@@ -28,8 +28,8 @@ def running_milvus() -> Iterator[str | None]:
         yield None
         return
     sys.path.insert(0, str(ROOT))
-    from tests.memory.longterm.milvus_server import MilvusServer
-    from tests.memory.longterm.namespace import Namespace
+    from tests.memory.store.milvus_server import MilvusServer
+    from tests.memory.store.namespace import Namespace
 
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lastseen.memory.longterm.records import CONFIRMED, ObjectRecord
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.records import CONFIRMED, ObjectRecord
 from support.progress import say
 
 DIM = 512

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.longterm import Longterm
 from lastseen.config.policy import Explored
+from lastseen.config.store import Store
 from lastseen.errors import IndexMismatch, InvalidValue, JournalDamaged, JournalReadOnly, StorageFull
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
@@ -232,7 +232,7 @@ def test_pictures_are_kept_in_the_file_and_not_in_ram(file: Path) -> None:
     memory.flush()
     assert memory.object("obj-1").image_crops[0].startswith(b"\xff\xd8")
     memory.close()
-    private = Settings(longterm=Longterm(store_crops=False))
+    private = Settings(store=Store(store_crops=False))
     other = walk(Memory.open(file.with_name("b"), settings=private), looks="random")
     other.flush()
     assert other.object("obj-1").image_crops == ()

@@ -14,9 +14,9 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
-from lastseen.memory.longterm.journal.forgetting import MARK, READ
-from lastseen.memory.longterm.outbox import Outbox
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.journal.forgetting import MARK, READ
+from lastseen.memory.store.outbox import Outbox
 from tests.memory.homes import ROOM, Item, stream, walk
 
 TEAPOT = Item("Zanzibar-Teapot", "red", (1.2, -1.2, 0.8))

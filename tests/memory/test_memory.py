@@ -9,7 +9,7 @@ import pytest
 
 from lastseen import Memory
 from lastseen.config import Settings
-from lastseen.config.longterm import Longterm
+from lastseen.config.store import Store
 from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue, JournalReadOnly, StampError, StorageFull
@@ -169,7 +169,7 @@ def test_subscribers_may_end_while_they_are_told_and_others_still_hear() -> None
 
 
 def test_on_a_full_disk_subscribers_hear_of_the_frame_that_was_taken(tmp_path: Path) -> None:
-    settings = Settings(longterm=Longterm(upsert_period=0.0))
+    settings = Settings(store=Store(upsert_period=0.0))
     memory = Memory.open(tmp_path / "home.lastseen", settings=settings)
     heard: list[Event] = []
     memory.subscribe(heard.append)

@@ -12,8 +12,8 @@ from lastseen.encoders import ColorShapeEncoder, open_encoder
 from lastseen.errors import IndexMismatch
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.longterm.reindex import reindex
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.reindex import reindex
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 from tests.encoders.tiny_towers import tiny_clip

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.longterm import Longterm
+from lastseen.config.store import Store
 from lastseen.errors import StampError
 from lastseen.memory.memory import Memory
 from tests.memory.objects.scenes import frame_at
@@ -33,7 +33,7 @@ def test_after_the_end_stamps_may_start_anew_and_memory_time_goes_on() -> None:
 
 
 def test_an_upsert_is_due_once_in_a_period(tmp_path: Path) -> None:
-    settings = Settings(longterm=Longterm(upsert_period=2.0))
+    settings = Settings(store=Store(upsert_period=2.0))
     memory, written = Memory.open(tmp_path / "home.lastseen", settings=settings), []
     for number, stamp in enumerate((10.0, 11.0, 12.0, 13.0, 14.5)):
         before = memory.store.rows_written

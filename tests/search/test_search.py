@@ -49,7 +49,7 @@ from dataclasses import replace
 from lastseen.memory.memory import Memory
 from lastseen.search.search import Search
 from tests.search.tiny_search import SETTINGS, TinyRobot
-every_frame = replace(SETTINGS, longterm=replace(SETTINGS.longterm, upsert_period=0.0))
+every_frame = replace(SETTINGS, store=replace(SETTINGS.store, upsert_period=0.0))
 memory = Memory.open(sys.argv[1], settings=every_frame, wall_clock=None)
 search = Search("zeppelin", TinyRobot(), memory)
 while True:

@@ -18,7 +18,7 @@ from lastseen.sim.home import Home
 from tests.sim.tiny import tiny_home
 
 SETTINGS = settings_from_mapping(
-    {"camera": {"width": 96, "height": 72}, "longterm": {"store_crops": False}, "search": {"max_steps": 150}}
+    {"camera": {"width": 96, "height": 72}, "store": {"store_crops": False}, "search": {"max_steps": 150}}
 )
 START = Pose2D(2.5, 3.2, 3.1)
 """In the kitchen, looking away from the door."""

@@ -248,8 +248,8 @@ def reindex(
     """
     from lastseen.cli.options import current_settings
     from lastseen.encoders import open_encoder
-    from lastseen.memory.longterm.journal.opening import inspect
-    from lastseen.memory.longterm.reindex import reindex as run
+    from lastseen.memory.store.journal.opening import inspect
+    from lastseen.memory.store.reindex import reindex as run
 
     inspect(memory)
     settings = current_settings()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lastseen.config.evaluation import Evaluation
-from lastseen.config.longterm import Find, Longterm
 from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Relations, Views
@@ -24,6 +23,7 @@ from lastseen.config.seeking import (
 )
 from lastseen.config.serving import Live, Server
 from lastseen.config.sim import Camera, Homes, Robot
+from lastseen.config.store import Find, Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Settings(Section):
     absence: Absence = field(default_factory=Absence)
     relations: Relations = field(default_factory=Relations)
     labels: Labels = field(default_factory=Labels)
-    longterm: Longterm = field(default_factory=Longterm)
+    store: Store = field(default_factory=Store)
     find: Find = field(default_factory=Find)
     lift: Lift = field(default_factory=Lift)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)

@@ -100,7 +100,7 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goa
 
 def memory_settings(settings: Settings) -> Settings:
     """The settings of an evaluation's memories: without pictures, which nobody looks at."""
-    return replace(settings, longterm=replace(settings.longterm, store_crops=False))
+    return replace(settings, store=replace(settings.store, store_crops=False))
 
 
 class Odometry:

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.errors import IndexMismatch, IndexUnreachable
 from lastseen.memory.answer import Answer
-from lastseen.memory.find import Region, Wording
-from lastseen.memory.find.question import Question
-from lastseen.memory.find.search import Search
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import past_table
-from lastseen.memory.longterm.clock import Clock
-from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.object import Object
+from lastseen.memory.query import Region, Wording
+from lastseen.memory.query.question import Question
+from lastseen.memory.query.search import Search
+from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.store import LongTermStore
 from lastseen.protocols import Encoder
 
 _log = logging.getLogger(__name__)

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label
 from lastseen.memory.answer import id_order
-from lastseen.memory.find.wording import main_color
 from lastseen.memory.history import past_states
-from lastseen.memory.longterm.clock import Clock, Moment
-from lastseen.memory.longterm.records import MISSING, PROTO, REMOVED, CropRecord
-from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.objects.store import id_text
+from lastseen.memory.query.wording import main_color
+from lastseen.memory.store.clock import Clock, Moment
+from lastseen.memory.store.records import MISSING, PROTO, REMOVED, CropRecord
+from lastseen.memory.store.store import LongTermStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
-from lastseen.memory.longterm.clock import Clock
-from lastseen.memory.longterm.store import LongTermStore
+from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.store import LongTermStore
 
 if TYPE_CHECKING:
-    from lastseen.memory.find.shared import SharedSearch
-    from lastseen.memory.longterm.index.milvus import MilvusIndex
-    from lastseen.memory.longterm.outbox import Outbox
+    from lastseen.memory.query.shared import SharedSearch
+    from lastseen.memory.store.index.milvus import MilvusIndex
+    from lastseen.memory.store.outbox import Outbox
 
 _LAST_WORDS = 2.0
 """Seconds that closing waits for the outbox: what is left then is sent by the next run."""
@@ -33,8 +33,8 @@ class Shared:
         """Read the address and start sending where this process may write."""
         if index == "faiss":
             return cls(store, settings, address=None)
-        from lastseen.memory.longterm.index.milvus import MilvusAddress
-        from lastseen.memory.longterm.outbox import Outbox
+        from lastseen.memory.store.index.milvus import MilvusAddress
+        from lastseen.memory.store.outbox import Outbox
 
         MilvusAddress.parse(index)
         shared = cls(store, settings, address=index)
@@ -42,7 +42,7 @@ class Shared:
             shared._outbox = Outbox(
                 store.journal,
                 shared._connect,
-                robot=settings.longterm.robot,
+                robot=settings.store.robot,
                 dim=lambda: None if store.main is None else store.main.dim,
                 session_of=lambda time: session.id if (session := clock.session_at(time)) is not None else 0,
                 is_stale=lambda seen: bool(clock.sessions) and clock.now - seen > settings.lifecycle.stale_after,
@@ -73,7 +73,7 @@ class Shared:
 
     def search(self, robots: str, *, now: float) -> SharedSearch:
         """A search over all robots, or one by its name."""
-        from lastseen.memory.find.shared import SharedSearch
+        from lastseen.memory.query.shared import SharedSearch
 
         if self._address is None:
             raise InvalidValue(
@@ -95,7 +95,7 @@ class Shared:
             self._asked = None
 
     def _connect(self, dim: int | None) -> MilvusIndex:
-        from lastseen.memory.longterm.index.milvus import MilvusIndex
+        from lastseen.memory.store.index.milvus import MilvusIndex
 
         assert self._address is not None
         if dim is None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from lastseen.memory.longterm.clock import Clock
-from lastseen.memory.longterm.records import PROTO, STATUSES, VersionRecord
-from lastseen.memory.longterm.store import LongTermStore
-from lastseen.memory.longterm.table import ObjectTable
 from lastseen.memory.objects import ObjectState
+from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.records import PROTO, STATUSES, VersionRecord
+from lastseen.memory.store.store import LongTermStore
+from lastseen.memory.store.table import ObjectTable
 
 
 @dataclass(frozen=True, slots=True)

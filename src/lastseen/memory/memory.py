@@ -24,22 +24,22 @@ from lastseen.lift import lift_all
 from lastseen.memory.answer import Answer
 from lastseen.memory.asking import Asking
 from lastseen.memory.browse import Browse
-from lastseen.memory.find import Region, Wording
 from lastseen.memory.fleet import Shared
 from lastseen.memory.forgotten import Forgotten
 from lastseen.memory.history import Change, Chronicle, HistoryEntry, RememberedObject, remembered
-from lastseen.memory.longterm.clock import Moment
-from lastseen.memory.longterm.records import SessionRecord
-from lastseen.memory.longterm.sizes import measure
-from lastseen.memory.longterm.store import LongTermStore
 from lastseen.memory.object import Object
 from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
+from lastseen.memory.query import Region, Wording
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.space import LastPose, labels_of
 from lastseen.memory.space.viewpoints import Spot
+from lastseen.memory.store.clock import Moment
+from lastseen.memory.store.records import SessionRecord
+from lastseen.memory.store.sizes import measure
+from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder, SceneAnalyzer
@@ -79,7 +79,7 @@ class Memory:
             self.settings,
             read_only=read_only,
             image_encoder=image_encoder if isinstance(image_encoder, str | None) else image_encoder.name,
-            index=index or self.settings.longterm.index,
+            index=index or self.settings.store.index,
             analyzer=self.analyzer,
             wall_clock=wall_clock,
         )
@@ -210,7 +210,7 @@ class Memory:
             encoder = self._image_encoder = ColorShapeEncoder()
             self._store.look = encoder.name
         found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
-        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.longterm.store_crops)
+        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
 
     def new_session(self) -> None:
         """Let the next frame begin a session: its stamps may start anew, memory time goes on."""

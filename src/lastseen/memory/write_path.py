@@ -18,16 +18,16 @@ from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.memory.coloring import Coloring
 from lastseen.memory.fleet import Shared
-from lastseen.memory.longterm.clock import PAUSE, Clock
-from lastseen.memory.longterm.records import CropRecord, EventRecord
-from lastseen.memory.longterm.store import LongTermStore
-from lastseen.memory.longterm.working import counters_of, look_name, records_of, views_of
 from lastseen.memory.objects import Crop, Event, ObjectMemory, Rows
 from lastseen.memory.objects.snapshot import room
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.space.space import Space
+from lastseen.memory.store.clock import PAUSE, Clock
+from lastseen.memory.store.records import CropRecord, EventRecord
+from lastseen.memory.store.store import LongTermStore
+from lastseen.memory.store.working import counters_of, look_name, records_of, views_of
 from lastseen.observation import Observation
 from lastseen.protocols import SceneAnalyzer
 
@@ -188,14 +188,14 @@ class WritePath:
         self._order.accept(frame.stamp)
         if self.clock.current is None:
             offset = None if self._wall_clock is None else self._wall_clock() - frame.stamp
-            self.clock.begin(frame.stamp, robot=self.settings.longterm.robot, wall_offset=offset)
+            self.clock.begin(frame.stamp, robot=self.settings.store.robot, wall_offset=offset)
         time = self.clock.advance(frame.stamp)
         return frame if time == frame.stamp else replace(frame, stamp=time)
 
     def _upsert_is_due(self, time: float) -> bool:
         if self._last_upsert is None:
             self._last_upsert = time
-        if time - self._last_upsert < self.settings.longterm.upsert_period:
+        if time - self._last_upsert < self.settings.store.upsert_period:
             return False
         self._last_upsert = time
         return True

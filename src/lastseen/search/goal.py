@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from lastseen.appearance import masked_crop
-from lastseen.config.longterm import Find
+from lastseen.config.store import Find
 from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.encoders.words import parse
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.memory.find.wording import color_fit
 from lastseen.memory.nodes.utils import tokenize
+from lastseen.memory.query.wording import color_fit
 from lastseen.protocols import Encoder
 from lastseen.vlm.offline import is_named
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from lastseen.config import Settings
 from lastseen.errors import LastseenError
 from lastseen.memory.eyes import Eyes
-from lastseen.memory.longterm.records import EventRecord
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, EventKind
+from lastseen.memory.store.records import EventRecord
 from lastseen.server.live import Runner
 from lastseen.server.service import Service
 

@@ -15,11 +15,11 @@ from typing import Any
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.memory.answer import Answer, Status
-from lastseen.memory.longterm.clock import Moment
-from lastseen.memory.longterm.records import CropRecord
 from lastseen.memory.memory import Memory, Point
 from lastseen.memory.object import Object
 from lastseen.memory.places import normalize_scene_type
+from lastseen.memory.store.clock import Moment
+from lastseen.memory.store.records import CropRecord
 from lastseen.server.serializers import (
     Json,
     answer_json,

@@ -14,10 +14,10 @@ import numpy as np
 
 from lastseen.memory.answer import Answer
 from lastseen.memory.history import Change, HistoryEntry
-from lastseen.memory.longterm.clock import Clock
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.memory.objects import Event, ObjectState, Relation
+from lastseen.memory.store.clock import Clock
 
 Json = dict[str, Any]
 EVENT_TYPES = {

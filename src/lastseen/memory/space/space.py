@@ -21,8 +21,6 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
-from lastseen.memory.longterm.journal import Journal
-from lastseen.memory.longterm.records import SpaceChanges
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.anchor import pose_to_list
@@ -31,6 +29,8 @@ from lastseen.memory.places.lookup import PlaceLookup
 from lastseen.memory.places.tracker import PlaceTracker, Step
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.viewpoints import Viewpoints
+from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.records import SpaceChanges
 from lastseen.observation import Observation
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.protocols import SceneAnalyzer

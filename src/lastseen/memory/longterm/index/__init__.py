@@ -1,7 +1,0 @@
-"""Vector indexes behind one protocol: exact FAISS by default, brute force as the oracle of the tests."""
-
-from lastseen.memory.longterm.index.brute import BruteForceIndex
-from lastseen.memory.longterm.index.flat import FaissIndex
-from lastseen.memory.longterm.index.protocol import Match, VectorIndex
-
-__all__ = ["BruteForceIndex", "FaissIndex", "Match", "VectorIndex"]

@@ -1,6 +1,0 @@
-"""The journal: one SQLite file that is the truth about everything remembered."""
-
-from lastseen.memory.longterm.journal.journal import Batch, Journal
-from lastseen.memory.longterm.journal.loading import Block
-
-__all__ = ["Batch", "Block", "Journal"]

@@ -1,0 +1,363 @@
+"""Writing and reading the one file that is the truth.
+
+A batch is one transaction: it is on disk when ``write`` returns, or it never happened. Rows that did not change are
+not written again, and a vector is not rewritten because its object was merely seen once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from lastseen.config import Settings
+from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
+from lastseen.memory.store.journal.forgetting import FULL, MARK, delete_objects, empty_wal, rewrite
+from lastseen.memory.store.journal.opening import BUSY_MS, clear_errors, connect_reader, connect_writer, inspect
+from lastseen.memory.store.journal.reading import JournalReader
+from lastseen.memory.store.journal.rows import (
+    OBJECT_COLUMNS,
+    VERSION_COLUMNS,
+    embedding_row,
+    object_row,
+    version_row,
+)
+from lastseen.memory.store.journal.schema import in_newest_version
+from lastseen.memory.store.journal.writer_lock import WriterLock
+from lastseen.memory.store.records import (
+    PROTO,
+    CropRecord,
+    EventRecord,
+    ObjectRecord,
+    SessionRecord,
+)
+
+_PLACEHOLDERS = ", ".join("?" for _ in OBJECT_COLUMNS.split(","))
+_UPSERT_OBJECT = (
+    f"INSERT INTO objects ({OBJECT_COLUMNS}) VALUES ({_PLACEHOLDERS}) ON CONFLICT(id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in OBJECT_COLUMNS.split(", ")[1:])
+    + " RETURNING num"
+)
+_INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE = 0.5
+"""Seconds to wait for readers when something is forgotten: most are done by then, and the rest is tried again."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one transaction writes; ``time`` is the memory time it speaks for.
+
+    ``removed`` objects keep a past that can be told; of ``forgotten`` ones nothing is left. ``turned`` gives the time
+    of the last event of an object, where there was one: its new version counts from then, otherwise from its last
+    sighting.
+    """
+
+    time: float
+    objects: Sequence[ObjectRecord] = ()
+    removed: Sequence[str] = ()
+    forgotten: Sequence[str] = ()
+    events: Sequence[EventRecord] = ()
+    crops: Sequence[CropRecord] = ()
+    session: SessionRecord | None = None
+    turned: Mapping[str, float] = field(default_factory=dict)
+    views: Mapping[int, bytes] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[int, str] = field(default_factory=dict)
+    anchors: Mapping[int, str] = field(default_factory=dict)
+    viewpoints: Mapping[str, bytes] = field(default_factory=dict)
+    floor: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Written:
+    """What the file holds of one object, as short hashes: enough to tell whether it must be written again."""
+
+    row: bytes
+    embedding: bytes
+    version: bytes
+
+
+class Journal(JournalReader):
+    """One open memory file; ``path=None`` keeps the same tables in RAM."""
+
+    def __init__(self, connection: sqlite3.Connection, *, path: Path | None, lock: WriterLock | None) -> None:
+        super().__init__(connection, path=path)
+        self._lock = lock
+        self._writable = lock is not None or path is None
+        self._written: dict[str, _Written] = {}
+        self.not_wiped: str | None = None
+        """Why bytes of what was forgotten are still in the file; None when there are none."""
+        self._rewritten = False
+        if path is not None and self._writable and MARK in self.meta():
+            # the run that forgot could not finish it
+            self._wipe(wait=0.0)
+
+    @classmethod
+    def open(cls, path: str | Path | None, *, read_only: bool = False) -> Self:
+        """Open a file for writing (made when missing) or reading; a file that is not ours is not touched."""
+        if path is None:
+            return cls(connect_writer(None), path=None, lock=None)
+        file = Path(path)
+        if read_only:
+            with clear_errors(file):
+                return cls(in_newest_version(connect_reader(file)), path=file, lock=None)
+        lock = WriterLock(file)
+        connection = None
+        try:
+            if lock.path.stat().st_size > 0:
+                inspect(lock.path)
+            with clear_errors(file):
+                connection = connect_writer(lock.path)
+            lock.check()
+            return cls(connection, path=file, lock=lock)
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            lock.release()
+            raise
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process may write."""
+        return self._writable
+
+    def write(self, batch: Batch, *, settings: Settings, outbox: bool = False) -> int:
+        """Write a batch durably and return how many rows it took; all of it or nothing."""
+        staged: dict[str, _Written] = {}
+        with self._transaction() as db:
+            before = db.total_changes
+            for record in batch.objects:
+                change = self._put_object(db, record, batch, settings)
+                if change is not None:
+                    staged[record.id] = change
+                    if outbox and record.status != PROTO:
+                        self._queue(db, record.id, "upsert")
+            for object_id in batch.removed:
+                db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
+                if outbox:
+                    self._queue(db, object_id, "remove")
+            self._put_events(db, batch.events, settings)
+            if settings.store.store_crops:
+                self._put_crops(db, batch.crops, settings)
+            if batch.session is not None:
+                self._put_session(db, batch.session)
+            for key, value in sorted(batch.meta.items()):
+                db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            for slot, body in sorted(batch.views.items()):
+                db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
+            self._put_space(db, batch)
+            if batch.forgotten:
+                self._forget(db, batch.forgotten, outbox=outbox)
+            rows = db.total_changes - before
+        self._written.update(staged)
+        for object_id in (*batch.removed, *batch.forgotten):
+            self._written.pop(object_id, None)
+        self._after_commit(forgot=bool(batch.forgotten))
+        return rows
+
+    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> str | None:
+        """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took.
+
+        Returns why the wiping must wait, None when it is done. It is tried again at every later commit, at the end
+        and by the next run.
+        """
+        with self._transaction() as db:
+            self._forget(db, object_ids, outbox=outbox)
+        for object_id in object_ids:
+            self._written.pop(object_id, None)
+        self._after_commit(forgot=True)
+        return self.not_wiped
+
+    def sent(self, up_to: int) -> None:
+        """Take entries up to a number out of the outbox."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM outbox WHERE seq <= ?", (up_to,))
+        self._after_commit(forgot=False)
+
+    def close(self) -> None:
+        """Close the file and let others write; may be called twice."""
+        with self._guard:
+            if self._writable and self.not_wiped is not None:
+                # a file that was taken away has told so at every commit
+                with suppress(JournalError):
+                    self._wipe(wait=_PATIENCE)
+            self._db.close()
+            if self._lock is not None:
+                self._lock.release()
+            self._writable = False
+
+    def _forget(self, db: sqlite3.Connection, object_ids: Sequence[str], *, outbox: bool) -> None:
+        delete_objects(db, object_ids)
+        if outbox:
+            for object_id in object_ids:
+                db.execute("DELETE FROM outbox WHERE object_id = ?", (object_id,))
+                self._queue(db, object_id, "remove")
+
+    def _after_commit(self, *, forgot: bool) -> None:
+        if forgot and self.path is not None:
+            self._rewritten = False
+            self._wipe(wait=_PATIENCE)
+        elif self.not_wiped is not None:
+            self._wipe(wait=0.0)
+
+    def _wipe(self, *, wait: float) -> None:
+        """Finish a forgetting, waiting so many seconds for readers; ``not_wiped`` says what is in the way."""
+        with self._guard, clear_errors(self.path or ":memory:"):
+            self._db.execute(f"PRAGMA busy_timeout = {int(1000 * wait)}")
+            try:
+                # once is enough: a later try has only to empty the WAL
+                self.not_wiped = None if self._rewritten else rewrite(self._db)
+                self._rewritten = self.not_wiped is None
+                self.not_wiped = self.not_wiped or empty_wal(self._db)
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            if self.not_wiped is None:
+                try:
+                    with self._transaction() as db:
+                        db.execute("DELETE FROM meta WHERE key = ?", (MARK,))
+                except StorageFull:
+                    self.not_wiped = FULL
+
+    def _known(self, object_id: str) -> _Written | None:
+        """What the file holds of an object, looked up the first time it is written by this process."""
+        known = self._written.get(object_id)
+        if known is None:
+            record = self.object(object_id)
+            if record is not None:
+                vectors = embedding_row(record)
+                known = _digests(object_row(record, vectors), vectors, version_row(record))
+        return known
+
+    def _put_object(
+        self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
+    ) -> _Written | None:
+        vectors, version = embedding_row(record), version_row(record)
+        row = object_row(record, vectors)
+        digests, known = _digests(row, vectors, version), self._known(record.id)
+        if known is not None and known == digests:
+            return None
+        num = int(db.execute(_UPSERT_OBJECT, row).fetchone()[0])
+        if vectors is not None and (known is None or known.embedding != digests.embedding):
+            db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
+        elif vectors is None and known is not None and known.embedding:
+            db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
+        if record.status != PROTO and (known is None or known.version != digests.version):
+            self._put_version(db, num, record, version, batch, keep=settings.store.keep_versions)
+        return digests
+
+    def _put_version(
+        self,
+        db: sqlite3.Connection,
+        num: int,
+        record: ObjectRecord,
+        version: tuple[object, ...],
+        batch: Batch,
+        *,
+        keep: int,
+    ) -> None:
+        newest = db.execute("SELECT max(time) FROM versions WHERE num = ?", (num,)).fetchone()[0]
+        time = batch.turned.get(record.id, record.last_seen)
+        if newest is not None and time <= newest:
+            time = batch.time
+        db.execute(_INSERT_VERSION, (num, time, *version))
+        db.execute(
+            "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
+            "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
+            (num, keep - 1),
+        )
+
+    def _put_events(self, db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
+        if not events:
+            return
+        db.executemany(
+            "INSERT INTO events (time, object_id, kind, evidence) VALUES (?, ?, ?, ?)",
+            [
+                (event.time, event.object_id, event.kind, json.dumps(event.evidence, sort_keys=True))
+                for event in events
+            ],
+        )
+        db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (settings.store.keep_events,))
+
+    def _put_crops(self, db: sqlite3.Connection, crops: Sequence[CropRecord], settings: Settings) -> None:
+        for crop in crops:
+            row = db.execute("SELECT num FROM objects WHERE id = ?", (crop.object_id,)).fetchone()
+            if row is None:
+                continue
+            db.execute("INSERT INTO crops VALUES (?, ?, ?, ?)", (row[0], crop.time, crop.quality, crop.jpeg))
+            db.execute(
+                "DELETE FROM crops WHERE num = ?1 AND rowid NOT IN "
+                "(SELECT rowid FROM crops WHERE num = ?1 ORDER BY quality DESC, time LIMIT ?2)",
+                (row[0], settings.store.keep_crops),
+            )
+
+    def _put_space(self, db: sqlite3.Connection, batch: Batch) -> None:
+        for table, bodies in (("places", batch.places), ("anchors", batch.anchors)):
+            db.executemany(
+                f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
+                [(number, body, zlib.crc32(body.encode())) for number, body in sorted(bodies.items())],
+            )
+        db.executemany(
+            "INSERT OR REPLACE INTO viewpoints SELECT num, ?, ? FROM objects WHERE id = ?",
+            [(body, zlib.crc32(body), key) for key, body in sorted(batch.viewpoints.items())],
+        )
+        db.executemany(
+            "INSERT OR REPLACE INTO floor VALUES (?, ?, ?, ?)",
+            [(i, j, body, zlib.crc32(body)) for (i, j), body in sorted(batch.floor.items())],
+        )
+
+    def _put_session(self, db: sqlite3.Connection, session: SessionRecord) -> None:
+        db.execute(
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                session.id,
+                session.robot,
+                session.clock_offset,
+                session.wall_offset,
+                session.first,
+                session.last,
+            ),
+        )
+
+    def _queue(self, db: sqlite3.Connection, object_id: str, op: str) -> None:
+        db.execute("INSERT INTO outbox (object_id, op) VALUES (?, ?)", (object_id, op))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if not self._writable:
+            raise JournalReadOnly(self.path, "was opened for reading or is closed; open it for writing")
+        with self._guard, clear_errors(self.path or ":memory:"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                if self.written_since():
+                    problem = "another process wrote it since it was opened; nothing of that was overwritten"
+                    raise JournalChanged(self.path, f"{problem}, open it again")
+                yield self._db
+                if self._lock is not None:
+                    self._lock.check()
+                self._db.execute("COMMIT")
+            except BaseException:
+                # a full disk may have ended the transaction already
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, version: tuple[object, ...]) -> _Written:
+    # hits and last_seen change with every sighting and are no new version by themselves
+    told = (*version[:5], version[6], version[8])
+    return _Written(
+        # the last three are blobs and their sum: writing bytes out as text would cost more than hashing them
+        row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),
+        embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
+        version=_digest(repr(told).encode()),
+    )
+
+
+def _digest(value: bytes) -> bytes:
+    return hashlib.blake2b(value, digest_size=8).digest()

@@ -1,0 +1,277 @@
+"""Reading a journal: objects, their past, events, sessions and what else the file holds.
+
+Everything here works on a file that another process is writing; readers see what is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lastseen.errors import JournalDamaged
+from lastseen.memory.store.journal.loading import SELECT_OBJECT, Block, load_objects
+from lastseen.memory.store.journal.opening import clear_errors
+from lastseen.memory.store.journal.rows import (
+    VERSION_COLUMNS,
+    checksum,
+    read_object,
+    read_version,
+    row_checksum,
+)
+from lastseen.memory.store.records import CropRecord, EventRecord, ObjectRecord, SessionRecord, VersionRecord
+
+
+class JournalReader:
+    """What can be asked of an open journal."""
+
+    def __init__(self, connection: sqlite3.Connection, *, path: Path | None) -> None:
+        self.path = path
+        self._db = connection
+        self._guard = threading.RLock()
+        self._opened_at = self._version()
+
+    def written_since(self) -> bool:
+        """Whether another process has written the file since it was opened here."""
+        is_outdated = getattr(self._db, "is_outdated", None)
+        return self._version() != self._opened_at or (is_outdated is not None and bool(is_outdated()))
+
+    def objects(self) -> Iterator[ObjectRecord]:
+        """Every object in the order it was first written; a vector that does not add up raises."""
+        with self._reading() as db:
+            for row in db.execute(f"{SELECT_OBJECT} ORDER BY o.num"):
+                yield self._read(row)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Within it, everything read is of one moment, also while another process writes."""
+        with self._reading() as db:
+            db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                # a read that failed may have ended it already
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def count(self) -> int:
+        """How many objects the file holds."""
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM objects").fetchone()[0])
+
+    def load(self) -> Iterator[Block]:
+        """Every object, block by block: the fast way to open a memory; use it within a ``snapshot``."""
+        with self._reading() as db:
+            yield from load_objects(db, self.path)
+
+    def object(self, object_id: str) -> ObjectRecord | None:
+        """One object; None when the file does not hold it."""
+        with self._reading() as db:
+            row = db.execute(f"{SELECT_OBJECT} WHERE o.id = ?", (object_id,)).fetchone()
+            return None if row is None else self._read(row)
+
+    def sessions(self) -> list[SessionRecord]:
+        """Every session, oldest first."""
+        with self._reading() as db:
+            rows = db.execute("SELECT id, robot, clock_offset, wall_offset, first, last FROM sessions ORDER BY id")
+            return [SessionRecord(*row) for row in rows]
+
+    def events(
+        self, *, since: float | None = None, object_id: str | None = None, newest: int | None = None
+    ) -> list[EventRecord]:
+        """Events in the order they happened; ``newest`` keeps the last so many."""
+        query = "SELECT time, object_id, kind, evidence FROM events WHERE time >= ?"
+        values: list[object] = [float("-inf") if since is None else since]
+        if object_id is not None:
+            query += " AND object_id = ?"
+            values.append(object_id)
+        with self._reading() as db:
+            rows = db.execute(
+                query + " ORDER BY time DESC, id DESC LIMIT ?", [*values, -1 if newest is None else newest]
+            ).fetchall()
+        return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in reversed(rows)]
+
+    def events_after(self, number: int) -> tuple[int, list[EventRecord]]:
+        """What was written after event ``number``, and the number to ask with next; for whoever follows the file."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT id, time, object_id, kind, evidence FROM events WHERE id > ? ORDER BY id", (number,)
+            ).fetchall()
+        found = [EventRecord(time, key, kind, json.loads(evidence)) for _, time, key, kind, evidence in rows]
+        return rows[-1][0] if rows else number, found
+
+    def absorbed_by(self, object_ids: Sequence[str]) -> list[str]:
+        """The objects that went on as one of these, directly or by way of others, and are themselves no more."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT object_id, evidence FROM events WHERE evidence LIKE '%\"absorbed\"%' ORDER BY id"
+            )
+            joined = [(str(key), json.loads(evidence).get("absorbed")) for key, evidence in rows]
+            held = {str(key) for (key,) in db.execute("SELECT id FROM objects")}
+        found = dict.fromkeys(object_ids)
+        # what was absorbed first was absorbed by what was absorbed later
+        for keeper, absorbed in reversed(joined):
+            if keeper in found and isinstance(absorbed, str) and absorbed not in held:
+                found[absorbed] = None
+        return [key for key in found if key not in set(object_ids)]
+
+    def last_event(self) -> int:
+        """The number of the newest event; 0 before the first."""
+        with self._reading() as db:
+            return int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
+    def versions(self, object_id: str) -> list[VersionRecord]:
+        """What was known of one object, oldest first."""
+        with self._reading() as db:
+            rows = db.execute(
+                f"SELECT {VERSION_COLUMNS} FROM versions WHERE num = (SELECT num FROM objects WHERE id = ?) "
+                "ORDER BY time",
+                (object_id,),
+            )
+            return [read_version(object_id, row) for row in rows]
+
+    def as_of(self, time: float) -> list[VersionRecord]:
+        """The newest version of every object that was known at a memory time, in the order of first writing."""
+        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
+        with self._reading() as db:
+            rows = db.execute(f"SELECT o.id, {names} {_AS_OF} ORDER BY o.num", (time,))
+            return [read_version(row[0], row[1:]) for row in rows]
+
+    def page_as_of(
+        self, time: float, *, without: Sequence[str], offset: int, limit: int
+    ) -> tuple[int, list[VersionRecord]]:
+        """Some of the same in the order of ids, leaving out these statuses, and how many there are in all."""
+        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
+        chosen = f"{_AS_OF} WHERE v.state NOT IN ({', '.join('?' for _ in without)})"
+        with self._reading() as db:
+            total = int(db.execute(f"SELECT count(*) {chosen}", (time, *without)).fetchone()[0])
+            # ids count up: a longer one is a later one
+            rows = db.execute(
+                f"SELECT o.id, {names} {chosen} ORDER BY length(o.id), o.id LIMIT ? OFFSET ?",
+                (time, *without, limit, offset),
+            )
+            return total, [read_version(row[0], row[1:]) for row in rows]
+
+    def crops(self, object_id: str) -> list[CropRecord]:
+        """The pictures kept of one object, best first."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT time, quality, jpeg FROM crops WHERE num = (SELECT num FROM objects WHERE id = ?) "
+                "ORDER BY quality DESC, time",
+                (object_id,),
+            )
+            return [CropRecord(object_id, time, quality, jpeg) for time, quality, jpeg in rows]
+
+    def meta(self) -> dict[str, str]:
+        """Facts about the whole file by name."""
+        with self._reading() as db:
+            return dict(db.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
+
+    def views(self) -> dict[int, bytes]:
+        """What working memory keeps of places it looked at, by slot."""
+        with self._reading() as db:
+            found = {}
+            for slot, body, expected in db.execute("SELECT slot, body, checksum FROM views ORDER BY slot"):
+                found[int(slot)] = bytes(self._whole(body, expected, f"view {slot}"))
+            return found
+
+    def places(self) -> dict[str, list[dict[str, Any]]]:
+        """The places and the anchors of the file, each in the order of their ids."""
+        with self._reading() as db:
+            return {
+                table: [
+                    json.loads(self._whole(body, expected, f"{table[:-1]} {number}"))
+                    for number, body, expected in db.execute(f"SELECT id, body, checksum FROM {table} ORDER BY id")
+                ]
+                for table in ("places", "anchors")
+            }
+
+    def viewpoints(self) -> dict[str, bytes]:
+        """From where objects were seen, packed, by object id."""
+        query = "SELECT o.id, v.body, v.checksum FROM viewpoints v JOIN objects o USING (num) ORDER BY v.num"
+        with self._reading() as db:
+            return {
+                key: bytes(self._whole(body, expected, f"the row of viewpoints of {key}"))
+                for key, body, expected in db.execute(query)
+            }
+
+    def floor(self) -> dict[tuple[int, int], bytes]:
+        """The tiles of explored floor, packed, by their numbers."""
+        with self._reading() as db:
+            return {
+                (int(i), int(j)): bytes(self._whole(body, expected, f"floor tile {i}, {j}"))
+                for i, j, body, expected in db.execute("SELECT i, j, body, checksum FROM floor ORDER BY i, j")
+            }
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk by kind of record, and of the whole file."""
+        sizes: dict[str, int] = {}
+        with self._reading() as db:
+            for kind, query in _SIZE_QUERIES.items():
+                sizes[kind] = int(db.execute(query).fetchone()[0] or 0)
+            pages, page = (
+                db.execute("PRAGMA page_count").fetchone()[0],
+                db.execute("PRAGMA page_size").fetchone()[0],
+            )
+        sizes["file"] = int(pages) * int(page)
+        return sizes
+
+    def queued(self, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """The oldest entries of the outbox: number, object id, what to do."""
+        with self._reading() as db:
+            rows = db.execute("SELECT seq, object_id, op FROM outbox ORDER BY seq LIMIT ?", (limit,))
+            return [(int(seq), str(object_id), str(op)) for seq, object_id, op in rows]
+
+    def _read(self, row: tuple[Any, ...]) -> ObjectRecord:
+        mean, gallery, expected = row[-3:]
+        if mean is not None and checksum(mean, gallery) != expected:
+            raise JournalDamaged(self.path, f"the vector of {row[0]} does not match its checksum")
+        try:
+            if row_checksum(row, expected) != row[17]:
+                raise JournalDamaged(self.path, f"the row of {row[0]} does not match its checksum")
+            return read_object(row, mean, gallery)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
+
+    def _whole(self, body: Any, expected: int, what: str) -> Any:
+        """The body of a row whose checksum fits; it is damaged otherwise."""
+        try:
+            found = zlib.crc32(body.encode() if isinstance(body, str) else body)
+        except (TypeError, UnicodeEncodeError) as error:
+            raise JournalDamaged(self.path, f"{what} cannot be read: {error}") from error
+        if found != expected:
+            raise JournalDamaged(self.path, f"{what} does not match its checksum")
+        return body
+
+    def _version(self) -> int:
+        with self._reading() as db:
+            return int(db.execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._guard, clear_errors(self.path or ":memory:"):
+            yield self._db
+
+
+_AS_OF = (
+    "FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
+    "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?)"
+)
+_SIZE_QUERIES = {
+    "objects": "SELECT sum(length(working) + length(label_scores) + 160) FROM objects",
+    "embeddings": "SELECT sum(length(mean) + length(gallery) + 16) FROM embeddings",
+    "crops": "SELECT sum(length(jpeg) + 24) FROM crops",
+    "versions": "SELECT count(*) * 120 FROM versions",
+    "events": "SELECT sum(length(evidence) + 48) FROM events",
+    "views": "SELECT sum(length(body) + 16) FROM views",
+    "places": "SELECT sum(size) FROM (SELECT length(CAST(body AS BLOB)) AS size FROM places "
+    "UNION ALL SELECT length(CAST(body AS BLOB)) FROM anchors)",
+    "viewpoints": "SELECT sum(length(body) + 16) FROM viewpoints",
+    "floor": "SELECT sum(length(body) + 24) FROM floor",
+    "outbox": "SELECT count(*) * 24 FROM outbox",
+}

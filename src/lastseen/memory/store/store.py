@@ -1,0 +1,257 @@
+"""Long-term memory as a whole: the journal on disk, and what is searched of it in RAM.
+
+What is staged can be searched at once; what is committed is on disk. Confirmed objects stand in the main index,
+which a search scans whole; the few that are tentative or gone stand aside and are scanned when asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.config import Settings
+from lastseen.encoders.colors import COLORS
+from lastseen.errors import IndexMismatch
+from lastseen.memory.objects import Rows, State
+from lastseen.memory.store.index import FaissIndex, VectorIndex
+from lastseen.memory.store.journal import Batch, Journal
+from lastseen.memory.store.records import (
+    CONFIRMED,
+    CropRecord,
+    EventRecord,
+    ObjectRecord,
+    SessionRecord,
+    SpaceChanges,
+)
+from lastseen.memory.store.restoring import Restoring, Room
+from lastseen.memory.store.table import ObjectTable
+
+_SPACE = ("places", "anchors", "viewpoints", "floor")
+
+
+IndexFactory = Callable[[int], VectorIndex]
+_STEP = 256
+"""Vectors that are brought to unit length at once."""
+
+
+class LongTermStore:
+    """The journal with its table and indexes; writes and searches may come from different threads."""
+
+    def __init__(self, journal: Journal, settings: Settings, *, make_index: IndexFactory = FaissIndex) -> None:
+        self.journal = journal
+        self.settings = settings
+        self.table = ObjectTable()
+        self.guard = threading.RLock()
+        # held through a commit, so that two never write the same events; searches do not wait for it
+        self._committing = threading.Lock()
+        self.main: VectorIndex | None = None
+        self.aside: VectorIndex | None = None
+        self.look: str | None = None
+        self.colors: dict[str, NDArray[np.float32]] = {}
+        self.rows_written = 0
+        self._make_index = make_index
+        self._objects: dict[str, ObjectRecord] = {}
+        self._gone: dict[str, None] = {}
+        self._forgotten: dict[str, None] = {}
+        self._events: list[EventRecord] = []
+        self._crops: list[CropRecord] = []
+        self._views: dict[int, bytes] = {}
+        self._meta: dict[str, str] = {}
+        self._space: dict[str, dict[Any, Any]] = {name: {} for name in _SPACE}
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None,
+        settings: Settings,
+        *,
+        read_only: bool = False,
+        look: str | None = None,
+        make_index: IndexFactory = FaissIndex,
+        room: Room | None = None,
+    ) -> tuple[Self, Rows | None]:
+        """Open a file and fill table and indexes from it; returns what restores working memory, if it is held.
+
+        ``room`` may give the columns to fill, so that restoring from them needs no copy.
+        """
+        store = cls(Journal.open(path, read_only=read_only), settings, make_index=make_index)
+        try:
+            store.look = store.journal.meta().get("image_encoder")
+            if look is not None and store.look is not None and look != store.look:
+                raise IndexMismatch(
+                    "look",
+                    look,
+                    f"is not the encoder of this memory ({store.look})",
+                    remedy="open it with that encoder, or run `lastseen reindex`",
+                )
+            store.look = store.look or look
+            rows = store._load(room)
+        except BaseException:
+            store.journal.close()
+            raise
+        return store, rows
+
+    def _load(self, room: Room | None) -> Rows | None:
+        with self.journal.snapshot():
+            meta = self.journal.meta()
+            if "working.counters" not in meta:
+                self._show(list(self.journal.objects()))
+                return None
+            size, path = self.settings.lifecycle.gallery_size, self.journal.path
+            restoring = Restoring(meta, self.journal.count(), gallery_size=size, path=path, room=room)
+            for block in self.journal.load():
+                restoring.take(block)
+            rows = restoring.rows(self.journal.views())
+        self.colors = restoring.colors
+        shares = np.zeros((len(restoring.ids), len(COLORS)), dtype=np.float32)
+        for row, object_id in enumerate(restoring.ids):
+            if object_id in restoring.colors:
+                shares[row] = restoring.colors[object_id]
+        self.table.load(restoring.ids, rows.columns, rows.labels, colors=shares)
+        if rows.dim is not None:
+            main, aside = self._indexes(rows.dim)
+            seen = rows.columns["emb_hits"] > 0
+            here = rows.columns["state"] == State.CONFIRMED
+            for index, chosen in ((main, np.flatnonzero(seen & here)), (aside, np.flatnonzero(seen & ~here))):
+                if len(chosen):
+                    ids = [restoring.ids[row] for row in chosen.tolist()]
+                    index.upsert(ids, _unit_rows(rows.columns["emb_mean"], chosen))
+        return rows
+
+    def stage(
+        self,
+        *,
+        objects: Sequence[ObjectRecord] = (),
+        gone: Sequence[str] = (),
+        events: Sequence[EventRecord] = (),
+        crops: Sequence[CropRecord] = (),
+        views: Mapping[int, bytes] | None = None,
+        meta: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take changes in: they can be searched from now on and wait for the next commit."""
+        with self.guard:
+            self._hide(gone)
+            self._show(objects)
+            for object_id in gone:
+                self._objects.pop(object_id, None)
+                self._gone[object_id] = None
+            for record in objects:
+                self._gone.pop(record.id, None)
+                self._objects[record.id] = record
+            self._events.extend(events)
+            if self.settings.store.store_crops:
+                self._crops.extend(crops)
+            self._views.update(views or {})
+            self._meta.update(meta or {})
+
+    def stage_space(self, changes: SpaceChanges) -> None:
+        """Take in what changed of places, anchors, viewpoints and floor; it waits for the next commit."""
+        with self.guard:
+            self._meta.update(changes.meta)
+            for name, rows in self._space.items():
+                rows.update(getattr(changes, name))
+
+    @property
+    def waiting(self) -> int:
+        """How many staged changes are not on disk yet."""
+        staged = (self._objects, self._gone, self._forgotten, self._events, self._crops, self._views, self._meta)
+        staged += tuple(self._space.values())
+        return sum(len(kind) for kind in staged)
+
+    def commit(self, time: float, *, session: SessionRecord | None, outbox: bool = False) -> int:
+        """Put everything staged on disk in one transaction; on an error it stays staged for the next try."""
+        with self._committing:
+            with self.guard:
+                batch = Batch(
+                    time=time,
+                    objects=list(self._objects.values()),
+                    removed=list(self._gone),
+                    forgotten=list(self._forgotten),
+                    events=list(self._events),
+                    crops=list(self._crops),
+                    session=session,
+                    turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
+                    views=dict(self._views),
+                    meta={**self._meta, **({"image_encoder": self.look} if self.look else {})},
+                    **{name: dict(rows) for name, rows in self._space.items()},
+                )
+            rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
+            self.rows_written += rows
+            with self.guard:
+                for record in batch.objects:
+                    if self._objects.get(record.id) is record:
+                        del self._objects[record.id]
+                for object_id in batch.removed:
+                    self._gone.pop(object_id, None)
+                for object_id in batch.forgotten:
+                    self._forgotten.pop(object_id, None)
+                del self._events[: len(batch.events)]
+                del self._crops[: len(batch.crops)]
+                # what was staged again meanwhile waits for the next commit
+                self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
+                self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
+                for name, staged in self._space.items():
+                    written = getattr(batch, name)
+                    self._space[name] = {key: body for key, body in staged.items() if written.get(key) is not body}
+            return rows
+
+    def forget(self, ids: Sequence[str], *, labels: Collection[str] = ()) -> None:
+        """Drop objects and labels from RAM at once; the next commit deletes the objects for good."""
+        # a commit under way counts the events it took
+        with self._committing, self.guard:
+            self._hide(ids)
+            self.table.forget_labels(labels)
+            forgotten = set(ids)
+            for object_id in ids:
+                for known in (self._objects, self._gone, self.colors):
+                    known.pop(object_id, None)
+                self._forgotten[object_id] = None
+            self._events = [event for event in self._events if event.object_id not in forgotten]
+            self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
+
+    def close(self) -> None:
+        """Close the journal; what is staged and not committed is lost."""
+        self.journal.close()
+
+    def _show(self, records: Sequence[ObjectRecord]) -> None:
+        self.table.upsert([record.id for record in records], records)
+        looks = [record for record in records if record.look is not None]
+        if not looks:
+            return
+        first = looks[0].look
+        assert first is not None
+        main, aside = self._indexes(len(first))
+        here = [record for record in looks if record.status == CONFIRMED]
+        elsewhere = [record for record in looks if record.status != CONFIRMED]
+        for index, other, group in ((main, aside, here), (aside, main, elsewhere)):
+            ids = [record.id for record in group]
+            if ids:
+                other.remove(ids)
+                vectors = np.stack([record.look for record in group if record.look is not None])
+                index.upsert(ids, _unit_rows(vectors, np.arange(len(ids))))
+
+    def _hide(self, ids: Sequence[str]) -> None:
+        self.table.remove(ids)
+        for index in (self.main, self.aside):
+            if index is not None:
+                index.remove(ids)
+
+    def _indexes(self, dim: int) -> tuple[VectorIndex, VectorIndex]:
+        if self.main is None or self.aside is None:
+            self.main, self.aside = self._make_index(dim), self._make_index(dim)
+        return self.main, self.aside
+
+
+def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    unit = np.empty((len(rows), vectors.shape[1]), dtype=np.float32)
+    # in small steps, so that what lies between stays in the cache
+    for start in range(0, len(rows), _STEP):
+        some = vectors[rows[start : start + _STEP]]
+        length = np.linalg.norm(some, axis=1, keepdims=True)
+        np.divide(some, np.where(length > 0, length, np.float32(1.0)), out=unit[start : start + _STEP])
+    return unit

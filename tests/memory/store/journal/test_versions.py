@@ -1,0 +1,152 @@
+"""Files of every version that people have are read by this program; an older one becomes a newer one in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.memory.store.journal.make_golden import walk
+from tests.memory.store.records import make_record, same
+
+from lastseen.errors import JournalDamaged, JournalForeign
+from lastseen.memory.memory import Memory
+from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.journal.schema import newest
+
+GOLDEN = Path(__file__).parent
+ROOMS = ("stove", "refrigerator", "sink", "bed", "wardrobe", "pillow")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of version 1 with objects and places."""
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v1_places.lastseen").read_bytes())
+    return path
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as other:
+        return int(other.execute("PRAGMA user_version").fetchone()[0])
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute(statement, values)
+
+
+def told(memory: Memory) -> dict[str, Any]:
+    """What both versions know: objects by what a search says of them, and everything about places."""
+    hits = [memory.find(label, include_tentative=True).hits[0] for label in (*ROOMS, "vase")]
+    last = memory.last_pose()
+    return {
+        "objects": [(hit.id, hit.label, hit.position, hit.state, hit.last_seen_memory_time) for hit in hits],
+        "places": [(hit.place, hit.place_id) for hit in hits],
+        "spatial": memory.spatial.to_dict(),
+        "pose": None if last is None else (last.pose.translation.tolist(), last.time),
+        "history": [entry.kind for entry in memory.object("obj-1").history()],
+    }
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_version_1_says_what_its_own_program_said(file: Path, read_only: bool) -> None:
+    now = Memory.open()
+    walk(now)
+    with Memory.open(file, read_only=read_only) as memory:
+        assert told(memory) == told(now)
+        assert [place.place_type for place in memory.places()] == ["kitchen", "bedroom"]
+        assert memory.find("vase", include_tentative=True).hits[0].state == "tentative"
+
+
+def test_read_only_leaves_an_older_file_as_it_is(file: Path) -> None:
+    before = file.read_bytes()
+    with Memory.open(file, read_only=True) as memory:
+        assert memory.find("bed").status == "found"
+    assert file.read_bytes() == before
+    assert version(file) == 1
+
+
+def test_opened_for_writing_an_older_file_becomes_a_newer_one_and_goes_on(file: Path) -> None:
+    with Memory.open(file) as memory:
+        before = told(memory)
+    assert version(file) == newest()
+    with Memory.open(file) as again:
+        assert told(again) == before
+        again.new_session()
+        walk(again)
+        assert again.find("bed").hits[0].id == "obj-4"
+        assert len(again.places()) == 2
+        assert again.viewpoints("obj-4") != ()
+        assert again.floor.free.any()
+
+
+def test_records_of_the_first_program_are_read_without_writing() -> None:
+    path = GOLDEN / "v1.lastseen"
+    before = hashlib.sha256(path.read_bytes()).digest()
+    journal = Journal.open(path, read_only=True)
+    assert all(same(record, make_record(i)) for i, record in enumerate(journal.objects()))
+    assert journal.count() == 5
+    journal.close()
+    assert hashlib.sha256(path.read_bytes()).digest() == before
+
+
+def test_a_file_of_version_2_holds_space_too(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v2.lastseen").read_bytes())
+    now = Memory.open()
+    walk(now)
+    for read_only in (True, False):
+        with Memory.open(path, read_only=read_only) as memory:
+            assert told(memory) == told(now)
+            assert (memory.floor.free == now.floor.free).all()
+            assert (memory.floor.occupied == now.floor.occupied).all()
+            assert [memory.viewpoints(f"obj-{n}") for n in range(1, 8)] == [
+                now.viewpoints(f"obj-{n}") for n in range(1, 8)
+            ]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_changed_value_of_an_older_file_is_noticed_and_nothing_is_written(file: Path, read_only: bool) -> None:
+    change(file, "UPDATE objects SET x = x + 0.5 WHERE id = 'obj-3'")
+    before = file.read_bytes()
+    with pytest.raises(JournalDamaged, match="the row of obj-3 does not match its checksum"):
+        Memory.open(file, read_only=read_only)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"graph": {"places": [{}]}}', '{"graph": 3}'])
+def test_places_of_an_older_file_that_cannot_be_read_are_named_and_kept(file: Path, text: str) -> None:
+    change(file, "UPDATE meta SET value = ? WHERE key = 'places.state'", text)
+    before = file.read_bytes()
+    with pytest.raises(JournalDamaged, match="its places cannot be read"):
+        Memory.open(file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_an_unknown_newer_version_is_refused_and_kept(file: Path, read_only: bool) -> None:
+    change(file, f"PRAGMA user_version = {newest() + 1}")
+    before = file.read_bytes()
+    with pytest.raises(JournalForeign, match=f"it is of version {newest() + 1}, this program reads up to {newest()}"):
+        Memory.open(file, read_only=read_only)
+    assert file.read_bytes() == before
+
+
+def test_the_places_of_an_older_file_stand_in_tables_of_their_own(file: Path) -> None:
+    graph = json.loads(_meta(file)["places.state"])["graph"]
+    Memory.open(file).close()
+    assert "graph" not in json.loads(_meta(file)["places.state"])
+    with closing(sqlite3.connect(file)) as other:
+        for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
+            rows = other.execute(f"SELECT id, body FROM {table} ORDER BY id").fetchall()
+            assert [(number, json.loads(body)) for number, body in rows] == [(one[name], one) for one in graph[table]]
+
+
+def _meta(path: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(path)) as other:
+        return dict(other.execute("SELECT key, value FROM meta").fetchall())

@@ -95,6 +95,55 @@ def test_what_is_wrong_is_one_line(words: list[str], problem: str, capsys: pytes
     assert said.count("\n") == 1
 
 
+ROBOTS = """
+from lastseen.search.robot import open_robot
+
+def broken():
+    raise RuntimeError("no camera")
+
+def stops_answering():
+    robot = open_robot("sim://7?rooms=4")
+    go, done = robot.step, []
+
+    def step(action):
+        done.append(action)
+        if len(done) > 3:
+            raise ConnectionError("the base does not answer")
+        return go(action)
+
+    robot.step = step
+    return robot
+"""
+
+
+@pytest.mark.parametrize(
+    ("robot", "problem"),
+    [
+        ("robots_of_mine:broken", "cannot be made (RuntimeError: no camera); mend the function"),
+        (
+            "robots_of_mine:stops_answering",
+            (
+                "failed at step 3 (ConnectionError: the base does not answer); "
+                "what was seen is remembered; mend the robot and search again"
+            ),
+        ),
+    ],
+)
+def test_a_robot_that_fails_is_one_line_and_what_was_seen_is_kept(
+    robot: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("embreex", reason="needs the extra sim")
+    (tmp_path / "robots_of_mine.py").write_text(ROBOTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "home.lastseen"
+    assert run("search", "piano", "--robot", robot, "--memory", str(file)) == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    assert said[-1] == f"error: robot = '{robot}': {problem}"
+    if robot.endswith("answering"):
+        assert run("objects", "--memory", str(file), "--tentative", "--json") == 0
+        assert json.loads(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("goal", ["", "!!!", "  "])
 def test_a_goal_without_words_is_refused(goal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", goal) == 1

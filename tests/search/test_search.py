@@ -104,6 +104,18 @@ def test_a_second_search_is_shorter_for_what_the_first_one_saw(unprepared: Searc
     assert second.steps < first.steps
 
 
+def test_what_was_found_is_remembered_though_it_was_seen_from_one_side_only(tmp_path: Path) -> None:
+    doubtful = replace(SETTINGS, promotion=replace(SETTINGS.promotion, min_view_bins=36))
+    file = tmp_path / "home.lastseen"
+    with Memory.open(file, settings=doubtful, wall_clock=None) as memory:
+        first = Search("plant", TinyRobot(), memory).run()
+        assert [each.label for each in memory.objects()] == ["plant"]
+    with Memory.open(file, settings=doubtful, wall_clock=None) as memory:
+        second = Search("plant", TinyRobot(), memory).run()
+    assert (first.status, second.status, second.planner_calls) == ("found", "found", 0)
+    assert second.steps < first.steps
+
+
 def test_what_memory_does_not_hold_is_left_to_the_explorer(memory: Memory) -> None:
     search = Search("bathtub", TinyRobot(), memory)
     records = [search.step() for _ in range(14)]

@@ -155,12 +155,12 @@ def _walk(
     ):
         running = Search(goal, walker, memory, planner=planner, constraints=constraints, log=run_log, timing=times)
         if not quiet:
-            typer.echo(_said_first(running))
+            typer.echo(f"looking for {running.goal.text!r}; {running.recall.says()}")
         with bar:
             task = bar.add_task("steps", total=settings.search.max_steps)
             last = None
             while running.result is None:
-                record = running.step()
+                record = _step(running, robot)
                 bar.update(task, completed=running.loop.steps)
                 decision = record["decision"]
                 if not quiet and decision is not None and decision["why"] != last:
@@ -169,12 +169,22 @@ def _walk(
         return running.run()
 
 
-def _said_first(running: Search) -> str:
-    answer = running.recall.answer
-    known = (
-        f"memory: {answer.reason}" if answer.status != "not_found" else f"memory does not know it: {answer.reason}"
-    )
-    return f"looking for {running.goal.text!r}; {known}"
+def _step(running: Search, robot: str) -> dict[str, Any]:
+    """One step; what the robot's own code raises becomes one line that names the robot."""
+    from lastseen.errors import InvalidValue, LastseenError
+
+    try:
+        return running.step()
+    except LastseenError:
+        raise
+    except Exception as error:
+        running.memory.flush()
+        raise InvalidValue(
+            "robot",
+            robot,
+            f"failed at step {running.loop.steps} ({type(error).__name__}: {error})",
+            remedy="what was seen is remembered; mend the robot and search again",
+        ) from error
 
 
 def _outcome(result: SearchResult) -> dict[str, Any]:

@@ -448,6 +448,10 @@ class Memory:
         """Name an object by hand; later sightings do not change the name."""
         return self._correct(lambda: self._objects.relabel(object_id, label))
 
+    def confirm(self, object_id: str) -> tuple[Event, ...]:
+        """Vouch for a tentative object: someone went there and saw it. A search does so with what it found."""
+        return self._correct(lambda: self._objects.confirm(object_id))
+
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
         return self._correct(lambda: self._objects.delete(object_id))

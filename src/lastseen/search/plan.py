@@ -25,19 +25,20 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """The stops in the order they would be made; ``answer`` is memory's own word on the goal."""
+    """The stops in their order; ``answer`` is memory's own word on the goal, ``says`` a line on it."""
 
     goal: str
     answer: Answer
     start: Pose2D | None
     stops: tuple[Stop, ...]
+    says: str
 
     def lines(self) -> list[str]:
         """The plan for people to read."""
         if not self.stops:
-            return [f"memory does not know it: {self.answer.reason}", "the search would explore from where it is"]
+            return [self.says, "the search would explore from where it is"]
         start = "" if self.start is None else f", from ({self.start.x:.1f}, {self.start.y:.1f})"
-        lines = [f"looking for {self.goal!r}{start}:"]
+        lines = [f"looking for {self.goal!r}{start}; {self.says}"]
         for number, stop in enumerate(self.stops, start=1):
             thing = stop.object
             place = f" in the {thing.place}" if thing.place else ""
@@ -60,9 +61,9 @@ def plan_search(goal: str, memory: Memory) -> SearchPlan:
     metres: dict[str, float] = {}
     if start is not None:
         metres = {offer.object.id: offer.spot.way for offer in recall.remembered(start, most=None)}
-    stops = [Stop(hit, metres.get(hit.id)) for hit in recall.answer.hits]
+    stops = [Stop(hit, metres.get(hit.id)) for hit in recall.known]
     stops.sort(key=lambda stop: (stop.metres is None, stop.metres or 0.0))
-    return SearchPlan(goal, recall.answer, start, tuple(stops))
+    return SearchPlan(goal, recall.answer, start, tuple(stops), recall.says())
 
 
 def _when(thing: Object) -> str:

@@ -61,13 +61,23 @@ class Recall:
         self.goal, self.memory, self.settings = goal, memory, settings
         self.answer: Answer = self.memory.find(goal, k=_MOST_ASKED)
         # what is first seen on this walk is followed by sight, not by memory
-        self._known = frozenset(hit.id for hit in self._hits())
+        self.known = self._hits()
+        self._known = frozenset(hit.id for hit in self.known)
         self._first_own_node = len(memory.spatial.graph.anchors)
         self.nodes = NodesOfMemory(memory)
         self.graph = self._graph()
         self._looked: list[Pose2D] = []
         self._offered: list[Remembered] = []
         self._tries: dict[str, tuple[float, int]] = {}
+
+    def says(self) -> str:
+        """What memory knows of the goal, as one line for people."""
+        if self.answer.status != "not_found":
+            return f"memory: {self.answer.reason}"
+        if self.known:
+            ids = ", ".join(each.id for each in self.known)
+            return f"memory saw it too little to be sure, and will look there: {ids}"
+        return f"memory does not know it: {self.answer.reason}"
 
     def refresh(self) -> None:
         """Take in what the memory learned since."""

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from lastseen.action import Action, apply
 from lastseen.config import Settings
 from lastseen.config.moving import DeadReckoning
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, LastseenError
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment, Source, StepResult
@@ -119,7 +119,14 @@ def open_robot(address: str, settings: Settings | None = None) -> SearchRobot:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise InvalidValue("robot", address, f"cannot be imported ({error})", remedy="check the path") from error
-    robot = make()
+    try:
+        robot = make()
+    except LastseenError:
+        raise
+    except Exception as error:
+        raise InvalidValue(
+            "robot", address, f"cannot be made ({type(error).__name__}: {error})", remedy="mend the function"
+        ) from error
     if not isinstance(robot, Environment) or getattr(robot, "detector", None) is None:
         raise InvalidValue(
             "robot", address, f"gave a {type(robot).__name__}", remedy="return a lastseen.Robot with a detector"

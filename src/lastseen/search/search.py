@@ -185,7 +185,19 @@ class Search:
 
     def _end(self, result: SearchResult) -> None:
         self.loop.log_last_view()
+        if result.status == "found":
+            self._confirm_goal()
         self.result = replace(result, metres=round(self.world.metres, 3), planner_calls=self.loop.calls)
+
+    def _confirm_goal(self) -> None:
+        """Vouch for what was found: the way to it may have shown one side only, and memory drops what it doubts."""
+        since = self.world.check.since
+        hits = self.memory.find(self.goal.text, include_tentative=True).hits
+        seen = [hit for hit in hits if since is not None and hit.age <= self.world.frame.stamp - since]
+        if seen:
+            here = self.world.pose
+            nearest = min(seen, key=lambda hit: (math.dist((here.x, here.y), hit.position[:2]), hit.id))
+            self.memory.confirm(nearest.id)
 
     def _stands_still(self) -> bool:
         poses = self._last_poses

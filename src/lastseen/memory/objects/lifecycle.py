@@ -88,16 +88,21 @@ class ObjectLifecycle:
             self._tentative.move_to_end(int(store.seq[row]))
         confirmed: list[int] = tentative[ready].tolist()
         for row in confirmed:
-            del self._tentative[int(store.seq[row])]
-            store.state[row] = State.CONFIRMED
-            self.record(
-                EventKind.CONFIRMED,
-                row,
-                hits=int(store.hits[row]),
-                stability=round(float(store.stability[row]), 4),
-                view_bins=int(store.n_bins[row]),
-            )
+            self.confirm(row)
         return confirmed
+
+    def confirm(self, row: int) -> None:
+        """Make a tentative object a confirmed one."""
+        store = self.store
+        del self._tentative[int(store.seq[row])]
+        store.state[row] = State.CONFIRMED
+        self.record(
+            EventKind.CONFIRMED,
+            row,
+            hits=int(store.hits[row]),
+            stability=round(float(store.stability[row]), 4),
+            view_bins=int(store.n_bins[row]),
+        )
 
     def expire(self) -> None:
         """Delete tentative objects not seen for too long, and those longest unseen when there are too many."""

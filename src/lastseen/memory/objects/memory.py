@@ -222,6 +222,15 @@ class ObjectMemory:
         )
         return self.lifecycle.take_events()
 
+    def confirm(self, object_id: str) -> tuple[Event, ...]:
+        """Vouch for a tentative object that was seen from close by; one that is confirmed already stays as it is."""
+        row = self.store.row(object_id)
+        if self.store.state[row] == State.TENTATIVE:
+            self.store.version += 1
+            self.lifecycle.confirm(row)
+            self.store.mark_changed(np.array([row]))
+        return self.lifecycle.take_events()
+
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
         row = self._begin_change("delete", object_id)

@@ -32,12 +32,16 @@ class StopCheck:
         self.settings = settings or Stop()
         self.streak = self.longest = 0
         self.distance: float | None = None
+        self.since: float | None = None
+        """Stamp of the first view of the streak."""
 
     def see(self, frame: Frame, detections: Sequence[Detection]) -> None:
         """Take in the detections of one view; a view without the target ends the streak."""
         found = target_detection(detections, self.target, min_score=self.settings.min_score)
         self.distance = None if found is None else distance_to(found, frame, reach=self.settings.reach)
         self.streak = 0 if found is None else self.streak + 1
+        if self.streak <= 1:
+            self.since = None if found is None else frame.stamp
         self.longest = max(self.longest, self.streak)
 
     def believed(self, *, within: float) -> bool:

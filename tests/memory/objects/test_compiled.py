@@ -47,12 +47,12 @@ def test_a_scalar_product_is_one_of_many_terms() -> None:
     assert dot(one, other) == pytest.approx(float(one.astype(np.float64) @ other), abs=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)  # it compiles twice, each within the limit of its process
+@pytest.mark.integration
+@pytest.mark.timeout(900)  # it compiles twice; on a busy machine each takes minutes
 def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=400
     )
     assert (done.stdout, done.stderr) == ("1\n", "")
     kept = sorted(tmp_path.glob("lastseen/compiled/*/*/*"))
@@ -61,7 +61,7 @@ def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
     for file in kept:
         file.write_bytes(b"")
     done = subprocess.run(
-        [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=400
     )
     assert (done.stdout, done.stderr) == ("1\n", "")
     assert any(file.stat().st_size for file in kept)

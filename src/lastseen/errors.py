@@ -11,6 +11,7 @@
     │   ├── JournalMissing      there is no such file
     │   ├── JournalForeign      another program's file, or one from a newer version
     │   ├── JournalDamaged      the file is not whole
+    │   ├── JournalIncomplete   its WAL, which holds what was written last, is not beside it
     │   ├── JournalLocked       another process is writing it
     │   ├── JournalChanged      it was replaced, or written by another process, while it was open
     │   ├── JournalReadOnly     it was opened for reading
@@ -111,6 +112,15 @@ class JournalDamaged(JournalError):
     def __init__(self, path: object, problem: str) -> None:
         remedy = "; nothing was changed, restore it from a copy"
         super().__init__(path, problem if problem.endswith(remedy) else f"the file is damaged ({problem}){remedy}")
+
+
+class JournalIncomplete(JournalError):
+    """The file was copied, moved or mounted without its WAL, which holds what was written last."""
+
+    def __init__(self, path: object, wal: str) -> None:
+        problem = f"the file is incomplete: {wal}, which holds what was written last, is not beside it"
+        remedy = "bring both together, or copy with `lastseen backup`; `lastseen salvage` takes what is there"
+        super().__init__(path, wal if remedy in wal else f"{problem}; {remedy}")
 
 
 class JournalLocked(JournalError):

@@ -6,17 +6,21 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from lastseen.action import Action
+from lastseen.cli.main import app
 from lastseen.errors import IndexUnreachable, InvalidValue, JournalReadOnly
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.journal.forgetting import MARK, READ
 from lastseen.memory.store.outbox import Outbox
+from lastseen.memory.store.records import EventRecord
 from tests.memory.homes import ROOM, Item, stream, walk
 
 TEAPOT = Item("Zanzibar-Teapot", "red", (1.2, -1.2, 0.8))
@@ -99,6 +103,18 @@ def test_while_another_process_reads_it_is_said_and_finished_by_the_next_commit(
     walk(memory, 1, looks="random", start=11)
     memory.flush()
     assert memory.store.journal.not_wiped is None
+    assert not any(secret in content(file) for secret in SECRETS)
+    memory.close()
+
+
+def test_or_by_itself_when_nothing_is_written_any_more(file: Path) -> None:
+    memory, teapot = remember(file)
+    with reading(file):
+        assert memory.forget(teapot).not_yet == (READ,)
+        assert LABEL in content(file)
+    end = time.monotonic() + 60.0
+    while memory.store.journal.not_wiped is not None and time.monotonic() < end:
+        time.sleep(0.1)
     assert not any(secret in content(file) for secret in SECRETS)
     memory.close()
 
@@ -199,6 +215,33 @@ def test_the_events_of_others_do_not_name_it(file: Path) -> None:
     told = [event for event in memory.store.journal.events(object_id=mug) if event.kind == "merged"]
     assert [dict(event.evidence) for event in told] == [{"how": "by hand"}]
     memory.close()
+
+
+def test_nor_do_they_tell_its_name_however_deep_it_stands(file: Path) -> None:
+    memory, teapot = remember(file)
+    mug = memory.objects("mug")[0].id
+    evidence = {"beside": [{"id": teapot}, "ZANZIBAR-TEAPOT", "bowl"], "why": "the zanzibar-teapot hid it", "n": 3}
+    memory.store.stage(events=[EventRecord(1.0, mug, "moved", evidence)])
+    memory.flush()
+    memory.forget(teapot)
+    (told,) = [event for event in memory.store.journal.events(object_id=mug) if event.kind == "moved"]
+    assert dict(told.evidence) == {"beside": [{}, "bowl"], "n": 3}
+    memory.close()
+    assert LABEL not in content(file).lower()
+
+
+def test_what_is_made_later_does_not_hold_it(file: Path, tmp_path: Path) -> None:
+    memory, teapot = remember(file)
+    memory.forget(teapot)
+    out = tmp_path / "later"
+    out.mkdir()
+    with closing(sqlite3.connect(out / "copy")) as copy:
+        memory.store.journal._db.backup(copy)
+    memory.close()
+    for ending in (".json", ".csv", ".ply"):
+        done = CliRunner().invoke(app, ["export", str(out / f"objects{ending}"), "--memory", str(file)])
+        assert done.exit_code == 0, done.output
+    assert not any(secret in content(out / "copy").lower() for secret in SECRETS)
 
 
 def test_a_memory_that_is_only_read_refuses(file: Path) -> None:

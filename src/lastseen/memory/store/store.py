@@ -58,6 +58,7 @@ class LongTermStore:
         self._objects: dict[str, ObjectRecord] = {}
         self._gone: dict[str, None] = {}
         self._forgotten: dict[str, None] = {}
+        self._unnamed: set[str] = set()
         self._events: list[EventRecord] = []
         self._crops: list[CropRecord] = []
         self._views: dict[int, bytes] = {}
@@ -172,6 +173,7 @@ class LongTermStore:
                     objects=list(self._objects.values()),
                     removed=list(self._gone),
                     forgotten=list(self._forgotten),
+                    unnamed=frozenset(self._unnamed),
                     events=list(self._events),
                     crops=list(self._crops),
                     session=session,
@@ -190,6 +192,7 @@ class LongTermStore:
                     self._gone.pop(object_id, None)
                 for object_id in batch.forgotten:
                     self._forgotten.pop(object_id, None)
+                self._unnamed.difference_update(batch.unnamed)
                 del self._events[: len(batch.events)]
                 del self._crops[: len(batch.crops)]
                 # what was staged again meanwhile waits for the next commit
@@ -211,6 +214,7 @@ class LongTermStore:
                 for known in (self._objects, self._gone, self.colors):
                     known.pop(object_id, None)
                 self._forgotten[object_id] = None
+            self._unnamed.update(labels)
             self._events = [event for event in self._events if event.object_id not in forgotten]
             self._crops = [crop for crop in self._crops if crop.object_id not in forgotten]
 

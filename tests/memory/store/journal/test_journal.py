@@ -182,7 +182,7 @@ def test_what_is_forgotten_leaves_no_bytes_behind(file: Path) -> None:
     event = EventRecord(1.0, "obj-1", "appeared", {"note": "verysecretevent"})
     crop = CropRecord("obj-1", 1.0, 1.0, b"verysecretcrop")
     journal.write(Batch(time=1.0, objects=[secret, make_record(2)], events=[event], crops=[crop]), settings=SETTINGS)
-    journal.forget(["obj-1"])
+    journal.write(Batch(time=1.0, forgotten=["obj-1"]), settings=SETTINGS)
     journal.close()
     assert all(b"verysecret" not in path.read_bytes() for path in file.parent.iterdir())
     assert [record.id for record in Journal.open(file).objects()] == ["obj-2"]
@@ -200,7 +200,8 @@ def test_also_not_where_sqlite_moved_rows_between_pages(file: Path) -> None:
                 objects.append(make_record(number, label_scores={name: 1.0}, state=state, hits=step, dim=None))
                 events.append(EventRecord(float(step), f"obj-{number}", "moved", {name: "x" * rng.randint(0, 300)}))
             journal.write(Batch(time=float(step), objects=objects, events=events), settings=SETTINGS)
-        assert journal.forget(["obj-100"]) is None
+        journal.write(Batch(time=30.0, forgotten=["obj-100"]), settings=SETTINGS)
+        assert journal.not_wiped is None
     assert b"verysecret" not in file.read_bytes()
 
 

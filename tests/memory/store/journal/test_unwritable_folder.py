@@ -15,7 +15,9 @@ from tests.memory.store.records import make_record
 
 from lastseen.config import Settings
 from lastseen.errors import JournalError
-from lastseen.memory.store.journal import Batch, Journal, private_copy
+from lastseen.memory.store.journal import Batch, Journal
+from lastseen.memory.store.journal.opening import copy_with_wal
+from lastseen.memory.store.journal.writer_lock import wal_of
 
 NOBODY = 65534
 
@@ -100,18 +102,22 @@ def test_a_live_writer_is_followed(tmp_path: Path) -> None:
             assert reader.count() == 2
 
 
-def test_the_copy_is_private_and_goes_with_the_reader(
+def test_the_copy_is_private_and_a_dead_reader_leaves_nothing(
     left_behind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spare = tmp_path / "spare"
+    spare, copyfile, modes = tmp_path / "spare", shutil.copyfile, []
     spare.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(spare))
-    with unwritable(left_behind.parent):
-        journal = Journal.open(left_behind, read_only=True)
-        (folder,) = spare.iterdir()
-        assert folder.stat().st_mode & 0o077 == 0
-        journal.close()
-    assert list(spare.iterdir()) == []
+
+    def copy(one: Path, other: Path) -> None:
+        modes.append(other.parent.stat().st_mode & 0o077)
+        copyfile(one, other)
+
+    monkeypatch.setattr(shutil, "copyfile", copy)
+    with unwritable(left_behind.parent), closing(Journal.open(left_behind, read_only=True)) as journal:
+        assert list(spare.iterdir()) == []
+        assert journal.count() == 8
+    assert modes == [0, 0]
 
 
 @pytest.mark.parametrize("with_wal", [True, False])
@@ -152,30 +158,75 @@ def test_a_copy_is_of_one_moment(
         copyfile(one, other)
         if left[0]:
             left[0] -= 1
-            with private_copy.wal_of(left_behind).open("ab") as wal:
+            with wal_of(left_behind).open("ab") as wal:
                 wal.write(b"more")
 
     monkeypatch.setattr(shutil, "copyfile", copy_and_write)
     if times == 1:
-        copy = private_copy.copy_with_wal(left_behind, target)
-        assert private_copy.wal_of(copy).read_bytes() == private_copy.wal_of(left_behind).read_bytes()
+        copy = copy_with_wal(left_behind, target)
+        assert wal_of(copy).read_bytes() == wal_of(left_behind).read_bytes()
     else:
         with pytest.raises(JournalError, match="is being written"):
-            private_copy.copy_with_wal(left_behind, target)
+            copy_with_wal(left_behind, target)
 
 
-def test_a_user_who_may_only_read_sees_all(left_behind: Path) -> None:
+def as_nobody(file: Path, *, read_only: bool = True) -> str:
+    """What a user without rights gets who opens a file: the number of objects, or the error."""
     if os.geteuid() != 0:
         pytest.skip("only root may become another user")
+    os.seteuid(NOBODY)
+    try:
+        with closing(Journal.open(file, read_only=read_only)) as journal:
+            return str(journal.count())
+    except JournalError as error:
+        return str(error)
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def public(left_behind: Path) -> Iterator[Path]:
+    """The same file in a folder that everybody may enter and only its owner may write."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(left_behind.parent, folder, dirs_exist_ok=True)
         Path(folder).chmod(0o755)
-        os.seteuid(NOBODY)
-        try:
-            with closing(Journal.open(Path(folder) / left_behind.name, read_only=True)) as journal:
-                assert journal.count() == 8
-        finally:
-            os.seteuid(0)
+        yield Path(folder) / left_behind.name
+
+
+def test_a_user_who_may_only_read_sees_all(public: Path) -> None:
+    assert as_nobody(public) == "8"
+
+
+def test_also_where_the_helper_file_may_not_be_read(public: Path) -> None:
+    public.with_name("home.lastseen-shm").write_bytes(bytes(32768))
+    public.with_name("home.lastseen-shm").chmod(0o600)
+    assert as_nobody(public) == "8"
+
+
+def test_a_wal_that_may_not_be_read_is_an_error_and_no_empty_memory(public: Path) -> None:
+    public.with_name("home.lastseen-wal").chmod(0o600)
+    assert "what was written last is in home.lastseen-wal" in as_nobody(public)
+
+
+def test_a_file_that_may_not_be_read_says_so(public: Path) -> None:
+    Journal.open(public).close()
+    public.chmod(0o600)
+    assert "check the disk and that this user may use file and folder" in as_nobody(public)
+
+
+def test_a_folder_that_may_not_be_entered_says_so(public: Path) -> None:
+    public.parent.chmod(0o700)
+    assert "allow this user to enter its folder" in as_nobody(public)
+
+
+@pytest.mark.parametrize("with_wal", [True, False])
+def test_a_writer_who_may_not_write_the_folder_is_told(public: Path, *, with_wal: bool) -> None:
+    if not with_wal:
+        Journal.open(public).close()
+    public.chmod(0o666)
+    before = public.read_bytes()
+    assert "folder" in as_nobody(public, read_only=False)
+    assert public.read_bytes() == before
 
 
 def test_a_second_name_of_a_file_that_is_being_written_is_not_read(tmp_path: Path) -> None:

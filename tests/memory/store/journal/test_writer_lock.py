@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from tests.memory.store.records import make_record
 
 from lastseen.config import Settings
-from lastseen.errors import JournalChanged, JournalError, JournalLocked, JournalMissing, JournalReadOnly
+from lastseen.errors import (
+    JournalChanged,
+    JournalError,
+    JournalIncomplete,
+    JournalLocked,
+    JournalMissing,
+    JournalReadOnly,
+)
 from lastseen.memory.store.journal import Batch, Journal
 
 SETTINGS = Settings()
@@ -54,7 +63,31 @@ def after_deleting_helpers(file: Path) -> str:
     return str(file)
 
 
-WAYS = [by_symlink, by_hard_link, by_detour, by_relative_path, after_deleting_helpers]
+def by_link_to_a_link(file: Path) -> str:
+    (file.parent / "x" / "one").symlink_to(file)
+    (file.parent / "x" / "two").symlink_to("one")
+    return str(file.parent / "x" / "two")
+
+
+def by_linked_folder(file: Path) -> str:
+    (file.parent / "x" / "folder").symlink_to(file.parent)
+    return str(file.parent / "x" / "folder" / file.name)
+
+
+def by_open_descriptor(file: Path) -> str:
+    return f"/proc/{os.getpid()}/cwd/{os.path.relpath(file)}"
+
+
+WAYS = [
+    by_link_to_a_link,
+    by_linked_folder,
+    by_open_descriptor,
+    by_symlink,
+    by_hard_link,
+    by_detour,
+    by_relative_path,
+    after_deleting_helpers,
+]
 
 
 def put(journal: Journal, *numbers: int) -> None:
@@ -190,3 +223,183 @@ def test_a_file_that_others_may_not_write_says_so(file: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(JournalError, match=r"Permission denied.*open it for reading"):
         Journal.open(file)
+
+
+def in_child(act: Callable[[], object]) -> str:
+    """What a forked child gets who does something: its result or its error."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            told = str(act())
+        except JournalError as error:
+            told = f"{type(error).__name__}: {error}"
+        os.write(write, told.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return told
+
+
+def by_another_program(file: Path) -> str:
+    """The last line that another process prints who opens the file for writing and counts its objects."""
+    opened = f"j = Journal.open({str(file)!r}); print(j.count()); j.close()"
+    code = f"from lastseen.memory.store.journal import Journal; {opened}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).splitlines()[-1]
+
+
+def test_a_forked_child_neither_reads_nor_writes(file: Path) -> None:
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+        assert "before this one was forked from it" in in_child(lambda: put(journal, 2))
+        assert "before this one was forked from it" in in_child(journal.count)
+        assert "was open when this process was forked" in in_child(lambda: Journal.open(file, read_only=True))
+        put(journal, 3)
+        assert [record.id for record in journal.objects()] == ["obj-1", "obj-3"]
+
+
+def test_a_forked_child_that_closes_lets_nobody_in(file: Path) -> None:
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+        assert in_child(journal.close) == "None"
+        assert "JournalLocked" in by_another_program(file)
+        put(journal, 2)
+
+
+def test_a_forked_child_that_lives_on_keeps_no_lock(file: Path) -> None:
+    read, write = os.pipe()
+    journal = Journal.open(file)
+    child = os.fork()
+    if child == 0:
+        os.close(write)
+        os.read(read, 1)
+        os._exit(0)
+    os.close(read)
+    journal.close()
+    assert by_another_program(file) == "0"
+    os.close(write)
+    os.waitpid(child, 0)
+
+
+def test_of_many_threads_that_open_at_once_one_gets_in(file: Path) -> None:
+    got: list[Journal] = []
+    refused: list[JournalLocked] = []
+    start = threading.Barrier(8)
+
+    def enter() -> None:
+        start.wait()
+        try:
+            got.append(Journal.open(file))
+        except JournalLocked as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=enter) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(got), len(refused)) == (1, 7)
+    got[0].close()
+
+
+def test_threads_of_one_writer_take_turns(file: Path) -> None:
+    with closing(Journal.open(file)) as journal:
+        threads = [threading.Thread(target=put, args=(journal, number)) for number in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert journal.count() == 12
+
+
+def test_a_wal_that_is_deleted_takes_nothing_acknowledged_with_it(file: Path) -> None:
+    journal = Journal.open(file)
+    put(journal, 1)
+    file.with_name("home.lastseen-wal").unlink()
+    with pytest.raises(JournalChanged, match=r"home\.lastseen-wal beside it was deleted"):
+        put(journal, 2)
+    journal.close()
+    assert by_another_program(file) == "1"
+
+
+def test_a_copy_without_its_wal_is_called_that(file: Path) -> None:
+    copy = file.with_name("copy")
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+        journal._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        put(journal, 2)
+        shutil.copyfile(file, copy)
+    for read_only in (True, False, True):
+        with pytest.raises(JournalIncomplete, match="copy-wal, which holds what was written last, is not beside it"):
+            Journal.open(copy, read_only=read_only)
+    assert sorted(path.name for path in file.parent.iterdir()) == ["copy", "home.lastseen", "x"]
+
+
+def test_also_of_a_file_that_was_never_closed_and_moved(file: Path) -> None:
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+        file.rename(file.with_name("moved"))
+        with pytest.raises(JournalIncomplete):
+            Journal.open(file.with_name("moved"), read_only=True)
+        with pytest.raises(JournalLocked):
+            Journal.open(file.with_name("moved"))
+
+
+@contextmanager
+def mounted(file: Path, at: Path) -> Iterator[None]:
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    if os.geteuid() != 0 or mount is None or umount is None:
+        pytest.skip("only root may mount")
+    at.touch()
+    if subprocess.run([mount, "--bind", str(file), str(at)], check=False, capture_output=True).returncode:
+        pytest.skip("a file cannot be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run([umount, "--lazy", str(at)], check=True)
+
+
+def test_a_file_mounted_elsewhere_without_its_wal_is_neither_read_nor_written(file: Path) -> None:
+    at = file.parent / "x" / "mounted"
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+        with mounted(file, at):
+            with pytest.raises(JournalLocked):
+                Journal.open(at)
+            with pytest.raises(JournalIncomplete):
+                Journal.open(at, read_only=True)
+
+
+def test_a_run_that_died_while_it_made_the_file_leaves_one_that_can_be_used(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as born:
+        born.execute("PRAGMA page_size = 8192")
+        born.execute("PRAGMA journal_mode = WAL")
+    assert file.stat().st_size > 0
+    with pytest.raises(JournalError, match="it is empty"):
+        Journal.open(file, read_only=True)
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+
+
+@pytest.mark.parametrize("version", [-5, 0])
+def test_a_version_that_never_was_is_refused(file: Path, version: int) -> None:
+    with closing(Journal.open(file)) as journal:
+        put(journal, 1)
+    with closing(sqlite3.connect(file)) as other:
+        other.execute(f"PRAGMA user_version = {version}")
+    before = file.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(JournalError, match=f"it says it is of version {version}"):
+            Journal.open(file, read_only=read_only)
+    assert file.read_bytes() == before
+
+
+def test_what_is_no_file_is_refused(file: Path) -> None:
+    file.symlink_to(file)
+    for path in (file, Path("/dev/null")):
+        for read_only in (True, False):
+            with pytest.raises(JournalMissing, match="give a memory file"):
+                Journal.open(path, read_only=read_only)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from lastseen.memory.store.journal.rows import forget_texts
 
@@ -17,21 +19,39 @@ MARK = "wipe.pending"
 """Stands in the file's facts while bytes of what was forgotten may be left; it tells nothing of them."""
 READ = "another process is reading the file"
 FULL = "the disk is full"
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+"""Seconds between tries to finish a wipe, doubled each time."""
 
 
-def delete_objects(db: sqlite3.Connection, object_ids: Sequence[str]) -> None:
-    """Delete objects with all that is theirs, and their ids from the events of others, and leave the mark."""
+def delete_objects(db: sqlite3.Connection, object_ids: Sequence[str], labels: Collection[str] = ()) -> None:
+    """Delete objects with all that is theirs, their ids and labels from the events of others, and leave the mark."""
     for object_id in object_ids:
         db.execute("DELETE FROM events WHERE object_id = ?", (object_id,))
         db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
-    forgotten = set(object_ids)
-    for number, text in db.execute("SELECT id, evidence FROM events WHERE evidence LIKE '%\"obj-%'").fetchall():
+    names = frozenset(label.casefold() for label in labels)
+    parts = ["evidence LIKE '%\"obj-%'", *("instr(lower(evidence), ?)" for _ in names)]
+    wanted = [json.dumps(name)[1:-1].lower() for name in sorted(names)]
+    found = db.execute(f"SELECT id, evidence FROM events WHERE {' OR '.join(parts)}", wanted).fetchall()
+    for number, text in found:
         evidence = json.loads(text)
-        kept = {key: value for key, value in evidence.items() if not (isinstance(value, str) and value in forgotten)}
-        if len(kept) < len(evidence):
+        kept = _without(evidence, frozenset(object_ids), names)
+        if kept != evidence:
             db.execute("UPDATE events SET evidence = ? WHERE id = ?", (json.dumps(kept, sort_keys=True), number))
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (MARK,))
     forget_texts()
+
+
+def _without(value: Any, ids: frozenset[str], names: frozenset[str]) -> Any:
+    """JSON data without the texts that are one of these ids or contain one of these names."""
+    if isinstance(value, dict):
+        return {key: _without(each, ids, names) for key, each in value.items() if not _tells(each, ids, names)}
+    if isinstance(value, list):
+        return [_without(each, ids, names) for each in value if not _tells(each, ids, names)]
+    return value
+
+
+def _tells(value: Any, ids: frozenset[str], names: frozenset[str]) -> bool:
+    return isinstance(value, str) and (value in ids or any(name in value.casefold() for name in names))
 
 
 def rewrite(db: sqlite3.Connection) -> str | None:
@@ -55,3 +75,27 @@ def empty_wal(db: sqlite3.Connection) -> str | None:
 def _reason(error: sqlite3.OperationalError) -> str:
     busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_ERROR)
     return READ if busy else FULL
+
+
+class Retry:
+    """Calls a function again and again, in a thread of its own, until it says that it is done or this is ended."""
+
+    def __init__(self, attempt: Callable[[], bool]) -> None:
+        self._attempt = attempt
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to try; it may be under way already."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="lastseen-wipe", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Try no more."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        wait = _FIRST_WAIT
+        while not self._ended.wait(wait) and not self._attempt():
+            wait = min(2.0 * wait, _LONGEST_WAIT)

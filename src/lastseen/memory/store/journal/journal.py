@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,16 @@ from typing import Any, Self
 
 from lastseen.config import Settings
 from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
-from lastseen.memory.store.journal.forgetting import FULL, MARK, delete_objects, empty_wal, rewrite
-from lastseen.memory.store.journal.opening import BUSY_MS, clear_errors, connect_reader, connect_writer, inspect
+from lastseen.memory.store.journal.forgetting import FULL, MARK, Retry, delete_objects, empty_wal, rewrite
+from lastseen.memory.store.journal.opening import (
+    BUSY_MS,
+    OPEN_MARK,
+    clear_errors,
+    connect_reader,
+    connect_writer,
+    inspect,
+    is_unborn,
+)
 from lastseen.memory.store.journal.reading import JournalReader
 from lastseen.memory.store.journal.rows import (
     OBJECT_COLUMNS,
@@ -29,7 +37,7 @@ from lastseen.memory.store.journal.rows import (
     version_row,
 )
 from lastseen.memory.store.journal.schema import in_newest_version
-from lastseen.memory.store.journal.writer_lock import WriterLock
+from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
 from lastseen.memory.store.records import (
     PROTO,
     CropRecord,
@@ -53,15 +61,16 @@ _PATIENCE = 0.5
 class Batch:
     """What one transaction writes; ``time`` is the memory time it speaks for.
 
-    ``removed`` objects keep a past that can be told; of ``forgotten`` ones nothing is left. ``turned`` gives the time
-    of the last event of an object, where there was one: its new version counts from then, otherwise from its last
-    sighting.
+    ``removed`` objects keep a past that can be told; of ``forgotten`` ones nothing is left, nor of the labels
+    ``unnamed``, which no object has any more. ``turned`` gives the time of the last event of an object, where there
+    was one: its new version counts from then, otherwise from its last sighting.
     """
 
     time: float
     objects: Sequence[ObjectRecord] = ()
     removed: Sequence[str] = ()
     forgotten: Sequence[str] = ()
+    unnamed: Collection[str] = ()
     events: Sequence[EventRecord] = ()
     crops: Sequence[CropRecord] = ()
     session: SessionRecord | None = None
@@ -94,9 +103,9 @@ class Journal(JournalReader):
         self.not_wiped: str | None = None
         """Why bytes of what was forgotten are still in the file; None when there are none."""
         self._rewritten = False
-        if path is not None and self._writable and MARK in self.meta():
-            # the run that forgot could not finish it
-            self._wipe(wait=0.0)
+        self._retry = Retry(self._wipe_again)
+        if path is not None and self._writable:
+            self._begin()
 
     @classmethod
     def open(cls, path: str | Path | None, *, read_only: bool = False) -> Self:
@@ -110,8 +119,9 @@ class Journal(JournalReader):
         lock = WriterLock(file)
         connection = None
         try:
-            if lock.path.stat().st_size > 0:
-                inspect(lock.path)
+            with clear_errors(file):
+                if not is_unborn(lock.path):
+                    inspect(lock.path)
             with clear_errors(file):
                 connection = connect_writer(lock.path)
             lock.check()
@@ -121,6 +131,33 @@ class Journal(JournalReader):
                 connection.close()
             lock.release()
             raise
+
+    def _begin(self) -> None:
+        """Mark the file as one whose WAL belongs to it, and finish what the last run left undone."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (OPEN_MARK,))
+        assert self._lock is not None
+        with clear_errors(self.path or ""):
+            # into the file itself: whoever copies that alone is told so
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._lock.watch_wal()
+        if MARK in self.meta():
+            self._wipe(wait=0.0)
+
+    def _end(self) -> None:
+        """Take the mark back: closing puts everything into the file."""
+        try:
+            with self._transaction() as db:
+                db.execute("DELETE FROM meta WHERE key = ?", (OPEN_MARK,))
+        except JournalError:
+            self._db.close()
+            self._keep_complete()
+
+    def _keep_complete(self) -> None:
+        """Put an empty WAL beside a file that holds everything and still has the mark."""
+        if self._lock is not None and self._lock.leads_here():
+            with suppress(OSError):
+                wal_of(self._lock.path).touch()
 
     @property
     def writable(self) -> bool:
@@ -153,26 +190,13 @@ class Journal(JournalReader):
                 db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
             self._put_space(db, batch)
             if batch.forgotten:
-                self._forget(db, batch.forgotten, outbox=outbox)
+                self._forget(db, batch, outbox=outbox)
             rows = db.total_changes - before
         self._written.update(staged)
         for object_id in (*batch.removed, *batch.forgotten):
             self._written.pop(object_id, None)
         self._after_commit(forgot=bool(batch.forgotten))
         return rows
-
-    def forget(self, object_ids: Sequence[str], *, outbox: bool = False) -> str | None:
-        """Delete objects with all their vectors, pictures, versions and events, and wipe the bytes they took.
-
-        Returns why the wiping must wait, None when it is done. It is tried again at every later commit, at the end
-        and by the next run.
-        """
-        with self._transaction() as db:
-            self._forget(db, object_ids, outbox=outbox)
-        for object_id in object_ids:
-            self._written.pop(object_id, None)
-        self._after_commit(forgot=True)
-        return self.not_wiped
 
     def sent(self, up_to: int) -> None:
         """Take entries up to a number out of the outbox."""
@@ -182,20 +206,25 @@ class Journal(JournalReader):
 
     def close(self) -> None:
         """Close the file and let others write; may be called twice."""
+        self._retry.end()
+        if self._is_inherited():
+            return
         with self._guard:
-            if self._writable and self.not_wiped is not None:
-                # a file that was taken away has told so at every commit
-                with suppress(JournalError):
-                    self._wipe(wait=_PATIENCE)
+            if self._writable and self.path is not None:
+                if self.not_wiped is not None:
+                    # a file that was taken away has told so at every commit
+                    with suppress(JournalError):
+                        self._wipe(wait=_PATIENCE)
+                self._end()
             self._db.close()
             if self._lock is not None:
                 self._lock.release()
             self._writable = False
 
-    def _forget(self, db: sqlite3.Connection, object_ids: Sequence[str], *, outbox: bool) -> None:
-        delete_objects(db, object_ids)
+    def _forget(self, db: sqlite3.Connection, batch: Batch, *, outbox: bool) -> None:
+        delete_objects(db, batch.forgotten, batch.unnamed)
         if outbox:
-            for object_id in object_ids:
+            for object_id in batch.forgotten:
                 db.execute("DELETE FROM outbox WHERE object_id = ?", (object_id,))
                 self._queue(db, object_id, "remove")
 
@@ -223,6 +252,18 @@ class Journal(JournalReader):
                         db.execute("DELETE FROM meta WHERE key = ?", (MARK,))
                 except StorageFull:
                     self.not_wiped = FULL
+        if self.not_wiped is not None:
+            self._retry.start()
+
+    def _wipe_again(self) -> bool:
+        """Try once more to finish a forgetting; says whether nothing is left to do."""
+        with self._guard:
+            if self._writable and self.not_wiped is not None:
+                try:
+                    self._wipe(wait=0.0)
+                except JournalError:
+                    return True
+            return not self._writable or self.not_wiped is None
 
     def _known(self, object_id: str) -> _Written | None:
         """What the file holds of an object, looked up the first time it is written by this process."""
@@ -331,7 +372,7 @@ class Journal(JournalReader):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         if not self._writable:
             raise JournalReadOnly(self.path, "was opened for reading or is closed; open it for writing")
-        with self._guard, clear_errors(self.path or ":memory:"):
+        with self._reading():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 if self.written_since():
@@ -341,10 +382,14 @@ class Journal(JournalReader):
                 if self._lock is not None:
                     self._lock.check()
                 self._db.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 # a full disk may have ended the transaction already
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+                if isinstance(error, JournalChanged):
+                    # a deleted WAL is still open here: what it holds goes into the file
+                    self._db.execute("PRAGMA wal_checkpoint(FULL)")
+                    self._keep_complete()
                 raise
 
 

@@ -1,15 +1,19 @@
 """Opening a journal file safely: whose file is it, is it whole, and who else is writing it?
 
-Everything is checked through a read-only connection first, so that a foreign or damaged file is never touched.
+Everything is checked through a read-only connection first, so that a foreign or damaged file is never touched. In a
+folder or on a medium that takes no helper files SQLite can read the file but not the WAL beside it, and what is only
+in the WAL would seem never to have been: there both are read from a copy.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,16 +21,22 @@ from lastseen.errors import (
     JournalDamaged,
     JournalError,
     JournalForeign,
+    JournalIncomplete,
     JournalLocked,
     JournalMissing,
+    JournalReadOnly,
     StorageFull,
 )
-from lastseen.memory.store.journal.private_copy import copy_with_wal, has_wal, state_of
 from lastseen.memory.store.journal.schema import APPLICATION_ID, migrate, newest
-from lastseen.memory.store.journal.writer_lock import FileConnection, holder_of
+from lastseen.memory.store.journal.writer_lock import FileConnection, check_regular, holder_of, wal_of
 
 _PAGE_SIZE = 8192
 BUSY_MS = 5000
+OPEN_MARK = "writer.open"
+"""Stands in the file while a writer has it open: then its WAL belongs to it, and without that it is incomplete."""
+_COPY_TRIES = 20
+_TICK = 0.02
+"""Seconds in which two writes may get the same time stamp: twice the slowest tick of Linux."""
 
 
 @contextmanager
@@ -43,6 +53,16 @@ def clear_errors(path: Path | str) -> Iterator[None]:
             raise JournalDamaged(path, str(error)) from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise JournalLocked(path, holder_of(Path(path)) or "unknown") from error
+        if code == sqlite3.SQLITE_READONLY:
+            problem = "cannot be written: SQLite keeps a file beside it, and the folder cannot be written"
+            raise JournalReadOnly(
+                path, f"{problem}; open it for reading, or allow this user to write there"
+            ) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+            problem = f"cannot be read or written ({error})"
+            raise JournalError(
+                path, f"{problem}; check the disk and that this user may use file and folder"
+            ) from error
         raise
     except UnicodeDecodeError as error:
         # SQLite quotes the damaged bytes in its message, which Python then cannot read
@@ -58,15 +78,32 @@ def inspect(path: Path) -> int:
         connection.close()
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+def is_unborn(path: Path) -> bool:
+    """Whether a file holds nothing yet: empty, or of a run that died before it had made the tables."""
+    if path.stat().st_size == 0:
+        return True
+    if path.stat().st_size > 2 * _PAGE_SIZE or has_wal(path):
+        return False
+    try:
+        with closing(_read(path)) as connection:
+            marks = [
+                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+            ]
+            return marks == [0, 0] and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    except sqlite3.DatabaseError:
+        return False
+
+
+def connect_reader(path: Path) -> FileConnection:
     """A read-only connection that sees what is committed, also while another process writes.
 
     Everything is read through SQLite: opening and closing the file beside it would drop the locks that another
     connection of this process holds.
     """
-    if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "does not exist"
-        raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
+    if not check_regular(path):
+        raise JournalMissing(
+            path, "does not exist; give a memory file, as `lastseen run SOURCE --memory FILE` makes one"
+        )
     if path.stat().st_size == 0:
         raise JournalForeign(path, "it is empty")
     holder = holder_of(path) if path.stat().st_nlink > 1 and not has_wal(path) else None
@@ -75,6 +112,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     with clear_errors(path):
         connection = None
         try:
+            _check_wal(path)
             connection = _read(path)
             _check(connection, path)
         except BaseException as error:
@@ -91,35 +129,42 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     pages, page = (int(connection.execute(f"PRAGMA page_{what}").fetchone()[0]) for what in ("count", "size"))
+    if mark == version == 0 and not tables:
+        raise JournalForeign(path, "it is empty")
     if mark != APPLICATION_ID:
         raise JournalForeign(path, "it is another program's SQLite file")
     if version > newest():
         raise JournalForeign(path, f"it is of version {version}, this program reads up to {newest()}")
-    if not {"objects", "sessions", "events"} <= tables:
+    if version < 1:
+        raise JournalDamaged(path, f"it says it is of version {version}, and versions are 1 to {newest()}")
+    if not {"objects", "sessions", "events", "meta"} <= tables:
         raise JournalDamaged(path, "tables are missing")
     # SQLite itself misses only whole pages; what is not in the file yet is in the WAL
     if not has_wal(path) and path.stat().st_size < pages * page:
         raise JournalDamaged(path, f"it has {path.stat().st_size} bytes of {pages * page}: the end is missing")
 
 
-def _read(path: Path) -> sqlite3.Connection:
+def _check_wal(path: Path) -> None:
+    """Refuse a file that a writer had open and whose WAL is not beside it; reading it would make an empty one."""
+    if wal_of(path).exists():
+        return
+    with closing(_connect(path, "mode=ro&immutable=1")) as alone:
+        ours = alone.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+        marked = ours and alone.execute("SELECT 1 FROM meta WHERE key = ?", (OPEN_MARK,)).fetchone() is not None
+    # a writer may have begun meanwhile
+    if marked and not wal_of(path).exists():
+        raise JournalIncomplete(path, wal_of(path).name)
+
+
+def _read(path: Path) -> FileConnection:
     try:
         return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
-    # a folder or medium that takes no helper files: the file can be read as it stands, but not the WAL beside it
+    # a folder or medium that takes no helper files
     then = state_of(path)
-    if has_wal(path):
-        folder = tempfile.TemporaryDirectory(prefix="lastseen-")
-        try:
-            connection = _connect(copy_with_wal(path, Path(folder.name)), "mode=ro")
-        except BaseException:
-            folder.cleanup()
-            raise
-        connection.at_end = folder.cleanup
-    else:
-        connection = _connect(path, "mode=ro&immutable=1")
+    connection = _private_copy(path) if has_wal(path) else _connect(path, "mode=ro&immutable=1")
     connection.is_outdated = lambda: state_of(path) != then
     return connection
 
@@ -131,13 +176,17 @@ def connect_writer(path: Path | None) -> sqlite3.Connection:
         if path is None
         else _connect(path, "mode=rwc")
     )
-    connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    # what is forgotten is overwritten with zeros, not only unlinked
-    connection.execute("PRAGMA secure_delete = ON")
-    migrate(connection)
+    try:
+        connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # what is forgotten is overwritten with zeros, not only unlinked
+        connection.execute("PRAGMA secure_delete = ON")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -152,6 +201,7 @@ def _connect(path: Path, how: str) -> FileConnection:
         isolation_level=None,
         check_same_thread=False,
     )
+    connection.process = os.getpid()
     try:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -160,6 +210,61 @@ def _connect(path: Path, how: str) -> FileConnection:
         connection.close()
         raise
     return connection
+
+
+def has_wal(path: Path) -> bool:
+    """Whether something is kept in the WAL beside a file."""
+    try:
+        return wal_of(path).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _private_copy(path: Path) -> FileConnection:
+    """A connection to a copy of a file and its WAL that nobody else sees and no dead process leaves behind."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="lastseen-") as folder:
+            copy = copy_with_wal(path, Path(folder))
+            with closing(sqlite3.connect(copy)) as merged:
+                merged.execute("PRAGMA journal_mode = DELETE")
+            # the folder goes at once, its one file when the connection ends
+            return _connect(copy, "mode=ro&immutable=1")
+    except OSError as error:
+        problem = f"what was written last is in {wal_of(path).name}, and a copy to read it from cannot be made"
+        remedy = f"allow reading both, or set TMPDIR to a folder with room (now {tempfile.gettempdir()})"
+        raise JournalError(path, f"{problem} ({error.strerror or error}); {remedy}") from error
+
+
+def copy_with_wal(path: Path, folder: Path) -> Path:
+    """Copy a file and its WAL, both of one time, into a folder; raises while somebody keeps writing them."""
+    copy, wal = folder / "memory", wal_of(path)
+    for _ in range(_COPY_TRIES):
+        before = state_of(path)
+        newest_change = max((each[2] for each in before if each is not None), default=0)
+        if abs(time.time_ns() - newest_change) <= _TICK * 1e9:
+            # a change in the same tick would not show
+            time.sleep(_TICK)
+            continue
+        shutil.copyfile(path, copy)
+        wal_of(copy).unlink(missing_ok=True)
+        if before[1] is not None:
+            shutil.copyfile(wal, wal_of(copy))
+        if state_of(path) == before:
+            return copy
+    problem = "is being written, and its folder cannot be written by this user"
+    raise JournalError(path, f"{problem}; allow that, or read it when the writer has ended")
+
+
+def state_of(path: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    """What changes when a file or its WAL is written: number, size and time of both."""
+    found: list[tuple[int, int, int] | None] = []
+    for each in (path, wal_of(path)):
+        try:
+            status = each.stat()
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return tuple(found)
 
 
 def _no_space(path: Path | str) -> bool:

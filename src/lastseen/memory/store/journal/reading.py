@@ -6,6 +6,7 @@ Everything here works on a file that another process is writing; readers see wha
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 import zlib
@@ -24,6 +25,7 @@ from lastseen.memory.store.journal.rows import (
     read_version,
     row_checksum,
 )
+from lastseen.memory.store.journal.writer_lock import FileConnection
 from lastseen.memory.store.records import CropRecord, EventRecord, ObjectRecord, SessionRecord, VersionRecord
 
 
@@ -252,8 +254,14 @@ class JournalReader:
         with self._reading() as db:
             return int(db.execute("PRAGMA data_version").fetchone()[0])
 
+    def _is_inherited(self) -> bool:
+        """Whether this process was forked from the one that opened the file."""
+        return isinstance(self._db, FileConnection) and self._db.process != os.getpid()
+
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        if isinstance(self._db, FileConnection):
+            self._db.check_process(self.path)
         with self._guard, clear_errors(self.path or ":memory:"):
             yield self._db
 

@@ -75,7 +75,7 @@ def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: 
 
 def test_one_sided_objects_come_with_the_option_that_confirms_them() -> None:
     lines = report_lines(Summary(one_sided=3), named=True, min_view_bins=2)
-    assert "3 objects seen from one side only; --min-view-bins 1 confirms them" in lines
+    assert "3 objects seen from one side only: try --min-view-bins 1" in lines
 
 
 def test_a_missing_recording_is_one_line() -> None:

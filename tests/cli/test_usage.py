@@ -16,8 +16,7 @@ from typer.main import get_command
 from lastseen.cli import main as command_line
 from lastseen.cli.eval import _print_summary
 from lastseen.cli.main import app, main
-from lastseen.cli.memory import _when
-from lastseen.cli.tables import print_table
+from lastseen.cli.text import counted, evidence_text, print_table, time_text
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -119,5 +118,25 @@ def test_tables_are_whole_on_a_narrow_terminal(
 
 
 def test_a_moment_is_a_date_where_there_is_one_and_else_a_stamp() -> None:
-    assert _when(None, 12.34) == "12.3 s"
-    assert _when(datetime.fromtimestamp(1_700_000_000.0, tz=UTC), 12.34) == "2023-11-14 22:13:20Z"
+    assert time_text(None, 12.34) == "12.3 s"
+    assert time_text(datetime.fromtimestamp(1_700_000_000.0, tz=UTC), 12.34) == "2023-11-14 22:13:20"
+
+
+def test_counts_have_the_right_plural() -> None:
+    assert [counted(number, "place") for number in (0, 1, 2)] == ["0 places", "1 place", "2 places"]
+    assert counted(1000, "memory", "memories") == "1,000 memories"
+
+
+def test_evidence_is_words_and_no_raw_lists() -> None:
+    assert evidence_text("confirmed", {"hits": 2, "view_bins": 1, "stability": 0.97}) == "2 hits from 1 side"
+    assert evidence_text("moved", {"before": [1.0, 2.0, 0.5], "after": [3.0, 2.0, 0.5]}) == "from 1.00 2.00 0.50"
+    assert evidence_text("corrected", {"how": "poses", "shift": [0.1, 0, 0]}) == "how poses, shift 0.10 0.00 0.00"
+
+
+def test_what_is_cut_stays_in_its_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(["id", "what"], [["obj-1", "w" * 200]], whole=["id"], cut=["what"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert len(lines[-1]) == 80
+    assert lines[-1].endswith("…")

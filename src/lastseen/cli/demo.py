@@ -19,9 +19,9 @@ def demo(
 ) -> None:
     """Walk a simulated home, remember it, and search it from memory after something was moved.
 
-    Example: [bold]lastseen demo --out tour[/bold]
+    Example: [bold]lastseen demo --out story[/bold]
     """
-    from lastseen.cli.tour import tour
+    from lastseen.cli.demo_story import tell
     from lastseen.errors import InvalidValue
 
     if out is None:
@@ -29,4 +29,4 @@ def demo(
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidValue("--out", str(out), "is not an empty folder", remedy="name a new one")
     out.mkdir(parents=True, exist_ok=True)
-    tour(out)
+    tell(out)

@@ -25,10 +25,8 @@ def diagnose(
     Examples: [bold]lastseen doctor my_recording[/bold],
     [bold]lastseen doctor my_recording --fix my_recording/source.toml[/bold]
     """
-    from rich.text import Text
-
     from lastseen.cli.options import current_settings
-    from lastseen.cli.tables import print_table
+    from lastseen.cli.text import counted, print_table
     from lastseen.sources import open_source
     from lastseen.sources.doctor import Verdict, examine
 
@@ -43,11 +41,10 @@ def diagnose(
         colors = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAULT: "red", Verdict.UNSURE: "blue"}
         print_table(
             ["check", "verdict", "figure", "remedy"],
-            [
-                [check.name, Text(check.verdict.value, style=colors[check.verdict]), check.figure, check.remedy]
-                for check in report.checks
-            ],
-            title=f"{report.address}: {report.frames} frames sampled",
+            [[check.name, check.verdict.value, check.figure, check.remedy] for check in report.checks],
+            title=f"{report.address}: {counted(report.frames, 'frame')} sampled",
+            whole=["check", "verdict"],
+            colors={verdict.value: color for verdict, color in colors.items()},
         )
         for note in report.notes:
             typer.echo(f"note: {note}")

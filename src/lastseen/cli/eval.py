@@ -97,7 +97,7 @@ class _Bar:
 
 
 def _print_summary(summary: dict[str, Any]) -> None:
-    from lastseen.cli.tables import print_table
+    from lastseen.cli.text import print_table
 
     arms = summary["arms"].items()
     columns = ["arm", "SR", "SR 95 %", "SPL", "SPL 95 %", "SoftSPL", "steps", "calls"]

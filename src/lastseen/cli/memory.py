@@ -1,29 +1,29 @@
 """``lastseen find, objects, history, changes, export, reindex, forget, stats``: a memory file from the shell.
 
-Tables for people, ``--json`` for programs; both show the same facts.
+Tables for people, one line an object; ``--json`` for programs, with every field.
 """
 
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastseen.cli.tables import print_table
+from lastseen.cli.text import counted, evidence_text, position_text, print_table, time_text
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
     from lastseen.memory.memory import Memory
+    from lastseen.memory.object import Object
 
 MemoryFile = Annotated[
     Path, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file.", show_default=True)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 DEFAULT_FILE = Path("home.lastseen")
-PLACE = "x y z (m)"
+POSITION, SEEN = "x y z (m)", "last seen (UTC)"
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +47,7 @@ def find(
     removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
     k: Annotated[int | None, typer.Option("-k", help="At most this many hits.")] = None,
     encoder: Annotated[
-        str | None, typer.Option("--encoder", help="The encoder of this memory's looks, as clip:FOLDER.")
+        str | None, typer.Option("--encoder", help="The encoder of this memory's image embeddings, as clip:FOLDER.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,18 +85,16 @@ def find(
         rows = [
             [
                 hit.id,
-                hit.label or "-",
-                hit.color or "-",
+                _what(hit),
                 hit.place or "-",
-                _place(hit.position),
+                position_text(hit.position),
                 f"{hit.score:.2f}",
-                _when(hit.last_seen, hit.last_seen_memory_time),
-                hit.state,
+                time_text(hit.last_seen, hit.last_seen_memory_time),
             ]
             for hit in answer.hits
         ]
-        columns = ["id", "label", "colour", "place", PLACE, "score", "last seen", "state"]
-        print_table(columns, rows, right=["score"], whole=["id"])
+        columns = ["id", "what", "place", POSITION, "score", SEEN]
+        print_table(columns, rows, right=["score"], whole=["id", POSITION, SEEN], cut=["what", "place"])
 
 
 def objects(
@@ -122,17 +120,16 @@ def objects(
     rows = [
         [
             one.id,
-            one.label or "-",
-            _place(one.position),
+            _what(one),
+            one.place or "-",
+            position_text(one.position),
             str(one.hits),
-            f"{one.stability or 0.0:.2f}",
-            _when(one.last_seen, one.last_seen_memory_time),
-            one.state,
+            time_text(one.last_seen, one.last_seen_memory_time),
         ]
         for one in found
     ]
-    columns = ["id", "label", PLACE, "hits", "stable", "last seen", "state"]
-    print_table(columns, rows, right=["hits", "stable"], whole=["id"])
+    columns = ["id", "what", "place", POSITION, "hits", SEEN]
+    print_table(columns, rows, right=["hits"], whole=["id", POSITION, SEEN], cut=["what", "place"])
 
 
 def history(
@@ -154,15 +151,20 @@ def history(
         return
     rows = [
         [
-            _when(entry.wall, entry.stamp),
+            time_text(entry.wall, entry.stamp),
             entry.kind,
-            "-" if entry.xyz is None else _place(entry.xyz),
             entry.label or "-",
-            entry.status or _short(entry.evidence),
+            entry.status or "-",
+            evidence_text(entry.kind, entry.evidence) if entry.xyz is None else f"at {position_text(entry.xyz)}",
         ]
         for entry in entries
     ]
-    print_table(["when", "what", PLACE, "label", "state or evidence"], rows)
+    print_table(
+        ["when (UTC)", "what", "label", "state", "details"],
+        rows,
+        whole=["when (UTC)", "what"],
+        cut=["label", "details"],
+    )
 
 
 def changes(
@@ -185,16 +187,20 @@ def changes(
         return
     rows = [
         [
-            _when(change.wall, change.stamp),
+            time_text(change.wall, change.stamp),
             change.kind,
             change.object_id,
             change.label or "-",
-            "-" if change.xyz is None else _place(change.xyz),
-            _short(change.evidence),
+            evidence_text(change.kind, change.evidence),
         ]
         for change in found
     ]
-    print_table(["when", "what", "id", "label", PLACE, "evidence"], rows, whole=["id"])
+    print_table(
+        ["when (UTC)", "what", "id", "label", "details"],
+        rows,
+        whole=["when (UTC)", "what", "id"],
+        cut=["label", "details"],
+    )
 
 
 def export(
@@ -215,7 +221,7 @@ def export(
     with open_memory(memory) as opened:
         states = opened.states(include_tentative=tentative)
         WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
-    typer.echo(f"wrote {len(states)} objects to {out}")
+    typer.echo(f"wrote {counted(len(states), 'object')} to {out}")
 
 
 def draw_map(
@@ -257,7 +263,9 @@ def reindex(
     if as_json:
         _print_json({name: getattr(done, name) for name in done.__slots__})
         return
-    typer.echo(f"{done.encoded} objects encoded with {done.encoder}; {done.without_pictures} have no picture")
+    typer.echo(
+        f"{counted(done.encoded, 'object')} encoded with {done.encoder}; {done.without_pictures} lack a picture"
+    )
 
 
 def forget(
@@ -308,7 +316,7 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     for title, unit in (("counts", ""), ("disk", " B"), ("ram", " B")):
         rows = [[name, f"{value:,}{unit}"] for name, value in facts[title].items()]
         print_table([title, "value"], rows, right=["value"])
-    typer.echo(f"encoder of words: {facts['encoder']}, of looks: {facts['image_encoder'] or 'none yet'}")
+    typer.echo(f"encoder of words: {facts['encoder']}, of images: {facts['image_encoder'] or 'none yet'}")
 
 
 def check_file(path: Path) -> None:
@@ -347,17 +355,10 @@ def _object_facts(state: Any) -> dict[str, Any]:
     }
 
 
-def _when(wall: datetime | None, seconds: float) -> str:
-    """A time as every table shows it: the date in UTC where its session has one, else seconds."""
-    return f"{seconds:.1f} s" if wall is None else wall.strftime("%Y-%m-%d %H:%M:%SZ")
-
-
-def _place(xyz: Any) -> str:
-    return " ".join(f"{float(value):.2f}" for value in xyz)
-
-
-def _short(evidence: Any) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(evidence.items()))
+def _what(one: Object) -> str:
+    """An object in words: its colour and label, and its state where it is not simply there."""
+    named = " ".join(filter(None, (one.color, one.label or "without a name")))
+    return named if one.state == "confirmed" else f"{named} ({one.state})"
 
 
 def _print_json(value: Any) -> None:

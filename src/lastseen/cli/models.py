@@ -37,7 +37,7 @@ def list_known(as_json: Annotated[bool, typer.Option("--json", help="Print JSON 
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), "models": rows}, indent=2))
         return
-    from lastseen.cli.tables import print_table
+    from lastseen.cli.text import print_table
 
     print_table(
         ["model", "use", "licence", "MB", "sha256", "here"],

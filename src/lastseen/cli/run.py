@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.looking import Looking, with_looking
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
 from lastseen.cli.options import OptionsFile, SourceChanges
+from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
+from lastseen.cli.text import counted
 
 if TYPE_CHECKING:
     from lastseen.errors import SourceError
     from lastseen.sources.follow import Summary
 
 
-@with_looking
+@with_perception_options
 def run(
     source: Annotated[str, typer.Argument(help="A folder, a bag, or an address with a scheme.")],
     *,
@@ -26,7 +27,7 @@ def run(
     ] = False,
     options: OptionsFile = None,
     change: SourceChanges = None,
-    looking: Looking,
+    perception_options: PerceptionOptions,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -43,7 +44,7 @@ def run(
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
 
-    settings = looking.applied_to(current_settings())
+    settings = perception_options.applied_to(current_settings())
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -53,13 +54,13 @@ def run(
         transient=True,
     )
     is_new = not memory.exists()
-    eyes, perception_of = looking.open_models(settings)
+    image_encoder, perception_of = perception_options.open_models(settings)
     with open_source(source, options, changes=change or (), settings=settings) as opened:
         perception = perception_of(opened)
         analyzer = open_analyzer(settings)
         with (
             Memory.open(
-                None if forget else memory, settings=settings, image_encoder=eyes, scene_analyzer=analyzer
+                None if forget else memory, settings=settings, image_encoder=image_encoder, scene_analyzer=analyzer
             ) as kept,
             bar,
         ):
@@ -102,22 +103,22 @@ def nothing_came(source: str, summary: Summary) -> SourceError:
 def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:
     """The end-of-run summary, a line per fact worth knowing."""
     lines = [
-        f"{summary.frames} frames over {summary.seconds:.1f} s: {summary.looked_at} looked at",
-        f"{summary.observations} observations",
-        f"{summary.confirmed} objects confirmed, {summary.tentative} tentative",
-        f"{summary.places} places with {summary.anchors} anchors on the way",
+        f"{counted(summary.frames, 'frame')} over {summary.seconds:.1f} s: {summary.looked_at} used",
+        counted(summary.observations, "observation"),
+        f"{counted(summary.confirmed, 'object')} confirmed, {summary.tentative} tentative",
+        f"{counted(summary.places, 'place')} with {counted(summary.anchors, 'anchor')} on the path",
     ]
     if summary.one_sided and min_view_bins > 1:
-        lines.append(f"{summary.one_sided} objects seen from one side only; --min-view-bins 1 confirms them")
+        lines.append(f"{counted(summary.one_sided, 'object')} seen from one side only: try --min-view-bins 1")
     if summary.corrected:
-        lines.append(f"{summary.corrected} earlier poses corrected by the localizer")
-    for count, what in (
-        (summary.lost, "frames dropped: they came faster than they were looked at"),
-        (summary.stalls, "times the stream stalled"),
-        (summary.restarts, "times the stream began anew; each began a session"),
+        lines.append(f"{counted(summary.corrected, 'earlier pose')} corrected by the localizer")
+    for count, noun, what in (
+        (summary.lost, "frame", "dropped: they came faster than they were processed"),
+        (summary.stalls, "time", "the stream stalled"),
+        (summary.restarts, "time", "the stream began anew, and a session with it"),
     ):
         if count:
-            lines.append(f"{count} {what}")
+            lines.append(f"{counted(count, noun)} {what}")
     if summary.cut_off:
         lines.append(summary.cut_off)
     lines += [f"note: {note}" for note in summary.notes]
@@ -125,7 +126,7 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
         lines.append("things have no names: no detections came with the source and no model was given;")
         lines.append("  --detector model.onnx or --encoder clip names them: docs/models.md says how to get one")
     for title, counts in (
-        ("frames not looked at", summary.refused),
+        ("frames not used", summary.refused),
         ("masks dropped", summary.dropped),
         ("frames skipped", summary.skipped),
     ):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
+from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file
+from lastseen.cli.text import counted
+from lastseen.memory.nodes.utils import tokenize
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -48,6 +50,9 @@ def search(
     Examples: [bold]lastseen search "red mug"[/bold],
     [bold]lastseen search bed --robot sim://7 --log run.jsonl[/bold]
     """
+    if robot is None and tokenize(goal):
+        # told before anything heavy is loaded
+        check_file(memory)
     from lastseen.cli.options import current_settings
 
     settings = current_settings()
@@ -69,8 +74,8 @@ def search(
         typer.echo(json.dumps(_outcome(result), indent=2, sort_keys=True, default=str))
     else:
         typer.echo(
-            f"{result.status.replace('_', ' ')} after {result.steps} steps, {result.metres:.1f} m and "
-            f"{result.planner_calls} planner calls: {result.question or result.reason}"
+            f"{result.status.replace('_', ' ')} after {counted(result.steps, 'step')}, {result.metres:.1f} m and "
+            f"{counted(result.planner_calls, 'planner call')}: {result.question or result.reason}"
         )
         if log is not None:
             typer.echo(f"look at it: lastseen log show {log}; lastseen log map {log} run.png")

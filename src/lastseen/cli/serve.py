@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.looking import Looking, with_looking
 from lastseen.cli.memory import DEFAULT_FILE
 from lastseen.cli.options import OptionsFile, SourceChanges
+from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lastseen.sources.base import RecordSource
 
 
-@with_looking
+@with_perception_options
 def serve(
     file: Annotated[
         Path | None,
@@ -36,7 +36,7 @@ def serve(
     source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
     options: OptionsFile = None,
     change: SourceChanges = None,
-    looking: Looking,
+    perception_options: PerceptionOptions,
     demo: Annotated[bool, typer.Option("--demo", help="Walk a simulated home live.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which home the demo walks.")] = 7,
     host: Annotated[str | None, typer.Option("--host", help="Another address than 127.0.0.1.")] = None,
@@ -68,11 +68,11 @@ def serve(
     if read_only and (demo or source is not None or file is None):
         raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
     if source is None:
-        _needs_no_source({"--options": options, "--set": change, **looking.given()})
+        _needs_no_source({"--options": options, "--set": change, **perception_options.given()})
     _needs_extra()
     from lastseen.server.run import Running, listen, signals_taken
 
-    settings = looking.applied_to(current_settings())
+    settings = perception_options.applied_to(current_settings())
     token = _token(token_file)
     opening: Callable[[], RecordSource] | None = None
     if source is not None:
@@ -108,7 +108,7 @@ def serve(
             file=file,
             opening=opening,
             demo=seed if demo else None,
-            looking=looking,
+            perception_options=perception_options,
             read_only=read_only,
         )
         running = Running(service, listening)
@@ -153,7 +153,7 @@ def _service(
     file: Path | None,
     opening: Callable[[], RecordSource] | None,
     demo: int | None,
-    looking: Looking,
+    perception_options: PerceptionOptions,
     read_only: bool,
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
@@ -167,12 +167,12 @@ def _service(
     if read_only and file is not None:
         from lastseen.server.fresh_file import FileRunner, FreshFile
 
-        fresh = FreshFile(file, settings, encoder=looking.encoder)
+        fresh = FreshFile(file, settings, encoder=perception_options.encoder)
         stack.callback(fresh.close)
         _note(fresh.note)
         return fresh.service, FileRunner(fresh)
     if opening is not None:
-        return _following(stack, settings, file=file, opening=opening, looking=looking)
+        return _following(stack, settings, file=file, opening=opening, perception_options=perception_options)
     if demo is not None:
         from lastseen.encoders.color_shape import ColorShapeEncoder
         from lastseen.server.demo import demo_settings
@@ -185,7 +185,7 @@ def _service(
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
-    eyes = Eyes(looking.encoder, settings.encoding)
+    eyes = Eyes(perception_options.encoder, settings.encoding)
     analyzer = open_analyzer(settings)
     memory = stack.enter_context(
         Memory.open(file, settings=settings, image_encoder=eyes.encoder, scene_analyzer=analyzer)
@@ -200,7 +200,7 @@ def _following(
     *,
     file: Path | None,
     opening: Callable[[], RecordSource],
-    looking: Looking,
+    perception_options: PerceptionOptions,
 ) -> tuple[Service, Runner]:
     """A memory that a source feeds; the source itself is opened when the server runs."""
     from lastseen.memory.memory import Memory
@@ -208,10 +208,12 @@ def _following(
     from lastseen.server.live import SourceRunner
     from lastseen.server.service import Service
 
-    eyes, perception_of = looking.open_models(settings)
+    image_encoder, perception_of = perception_options.open_models(settings)
     analyzer = open_analyzer(settings)
-    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=eyes, scene_analyzer=analyzer))
-    service = Service(memory, mode="source", image_encoder=eyes)
+    memory = stack.enter_context(
+        Memory.open(file, settings=settings, image_encoder=image_encoder, scene_analyzer=analyzer)
+    )
+    service = Service(memory, mode="source", image_encoder=image_encoder)
 
     def opened() -> tuple[RecordSource, Perception]:
         source = opening()
@@ -250,7 +252,7 @@ def _token(path: Path | None) -> str | None:
 
 
 def _needs_no_source(given: dict[str, object]) -> None:
-    """Refuse options that would do nothing without a source; ``--encoder`` also reads the looks of a file."""
+    """Refuse options that would do nothing without a source; ``--encoder`` also reads a file."""
     from lastseen.errors import InvalidValue
 
     for option, value in given.items():

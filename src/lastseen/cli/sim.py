@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli import sim_record
-from lastseen.cli.homes import GraphFile, NpzFile, Rooms, chosen_home
+if TYPE_CHECKING:
+    from lastseen.config import Settings
+    from lastseen.sim.home import Home
 
 app = typer.Typer(
     name="sim",
@@ -16,7 +17,9 @@ app = typer.Typer(
     help="Simulated homes: draw them, walk them, record them.\n\n"
     "Example: [bold]lastseen sim map --seed 7 house.png[/bold]",
 )
-app.command("record")(sim_record.record)
+Rooms = Annotated[int | None, typer.Option("--rooms", help="4 to 12; left out, the seed decides.")]
+GraphFile = Annotated[Path | None, typer.Option("--graph", help="This VirtualHome scene instead.")]
+NpzFile = Annotated[Path | None, typer.Option("--npz", help="This house of triangles instead.")]
 
 
 @app.command("map")
@@ -26,7 +29,7 @@ def draw(
     rooms: Rooms = None,
     graph: GraphFile = None,
     npz: NpzFile = None,
-    path: Annotated[bool, typer.Option("--path/--no-path", help="Draw the way of a tour that sees it all.")] = True,
+    path: Annotated[bool, typer.Option("--path/--no-path", help="Draw the path of a walk that sees it all.")] = True,
     scale: Annotated[float, typer.Option("--scale", help="Pixels to a metre.")] = 80.0,
 ) -> None:
     """Draw a home from above with its rooms, furniture and things, and a walk through it.
@@ -34,10 +37,69 @@ def draw(
     Example: [bold]lastseen sim map --seed 7 house.png[/bold]
     """
     from lastseen.cli.options import current_settings
+    from lastseen.cli.text import counted
     from lastseen.sim.coverage import tour_path
     from lastseen.sim.topdown import save_map
 
     settings = current_settings()
-    home = chosen_home(seed, settings, rooms=rooms, graph=graph, npz=npz)
+    home = _chosen_home(seed, settings, rooms=rooms, graph=graph, npz=npz)
     save_map(home, out, scale=scale, path=tour_path(home, settings, seed=seed) if path else None)
-    typer.echo(f"{out}: {home.name}, {len(home.rooms)} rooms, {len(home.things)} things")
+    typer.echo(f"{out}: {home.name}, {counted(len(home.rooms), 'room')}, {counted(len(home.things), 'thing')}")
+
+
+@app.command("record")
+def record(
+    out: Annotated[Path, typer.Argument(help="The folder to write; an unfinished recording there is finished.")],
+    seed: Annotated[int, typer.Option("--seed", help="House, path, noise and changes all follow from it.")] = 7,
+    minutes: Annotated[float, typer.Option("--minutes", help="Frame time to record.")] = 2.0,
+    level: Annotated[str, typer.Option("--level", help="perfect, good, typical or bad senses.")] = "typical",
+    changes: Annotated[int, typer.Option("--changes", help="How many things change on the way.")] = 0,
+    rooms: Rooms = None,
+    graph: GraphFile = None,
+    npz: NpzFile = None,
+) -> None:
+    """Walk through a home and write colour, depth, poses, detections and the truth.
+
+    Ctrl-C stops it; the same command goes on where it was. Example: [bold]lastseen sim record --seed 7 out[/bold]
+    """
+    from rich.console import Console
+    from rich.progress import Progress, TimeRemainingColumn
+
+    from lastseen.cli.options import current_settings
+    from lastseen.sim.recording import record as write
+    from lastseen.sim.walk import WalkPlan
+
+    settings = current_settings()
+    plan = WalkPlan(minutes, seed=seed, level=level, changes=changes)
+    home = _chosen_home(seed, settings, rooms=rooms, graph=graph, npz=npz)
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(home.name, total=None)
+        write(
+            home,
+            plan,
+            out,
+            settings=settings,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    typer.echo(f"{out}: {home.name}, {minutes:g} min at level {level}")
+
+
+def _chosen_home(
+    seed: int, settings: Settings, *, rooms: int | None = None, graph: Path | None = None, npz: Path | None = None
+) -> Home:
+    """The home that the options name; options that name two are refused."""
+    from lastseen.errors import InvalidValue
+    from lastseen.sim.generate import generate_home
+    from lastseen.sim.home import Home
+
+    if sum(given is not None for given in (npz, graph, rooms)) > 1:
+        raise InvalidValue(
+            "--npz, --graph, --rooms", (npz, graph, rooms), "do not go together", remedy="give one of them"
+        )
+    if graph is not None:
+        return Home.from_graph(graph)
+    if npz is not None:
+        return Home.from_npz(npz)
+    return generate_home(seed, rooms=rooms, settings=settings.homes)

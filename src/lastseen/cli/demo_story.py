@@ -1,4 +1,4 @@
-"""The tour behind ``lastseen demo``: walk, remember, something moves, search from memory in the same home, found.
+"""What ``lastseen demo`` does: walk, remember, something moves, search from memory in the same home, found.
 
 Everything runs for real on this machine: ray-cast RGB-D frames, a simulated detector that errs like a real one,
 the memory and its file. No camera, no GPU, no key.
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
+from lastseen.cli.text import counted
 from lastseen.memory.map_image import Truth, draw_memory
 from lastseen.memory.memory import Memory
 from lastseen.search import log_map
@@ -51,24 +51,20 @@ def visit(home: Home, file: Path) -> None:
             memory.observe(frame, detections=detector.detect(frame))
         confirmed, places = len(memory.objects()), len(memory.places())
     console.print(
-        f"  {walk.frames_planned} frames: {confirmed} objects confirmed of {len(home.things)}, {places} places"
+        f"  {walk.frames_planned} frames: {confirmed} of {len(home.things)} objects confirmed, "
+        f"{counted(places, 'place')}"
     )
 
 
 def ask(file: Path, questions: list[str]) -> None:
     """Put questions to the file, as another program would; a weak answer is refused with its reason."""
-    table = Table(box=None, padding=(0, 2, 0, 2))
-    for column in ("question", "answer", "where", "why"):
-        table.add_column(column)
     with Memory.open(file, read_only=True) as memory:
         for question in questions:
             answer = memory.find(question)
-            hits = answer.hits[: 1 if answer.status == "found" else 3]
-            where = "\n".join(
-                f"{hit.place or 'somewhere'} ({hit.position[0]:.1f}, {hit.position[1]:.1f})" for hit in hits
-            )
-            table.add_row(f'"{question}"', answer.status, where, answer.reason)
-    console.print(table)
+            console.print(f'  "{question}": {answer.status.replace("_", " ")}, {answer.reason}')
+            for hit in answer.hits[: 1 if answer.status == "found" else 3]:
+                x, y, _ = hit.position
+                console.print(f"    {hit.label} in the {hit.place or 'home'}, at ({x:.1f}, {y:.1f})")
 
 
 def moved_thing(home: Home, file: Path) -> tuple[Home, Change]:
@@ -98,13 +94,13 @@ def search(home: Home, file: Path | None, goal: str, *, start: int, log: Path | 
     with Memory.open(file) as memory, RunLog(log) as run_log:
         result = Search(goal, robot, memory, detector=detector, log=run_log).run()
     console.print(
-        f"  {result.status.replace('_', ' ')} after {result.steps} steps, {result.metres:.1f} m "
-        f"and {result.planner_calls} plans"
+        f"  {result.status.replace('_', ' ')} after {counted(result.steps, 'step')}, {result.metres:.1f} m "
+        f"and {counted(result.planner_calls, 'planner call')}"
     )
 
 
-def tour(folder: Path) -> None:
-    """The whole tour; its memory, maps and log go to the folder."""
+def tell(folder: Path) -> None:
+    """Walk, ask, move something, search; the memory, the maps and the log go to the folder."""
     file = folder / "home.lastseen"
     home = generate_home(SEED, rooms=ROOMS)
     save_map(home, folder / "home.png")

@@ -1,4 +1,4 @@
-"""How ``run`` and ``serve`` look at a source: the options they share, and the models and perception these ask for."""
+"""The options of perception that ``run`` and ``serve`` share, and the models and the pipeline that they ask for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looking:
-    """The options of looking, as they were given."""
+class PerceptionOptions:
+    """The options of perception, as they were given."""
 
     min_view_bins: Annotated[
         int | None, typer.Option("--min-view-bins", help="Sides a thing must be seen from to be confirmed.")
@@ -44,12 +44,12 @@ class Looking:
     encoder: Annotated[
         str | None,
         typer.Option(
-            "--encoder", help="The encoder of looks: look (usual), clip, siglip2 or clip:FOLDER; see docs/models.md."
+            "--encoder", help="The image encoder: look (usual), clip, siglip2 or clip:FOLDER; see docs/models.md."
         ),
     ] = None
     vocabulary: Annotated[
         Path | None,
-        typer.Option("--vocabulary", help="Names to choose from by looks (YAML); default: a list for homes."),
+        typer.Option("--vocabulary", help="Names to choose from by appearance (YAML); default: a list for homes."),
     ] = None
 
     def check(self) -> None:
@@ -87,7 +87,7 @@ class Looking:
         return replace(settings, promotion=replace(settings.promotion, min_view_bins=self.min_view_bins))
 
     def open_models(self, settings: Settings) -> tuple[Encoder, Callable[[RecordSource], Perception]]:
-        """Open the models: the encoder of looks, and what makes the perception of an opened source.
+        """Open the models: the image encoder, and what makes the perception of an opened source.
 
         To be called before anything is opened or made: a model that cannot be used is told at once.
         """
@@ -103,40 +103,42 @@ class Looking:
         if self.detector is not None:
             model = open_detector(self.detector, labels=self.labels, targets=targets, settings=settings)
         sam = None if self.masks is None else open_sam(self.masks, settings=settings)
-        eyes = open_encoder(self.encoder or "look", settings.encoding)
-        if reads_both(eyes.name):
+        image_encoder = open_encoder(self.encoder or "look", settings.encoding)
+        if reads_both(image_encoder.name):
             words = household_list() if self.vocabulary is None else read_words(self.vocabulary)
-            namer = Namer(eyes, words, settings=settings.vocabulary)
+            namer = Namer(image_encoder, words, settings=settings.vocabulary)
 
         def perception_of(source: RecordSource) -> Perception:
             warm_up()
             finder = model or (None if self.segment else source.detector())
             if finder is not None and sam is not None:
                 finder = Outlined(finder, sam)
-            return Perception(settings, detector=finder, segmenter=sam, encoder=eyes, namer=namer, targets=targets)
+            return Perception(
+                settings, detector=finder, segmenter=sam, encoder=image_encoder, namer=namer, targets=targets
+            )
 
-        return eyes, perception_of
+        return image_encoder, perception_of
 
 
-def with_looking(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of ``Looking``: they stand where its parameter ``looking`` stands."""
-    hints = get_type_hints(Looking, include_extras=True)
+def with_perception_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``PerceptionOptions`` in place of its parameter ``perception_options``."""
+    hints = get_type_hints(PerceptionOptions, include_extras=True)
     shared = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(Looking)
+        for one in fields(PerceptionOptions)
     ]
     own = inspect.signature(command, eval_str=True)
     parameters: list[inspect.Parameter] = []
     for parameter in own.parameters.values():
-        parameters += shared if parameter.name == "looking" else [parameter]
+        parameters += shared if parameter.name == "perception_options" else [parameter]
 
     @functools.wraps(command)
-    def taking(**words: Any) -> None:
-        looking = Looking(**{one.name: words.pop(one.name) for one in shared})
-        looking.check()
-        command(**words, looking=looking)
+    def with_options(**words: Any) -> None:
+        perception_options = PerceptionOptions(**{one.name: words.pop(one.name) for one in shared})
+        perception_options.check()
+        command(**words, perception_options=perception_options)
 
     # Typer reads the signature and, by name, the annotations
-    taking.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    taking.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return taking
+    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options

@@ -20,6 +20,7 @@ ORDER = [
     "lastseen.schemas",
     "lastseen.belief",
     "lastseen.geometry",
+    "lastseen.images",
     "lastseen.frame",
     "lastseen.body",
     "lastseen.detection",

@@ -1,4 +1,4 @@
-"""What a camera gives at one moment: colour, depth, where it was, and when."""
+"""One RGB-D image with its pose and its timestamp."""
 
 from __future__ import annotations
 

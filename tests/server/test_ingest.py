@@ -132,6 +132,7 @@ def test_a_body_that_is_no_json_is_said_so(home: Running) -> None:
         {"xyz_world": [1, 2, 3], "embedding": [0.0, 0.0]},
         {"xyz_world": [1, 2, 3], "crop_b64": "####"},
         {"xyz_world": [1, 2, 3], "crop_b64": base64.b64encode(b"<script>").decode()},
+        {"xyz_world": [1, 2, 3], "crop_b64": base64.b64encode(b"%!PS-Adobe-3.0 EPSF-3.0\n").decode()},
         {"xyz_world": [1, 2, 3], "unknown": 1},
     ],
 )

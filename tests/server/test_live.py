@@ -19,7 +19,7 @@ from lastseen.server.live import SourceRunner
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.serializers import places_json
 from lastseen.server.service import Service
-from lastseen.sources.base import News, RecordSource
+from lastseen.sources.base import RecordSource, Updates
 from lastseen.sources.record import RawRecord
 from tests.memory.objects.scenes import frame_at
 from tests.server.conftest import serving
@@ -100,7 +100,7 @@ def test_a_source_that_begins_anew_begins_a_session() -> None:
     class Anew(Given):
         def frames(self) -> Iterator[Frame]:
             yield sharp(5)
-            self._news = News(restarted=True)
+            self._updates = Updates(restarted=True)
             yield sharp(0)
 
     with Memory.open() as memory:

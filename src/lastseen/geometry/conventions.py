@@ -1,7 +1,7 @@
-"""Camera axes and world axes of other systems, and the way from each to ours.
+"""Camera axes and world axes of other systems, and the rotation from each to ours.
 
 Inside lastseen a camera is OpenCV's (x right, y down, z forward) and the world is right-handed with z up. A source
-that speaks otherwise converts once, at the door; docs/conventions.md has the one-liners.
+that speaks otherwise converts once, in ``sources.conversion``; docs/conventions.md has the one-liners.
 """
 
 from __future__ import annotations

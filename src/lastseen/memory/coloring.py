@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
+from lastseen.errors import SourceError
+from lastseen.images import read_color
 
 _log = logging.getLogger(__name__)
 _NEW_SHARE = np.float32(0.5)
@@ -27,9 +27,8 @@ class Coloring:
     def see(self, object_id: str, jpeg: bytes) -> None:
         """Learn from one more picture; one that cannot be read is told to the log and changes nothing."""
         try:
-            with Image.open(io.BytesIO(jpeg)) as picture:
-                pixels = np.asarray(picture.convert("RGB"), dtype=np.uint8)
-        except (UnidentifiedImageError, OSError) as error:
+            pixels = read_color(jpeg)
+        except SourceError as error:
             _log.warning("the picture of %s cannot be read (%s); its colour stays unknown", object_id, error)
             return
         seen = color_shares(self._encoder.encode_image([_middle(pixels)]))[0]

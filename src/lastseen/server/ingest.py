@@ -19,6 +19,7 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, StampError
 from lastseen.frame import Frame, metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.images import read_color, read_depth
 from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
@@ -28,7 +29,6 @@ from lastseen.server.responses import json_response
 from lastseen.server.schemas import WRITE_ERRORS, Camera, Empty, StrictBody
 from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
-from lastseen.sources.images import read_color, read_depth
 
 _MAX_OBSERVATIONS = 512
 """Per frame: far more than a detector finds in one image."""

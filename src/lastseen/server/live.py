@@ -98,11 +98,11 @@ class SourceRunner(Runner):
         for frame in source.frames():
             if self.stopped.is_set():
                 return
-            news = source.news()
-            if news.restarted:
+            updates = source.updates()
+            if updates.restarted:
                 memory.new_session()
-            if news.poses:
-                service.publish(memory.correct_poses(news.poses))
+            if updates.poses:
+                service.publish(memory.correct_poses(updates.poses))
             if not source.live and last is not None:
                 # a pause in a recording need not be sat through
                 self.stopped.wait(min(max(0.0, frame.stamp - last.stamp), 1.0))

@@ -24,7 +24,7 @@ REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Updates:
     """What a source learnt beside its newest frame: better poses of earlier frames, by number, and a new clock."""
 
     poses: dict[int, Pose3D] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class RecordSource(ABC):
         self.intake = Intake()
         self.waiting: Callable[[float], None] | None = None
         """Called with the seconds of silence while a live stream brings nothing, so that a display can say so."""
-        self._news = News()
+        self._updates = Updates()
 
     @abstractmethod
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
@@ -60,19 +60,19 @@ class RecordSource(ABC):
         number = 0
         last_stamp: float | None = None
         numbers: dict[float, int] = {}
-        self._news = News()
+        self._updates = Updates()
         for record in self.records():
             if last_stamp is not None and record.stamp < last_stamp:
                 if not self._restarts(record.stamp, last_stamp):
                     self.intake.skip("stamp goes backwards", f"{record.stamp:.6f} after {last_stamp:.6f}")
                     continue
-                self._news = News(restarted=True)
+                self._updates = Updates(restarted=True)
                 numbers.clear()
             for revised in record.revised:
                 if revised.stamp in numbers:
                     pose = to_pose(revised.translation, revised.quaternion, self.options)
                     rotated = rotate_pose(pose, quarter_turns(self.options.image_rotation))
-                    self._news.poses[numbers[revised.stamp]] = rotated
+                    self._updates.poses[numbers[revised.stamp]] = rotated
             try:
                 frame = to_frame(record, self.options, frame_id=number)
             except InvalidValue as error:
@@ -90,10 +90,10 @@ class RecordSource(ABC):
         """The same as ``frames``: ``for frame in lastseen.open_source("walk.mcap")``."""
         return self.frames()
 
-    def news(self) -> News:
+    def updates(self) -> Updates:
         """What came with the newest frame and with skipped ones just before it; a second call returns nothing."""
-        news, self._news = self._news, News()
-        return news
+        updates, self._updates = self._updates, Updates()
+        return updates
 
     def length(self) -> int | None:
         """How many frames are expected; None where that is unknown."""

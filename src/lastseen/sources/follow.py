@@ -63,16 +63,16 @@ def follow(
     summary = Summary()
     try:
         for frame in source.frames():
-            news = source.news()
-            if news.restarted:
+            updates = source.updates()
+            if updates.restarted:
                 summary.begin_again()
                 memory.new_session()
             summary.frames += 1
             summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
             summary.last_stamp = frame.stamp
-            if news.poses:
-                summary.corrected += len(news.poses)
-                memory.correct_poses(news.poses)
+            if updates.poses:
+                summary.corrected += len(updates.poses)
+                memory.correct_poses(updates.poses)
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
                 summary.looked_at += 1

@@ -18,6 +18,7 @@ from typing import Any
 from lastseen.config.section import Section, setting
 from lastseen.errors import SettingsError
 from lastseen.geometry import CameraAxes, WorldUp
+from lastseen.images import MAX_PIXELS
 
 FILE_NAME = "source.toml"
 """Options in a file of this name inside a recording's folder are read by themselves."""
@@ -28,7 +29,7 @@ _CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y"}
 _CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
 _TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
 _TOPICS |= {"world_frame", "camera_frame", "pose_frame", "odom_frame"}
-_TOPICS |= {"jump_correction", "jump_distance", "jump_angle"}
+_TOPICS |= {"jump_correction"}
 _STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_after", "max_message_mb"}
 
 TAKEN = {
@@ -137,12 +138,6 @@ class SourceOptions(Section):
         choices=("spread", "whole", "none"),
         why="how a jump corrects past poses: as drift since the last correction, all of them alike, or not at all",
     )
-    jump_distance: float = setting(
-        0.05, unit="m", low=0.0, why="smaller steps of map -> odom are everyday tracking and move no past pose"
-    )
-    jump_angle: float = setting(
-        2.0, unit="deg", low=0.0, why="2 degrees move a thing 3 m away by 10 cm; less is everyday tracking"
-    )
     backpressure: str = setting(
         "latest",
         choices=("latest", "lossless"),
@@ -167,7 +162,7 @@ class SourceOptions(Section):
         64, unit="MiB", low=1, why="a larger message is refused before it is taken in; 4K RGB-D raw has 56 MiB"
     )
     max_pixels: int = setting(
-        33_177_600, unit="px", low=1, why="larger images are refused before decoding; 8K is the largest sensor"
+        MAX_PIXELS, unit="px", low=1, why="larger images are refused before decoding; 4K and less are taken"
     )
 
     def replaced(self, **changes: Any) -> SourceOptions:

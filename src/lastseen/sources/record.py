@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.geometry import Intrinsics
 
 NO_DEPTH = "no depth image at this stamp"
 NO_POSE = "no pose at this stamp"
@@ -98,12 +98,6 @@ class Trajectory:
         share = float((stamp - stamps[left]) / gap)
         translation = (1 - share) * self.translations[left] + share * self.translations[right]
         return StoredPose(translation, _slerp(start, end, share), nearest_stamp)
-
-
-def interpolate(first: Pose3D, second: Pose3D, share: float) -> Pose3D:
-    """The pose a share of the way from one to another: a straight line, a great arc."""
-    translation = (1 - share) * first.translation + share * second.translation
-    return Pose3D(translation, _slerp(first.quaternion, second.quaternion, share))
 
 
 def _slerp(start: NDArray[np.float64], end: NDArray[np.float64], share: float) -> NDArray[np.float64]:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
+from lastseen.images import read_color, read_depth
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.detections import RecordedDetections
-from lastseen.sources.images import read_color, read_depth
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 

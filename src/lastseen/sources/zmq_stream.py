@@ -30,9 +30,9 @@ from lastseen.detection import Detection
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
+from lastseen.images import read_color, read_depth
 from lastseen.protocols import Detector
 from lastseen.sources.detections import RecentDetections, StoredDetection, rows_of_tree, tree_of_detection
-from lastseen.sources.images import read_color, read_depth
 from lastseen.sources.live import POLL, LiveSource
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import RawRecord

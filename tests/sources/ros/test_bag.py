@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.doctor import examine
 from lastseen.sources.follow import follow
 from lastseen.sources.ros.bag import BagSource
+from lastseen.sources.ros.mcap import MAGIC
 from lastseen.sources.ros.messages import DEPTH_HEADER
 from tests.sources.room import CAMERA, looking, render, walk
 from tests.sources.ros.bags import COLOR, CONTAINERS, DEPTH, INFO, OPTICAL, START, Bag, images_of, walk_bag
@@ -254,7 +256,7 @@ def test_a_bag_that_is_cut_off_before_its_images_or_empty_is_one_clear_error(con
     whole = file.read_bytes()
     for kept in (0, 5, 300) if "mcap" in container else (0, 5, len(whole) // 2):
         file.write_bytes(whole[:kept])
-        with pytest.raises(SourceError, match=r"cannot be read|has no bytes|finds nothing"):
+        with pytest.raises(SourceError, match=r"cannot be read|has no bytes|finds no colour image"):
             open_source(path)
 
 
@@ -357,3 +359,35 @@ def test_a_jump_of_the_localizer_moves_what_was_seen_before_it(tmp_path: Path) -
     held = [one for one in found["none"] if one in found["whole"]]
     moved = [found["whole"][one][0] - found["none"][one][0] for one in held]
     assert max(moved) == pytest.approx(0.6, abs=0.05)
+
+
+def test_a_topic_whose_type_cannot_be_parsed_is_left_out_and_noted(tmp_path: Path) -> None:
+    """One service channel beside the camera, as introspection records it."""
+    path = walk_bag(walk(3)).write(tmp_path)
+    schema = b"bool data\n---\nbool success\n"
+    text = [b"std_srvs/srv/SetBool", b"ros2msg", schema]
+    body = struct.pack("<H", 99) + b"".join(struct.pack("<I", len(one)) + one for one in text)
+    words = [b"/enable/_service_event", b"cdr", b""]
+    channel = struct.pack("<HH", 99, 99) + b"".join(struct.pack("<I", len(one)) + one for one in words)
+    records = struct.pack("<BQ", 3, len(body)) + body + struct.pack("<BQ", 4, len(channel)) + channel
+    data = path.read_bytes()
+    first = len(MAGIC) + 9 + struct.unpack_from("<Q", data, len(MAGIC) + 1)[0]
+    path.write_bytes(data[:first] + records + data[first:])
+    with open_source(path) as source:
+        assert len(list(source.frames())) == 3
+        assert source.intake.notes[0].startswith("topic /enable/_service_event (std_srvs/srv/SetBool: ")
+
+
+@pytest.mark.parametrize("suffix", [".bag", ".mcap", ".db3"])
+def test_a_git_lfs_pointer_is_called_one(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"walk{suffix}"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+    with pytest.raises(SourceError, match=r"is a Git LFS pointer.*git lfs pull"):
+        open_source(path)
+
+
+def test_a_bag_without_images_lists_its_topics_with_their_types(tmp_path: Path) -> None:
+    bag = Bag()
+    bag.tf("map", "base", 1.0, walk(1)[0])
+    with pytest.raises(SourceError, match=r"image among /tf \(tf2_msgs/msg/TFMessage, 1\); record an Image"):
+        open_source(bag.write(tmp_path))

@@ -8,22 +8,22 @@ import pytest
 from lastseen.geometry import Pose3D
 from lastseen.sources import SourceOptions
 from lastseen.sources.ros.poses import CameraPoses, Corrections
-from lastseen.sources.ros.transforms import TransformTree
+from lastseen.sources.ros.transforms import Link, TransformTree
 
 
 def at(x: float, y: float = 0.0, *, yaw: float = 0.0) -> Pose3D:
     return Pose3D.from_quaternion([x, y, 0.0], [0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)])
 
 
-def driving(**options: object) -> CameraPoses:
-    """A robot at 1 m/s along x; its localizer speaks every second and says at 3 s that y is off by 0.4."""
+def driving(*, jump: float = 0.4, **options: object) -> CameraPoses:
+    """A robot at 1 m/s along x; every second its localizer speaks, at 3 s of an error of ``jump`` metres in y."""
     settled = SourceOptions.from_mapping(options)
     tree = TransformTree(odom_frame=settled.odom_frame)
     tree.add("base", "camera", 0.0, at(0.1), static=True)
     for tenth in range(51):
         tree.add("odom", "base", tenth / 10, at(tenth / 10))
     for second in range(5):
-        tree.add("map", "odom", float(second), at(0.0, 0.4 if second >= 3 else 0.0))
+        tree.add("map", "odom", float(second), at(0.0, jump if second >= 3 else 0.0))
     return CameraPoses(tree, "camera", settled)
 
 
@@ -51,7 +51,9 @@ def test_a_jump_of_the_localizer_is_a_step_and_not_smeared() -> None:
 
 def test_poses_across_a_gap_are_not_guessed() -> None:
     poses = driving()
-    del poses.tree.links["base"].stamps[10:15], poses.tree.links["base"].poses[10:15]
+    link = poses.tree.links["base"] = Link("odom", "base")
+    for tenth in (*range(10), *range(15, 51)):
+        link.add(tenth / 10, at(tenth / 10))
     assert poses.at(1.2) is None
     assert driving(max_pose_gap=1.0).at(1.2) is not None
 
@@ -103,8 +105,7 @@ def test_the_whole_past_may_move_alike_or_not_at_all() -> None:
 
 
 def test_small_steps_are_everyday_tracking() -> None:
-    assert revised_y(driving(jump_distance=0.5)) == {}
-    assert revised_y(driving(jump_distance=0.5, jump_angle=30.0)) == {}
+    assert revised_y(driving(jump=0.04)) == {}
 
 
 def test_a_robot_without_odometry_frame_has_nothing_to_correct() -> None:
@@ -116,7 +117,7 @@ def test_poses_of_a_clock_that_begins_anew_may_come_before_its_images() -> None:
     tree.add("base", "camera", 0.0, at(0.5), static=True)
     for stamp in (100.0, 100.1, 5.0, 100.2, 5.1):
         tree.add("map", "base", stamp, at(stamp))
-    assert tree.links["base"].stamps == [100.0, 100.1, 100.2]
+    assert list(tree.links["base"].stamps) == [100.0, 100.1, 100.2]
     tree = tree.restarted()
-    assert tree.links["base"].stamps == [5.0, 5.1]
+    assert list(tree.links["base"].stamps) == [5.0, 5.1]
     assert tree.links["camera"].static

@@ -55,5 +55,5 @@ def test_a_pose_comes_before_odometry_and_the_busiest_detections_first() -> None
 
 
 def test_a_bag_without_depth_says_what_is_there() -> None:
-    with pytest.raises(SourceError, match=r"depth_topic.*name the topic"):
+    with pytest.raises(SourceError, match=r"image_rect_raw \(sensor_msgs/msg/Image, 90\); name one with depth_topic"):
         choose(REALSENSE[:3], SourceOptions())

@@ -137,7 +137,7 @@ def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: ZenohSour
         robot.body(stamp, pose)
         # one by one: within microseconds, topics overtake each other
         frame = next(frames)
-        restarts[frame.stamp] = source.news().restarted
+        restarts[frame.stamp] = source.updates().restarted
     assert restarts == {100.0: False, 100.1: False, 5.0: True, 5.1: False}
     assert source.intake.skipped == {"unreadable message on /tf": 1, f"unreadable message on {COLOR}": 1}
 

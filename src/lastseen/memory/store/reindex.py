@@ -6,16 +6,15 @@ object without pictures keeps its name and place and loses its look.
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
+from lastseen.images import read_color
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import ObjectRecord
 from lastseen.protocols import Encoder
@@ -56,10 +55,7 @@ def _encoded(
     journal: Journal, record: ObjectRecord, encoder: Encoder, dtype: np.dtype[np.void], size: int
 ) -> ObjectRecord:
     state = np.frombuffer(record.state, dtype=dtype).copy()
-    pictures = []
-    for crop in journal.crops(record.id)[:size]:
-        with Image.open(io.BytesIO(crop.jpeg)) as picture:
-            pictures.append(np.asarray(picture.convert("RGB"), dtype=np.uint8))
+    pictures = [read_color(crop.jpeg, name=f"crop of {record.id}") for crop in journal.crops(record.id)[:size]]
     state["emb_hits"] = len(pictures)
     if not pictures:
         return replace(record, look=None, gallery=None, state=state.tobytes())

@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from lastseen.config.seeking import Panorama
 from lastseen.errors import InvalidValue
+from lastseen.images import read_color
 from lastseen.search.planning.directions import say_angle, whole_degrees
 from lastseen.vlm.protocol import EncodedImage
 
@@ -64,8 +65,7 @@ def _reading_order(angle: float) -> float:
 
 
 def _tile(angle: float, image: EncodedImage, width: int) -> Image.Image:
-    with Image.open(io.BytesIO(image.data)) as opened:
-        picture = opened.convert("RGB")
+    picture = Image.fromarray(read_color(image.data, name=image.media_type))
     height = max(1, round(picture.height * width / picture.width))
     tile = Image.new("RGB", (width, height + _BANNER), "black")
     tile.paste(picture.resize((width, height), Image.Resampling.BILINEAR), (0, _BANNER))

@@ -26,6 +26,9 @@ Pairs = Sequence[tuple[int, int]]
 MAX_FRAMES = 60
 """Frames of a sample at most, six stretches of ten: enough to judge, seconds to read."""
 
+MAX_BYTES = 256 * 2**20
+"""Bytes of images in a sample at most: 60 frames of 1280x720, fewer of larger ones."""
+
 STRETCH = 10
 """Frames in a row, so that neighbours show the same things."""
 
@@ -120,10 +123,12 @@ def take_sample(source: RecordSource) -> Sample:
     numbers = _numbers(source.length(), source.trajectory())
     records: list[RawRecord] = []
     stretches: list[int] = []
+    taken = 0
     for record in source.records(wanted=numbers.__contains__):
         records.append(record)
         stretches.append(0)
-        if len(records) >= MAX_FRAMES:
+        taken += record.rgb.nbytes + record.depth.nbytes
+        if len(records) >= MAX_FRAMES or taken > MAX_BYTES:
             break
     period = float(np.median(np.diff([record.stamp for record in records]))) if len(records) > 2 else 0.0
     # frames on the two sides of a hole may share nothing: a new stretch begins there

@@ -32,8 +32,14 @@ from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Topic, choose
 from lastseen.sources.ros.transforms import Link, TransformTree, frame_name, pose_frames
 
-MAX_WAITING_BYTES = 256 * 2**20
+MAX_WAITING_BYTES = 128 * 2**20
 """Bytes of images that wait for their partner at most."""
+
+MAX_DETECTIONS = 300_000
+"""Detections of a recording at most, 300 MB: eight hours of a detector that finds ten things a second."""
+
+MAX_IMAGES = 5_000_000
+"""Images of a topic at most, two days at 30 Hz: only their stamps are kept, but a packed file may hold any number."""
 
 PLACE_TRIES = 64
 """Stamps of a recording at which depth's place is looked up in tf: one that is found is enough."""
@@ -183,7 +189,7 @@ class BagIndex:
 
     def _read(self) -> None:
         for name in self._bag.left_out:
-            self.intake.note(f"{name} holds nothing that can be read, and is left out")
+            self.intake.note(f"{name} cannot be read, and is left out")
         topics = self.topics
         named = {topics.color.name, topics.depth.name, topics.color_info, topics.depth_info, topics.pose}
         tf = {name for name, (kind, _) in self._bag.topics().items() if kind == TF}
@@ -207,6 +213,8 @@ class BagIndex:
             if stamp == 0 and raw.log_time != 0:
                 self.intake.note(f"{raw.topic} has no stamps: the time of recording stands in for them")
             stamps = self.color_stamps if raw.topic == topics.color.name else self.depth_stamps
+            if len(stamps) >= MAX_IMAGES:
+                raise SourceError(raw.topic, f"{len(stamps)} images", "are too many", remedy="split the recording")
             stamps.append((stamp or raw.log_time) / 1e9)
             return
         if raw.topic in self._infos:
@@ -227,6 +235,10 @@ class BagIndex:
                     self.detections += [(seconds, StoredDetection(one)) for one in messages.detections(message)]
         except InvalidValue as error:
             self.intake.skip(f"unreadable message on {raw.topic}", str(error))
+        if len(self.detections) > MAX_DETECTIONS:
+            raise SourceError(
+                raw.topic, len(self.detections), "detections are too many", remedy="split the recording"
+            )
 
     def _add_pose(self, message: Any, topic: str, stamp: float) -> None:
         parent, child = pose_frames(message, self._options, camera=self.camera_frame)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, MissingExtra, SourceError
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.sources.images import read_color, read_depth
+from lastseen.images import read_color, read_depth
 
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore

@@ -9,6 +9,9 @@ from lastseen.errors import SourceError
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGES, POSES, TEXT
 
+LISTED = 30
+"""Topics named in an error at most."""
+
 DETECTIONS_TEXT = "/lastseen/detections"
 """Detections as lines of ``detections.jsonl``, with masks; what ``lastseen record`` writes beside the boxes."""
 
@@ -40,10 +43,9 @@ class Chosen:
 def choose(topics: Iterable[Topic], options: SourceOptions) -> Chosen:
     """Pick the camera's topics; names in the options hold, and a name that is not there is an error."""
     known = sorted(topics, key=lambda topic: topic.name)
-    images = [topic for topic in known if topic.type in IMAGES]
     infos = [topic for topic in known if topic.type == CAMERA_INFO]
-    color = _image(images, options.color_topic, "color_topic", lambda one: one.depth is False, _color_rank)
-    depth = _image(images, options.depth_topic, "depth_topic", lambda one: one.depth is True, _depth_rank)
+    color = _image(known, options.color_topic, "color_topic", lambda one: one.depth is False, _color_rank)
+    depth = _image(known, options.depth_topic, "depth_topic", lambda one: one.depth is True, _depth_rank)
     poses = [topic for topic in known if topic.type in POSES]
     boxes = [topic for topic in known if topic.type == DETECTIONS]
     texts = [topic for topic in known if topic.type == TEXT and topic.name == DETECTIONS_TEXT]
@@ -60,19 +62,25 @@ def choose(topics: Iterable[Topic], options: SourceOptions) -> Chosen:
 
 
 def _image(
-    images: list[Topic],
+    known: list[Topic],
     name: str,
     option: str,
     fits: Callable[[Topic], bool],
     rank: Callable[[Topic], tuple[object, ...]],
 ) -> Topic:
+    images = [topic for topic in known if topic.type in IMAGES]
     wanted = _named(images, name, option)
     if wanted:
         return next(topic for topic in images if topic.name == wanted)
     fitting = [topic for topic in images if fits(topic) and topic.count > 0]
     if not fitting:
-        seen = ", ".join(topic.name for topic in images) or "no image topic"
-        raise SourceError(option, seen, "finds nothing that fits", remedy=f"name the topic with {option}")
+        what = option.removesuffix("_topic").replace("color", "colour")
+        there = (
+            ", ".join(f"{topic.name} ({topic.type}, {topic.count})" for topic in known[:LISTED]) or "no topic at all"
+        )
+        there += f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+        remedy = f"name one with {option}" if images else "record an Image or CompressedImage topic too"
+        raise SourceError(option, "", f"finds no {what} image among {there}", remedy=remedy)
     return min(fitting, key=lambda topic: (*rank(topic), topic.name))
 
 

@@ -7,15 +7,18 @@ until the next correction, and a jump of it is never smeared over the frames bef
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lastseen.errors import InvalidValue
+import numpy as np
+
+from lastseen.errors import InvalidValue, SourceError
 from lastseen.geometry import Pose3D
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import END_TOLERANCE, interpolate
+from lastseen.sources.record import END_TOLERANCE
 from lastseen.sources.ros import messages
 
 UNNAMED_WORLD = "world"
@@ -23,6 +26,13 @@ UNNAMED_WORLD = "world"
 
 DEEPEST = 64
 """Links in a chain at most: a longer one is a loop."""
+
+
+MAX_LINKS = 10_000
+"""Frames of tf at most: a robot has a hundred."""
+
+MAX_SAMPLES = 2_000_000
+"""Samples of one link at most, 128 MB: five hours at 100 Hz. A packed file of a few kilobytes may hold any number."""
 
 
 def frame_name(name: str) -> str:
@@ -44,44 +54,53 @@ class Link:
     parent: str
     child: str
     static: bool = False
-    stamps: list[float] = field(default_factory=list)
-    poses: list[Pose3D] = field(default_factory=list)
+    stamps: array[float] = field(default_factory=lambda: array("d"))
+    _poses: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, stamp: float, pose: Pose3D) -> None:
         """Add a sample; one with a stamp that is there already replaces it."""
+        numbers = array("d", [*pose.translation, *pose.quaternion])
         if self.static:
-            self.stamps, self.poses = [stamp], [pose]
+            self.stamps, self._poses = array("d", [stamp]), numbers
             return
         at = bisect_left(self.stamps, stamp)
-        if at < len(self.stamps) and self.stamps[at] == stamp:
-            self.poses[at] = pose
-        else:
+        known = at < len(self.stamps) and self.stamps[at] == stamp
+        if not known:
+            if len(self.stamps) >= MAX_SAMPLES:
+                raise SourceError(
+                    "tf", f"{self.parent} -> {self.child}", f"has over {MAX_SAMPLES} samples", remedy="split the bag"
+                )
             self.stamps.insert(at, stamp)
-            self.poses.insert(at, pose)
+        self._poses[7 * at : 7 * (at + known)] = numbers
+
+    def pose(self, index: int) -> Pose3D:
+        """The pose of a sample."""
+        numbers = np.array(self._poses[7 * index : 7 * index + 7])
+        return Pose3D(numbers[:3], numbers[3:])
 
     def forget_before(self, stamp: float) -> None:
         """Drop old samples but for the one that holds at the stamp: a live stream has no end."""
         if not self.static:
             keep = max(0, bisect_right(self.stamps, stamp) - 1)
-            del self.stamps[:keep], self.poses[:keep]
+            del self.stamps[:keep], self._poses[: 7 * keep]
 
     def at(self, stamp: float, *, max_gap: float, step: bool) -> Pose3D | None:
         """The pose at a stamp; None where it is not known, or the samples around it are too far apart."""
         if self.static or not self.stamps:
-            return self.poses[0] if self.poses else None
+            return self.pose(0) if self.stamps else None
         right = bisect_right(self.stamps, stamp)
         if step:
-            return self.poses[right - 1] if right else None
+            return self.pose(right - 1) if right else None
         left = right - 1
         if left >= 0 and self.stamps[left] == stamp:
-            return self.poses[left]
+            return self.pose(left)
         if left < 0 or right == len(self.stamps):
             nearest = max(left, 0)
-            return self.poses[nearest] if abs(self.stamps[nearest] - stamp) <= END_TOLERANCE else None
+            return self.pose(nearest) if abs(self.stamps[nearest] - stamp) <= END_TOLERANCE else None
         gap = self.stamps[right] - self.stamps[left]
         if gap > max_gap:
             return None
-        return interpolate(self.poses[left], self.poses[right], (stamp - self.stamps[left]) / gap)
+        return self.pose(left).interpolate(self.pose(right), (stamp - self.stamps[left]) / gap)
 
 
 class TransformTree:
@@ -109,6 +128,8 @@ class TransformTree:
         if child in self._overridden:
             return
         link = self.links.get(child)
+        if link is None and len(self.links) >= MAX_LINKS:
+            raise SourceError("tf", child, f"is one of over {MAX_LINKS} frames", remedy="check the publisher of tf")
         if link is None or link.parent != parent:
             link = self.links[child] = Link(parent, child, static=static)
         if link.stamps and not static and link.stamps[-1] - stamp > self._restart_after:

@@ -144,12 +144,12 @@ def record(
     stamps: dict[int, float] = {}
     with McapRecorder(out, color=color, depth=depth) as recorder:
         for frame in source.frames():
-            news = source.news()
-            if news.restarted:
+            updates = source.updates()
+            if updates.restarted:
                 raise InvalidValue(
                     "stamp", frame.stamp, "starts anew in the middle", remedy="record each run into its own file"
                 )
-            for number, pose in sorted(news.poses.items()):
+            for number, pose in sorted(updates.poses.items()):
                 recorder.write_pose(stamps[number], pose, now=frame.stamp)
             stamps[frame.id] = frame.stamp
             stamps.pop(frame.id - REMEMBERED, None)

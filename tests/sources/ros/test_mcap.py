@@ -9,7 +9,7 @@ import pytest
 
 from lastseen.errors import SourceError
 from lastseen.sources import open_source
-from lastseen.sources.ros.recover import CHUNK, MAGIC, RecoveredFile
+from lastseen.sources.ros.mcap import CHUNK, MAGIC, McapFile
 from tests.sources.room import walk
 from tests.sources.ros.bags import walk_bag
 
@@ -82,7 +82,7 @@ def test_a_part_that_never_reached_the_disk_does_not_cost_the_others(
     (tmp_path / "walk_1.mcap").write_bytes(left)
     with open_source(tmp_path) as source:
         assert len(list(source.frames())) == len(POSES)
-        assert source.intake.notes == ["walk_1.mcap holds nothing that can be read, and is left out"]
+        assert source.intake.notes == ["walk_1.mcap cannot be read, and is left out"]
 
 
 def test_a_folder_of_several_recordings_is_refused_by_name(whole: bytes, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_small_file_never_takes_much_memory(compression: str, tmp_path: Path) 
     path.write_bytes(MAGIC + struct.pack("<BQ", CHUNK, len(head) + len(bomb) + 9) + head + bomb)
     tracemalloc.start()
     try:
-        RecoveredFile(path)
+        McapFile(path).close()
         assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
     finally:
         tracemalloc.stop()

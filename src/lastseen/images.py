@@ -1,0 +1,104 @@
+"""Reading images from files and bytes: the one place where lastseen decodes an image that it did not make itself.
+
+Only JPEG and PNG are decoded, and only after their first bytes say so: a general decoder starts other programs for
+some formats (Ghostscript for EPS). Sizes are checked before any pixel is unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lastseen.errors import SourceError
+
+MAX_PIXELS = 9_437_184
+"""Pixels of an image at most where nobody says otherwise, 4096 x 2304: more than 4K, and a frame of it fits 1 GB."""
+
+_MAGIC = {"JPEG": b"\xff\xd8\xff", "PNG": b"\x89PNG\r\n\x1a\n"}
+"""The formats that are decoded, by their first bytes."""
+
+_DECODING_ERRORS = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+
+
+def read_color(data: Path | bytes, *, name: str = "image", max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+    """RGB (height, width, 3) of a JPEG or PNG; raises ``SourceError`` with ``name`` for whatever is wrong with it."""
+    with _opened(data, name, max_pixels) as image:
+        return np.asarray(_decoded(image, name, mode="RGB"), dtype=np.uint8)
+
+
+def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX_PIXELS) -> NDArray[np.generic]:
+    """Raw values (height, width) of a one-channel JPEG or PNG: 8 or 16 bits."""
+    with _opened(data, name, max_pixels) as image:
+        if len(image.getbands()) != 1:
+            raise SourceError(
+                name, image.mode, "is a colour image, not depth", remedy="store depth as a 16-bit one-channel PNG"
+            )
+        return np.asarray(_decoded(image, name, mode=None))
+
+
+def image_size(data: Path | bytes, *, name: str = "image") -> tuple[int, int]:
+    """Width and height of a JPEG or PNG, by its header."""
+    with _opened(data, name, max_pixels=2**62) as image:
+        return image.size
+
+
+@contextmanager
+def _opened(data: Path | bytes, name: str, max_pixels: int) -> Iterator[Image.Image]:
+    try:
+        file = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    with file:
+        first = file.read(16)
+        kind = next((kind for kind, magic in _MAGIC.items() if first.startswith(magic)), None)
+        if kind is None:
+            raise _foreign(name, first)
+        file.seek(0)
+        try:
+            image = Image.open(file, formats=[kind])
+        except _DECODING_ERRORS as error:
+            raise _unreadable(name, error) from error
+        with image:
+            if image.width * image.height > max_pixels:
+                size = f"{image.width}x{image.height}"
+                raise SourceError(name, size, f"exceeds {max_pixels} pixels", remedy="raise max_pixels")
+            yield image
+
+
+def _decoded(image: Image.Image, name: str, *, mode: str | None) -> Image.Image:
+    try:
+        image.load()
+        return image if mode is None else image.convert(mode)
+    except _DECODING_ERRORS as error:
+        raise _unreadable(name, error) from error
+
+
+def _foreign(name: str, first: bytes) -> SourceError:
+    if not first:
+        return SourceError(name, 0, "has no bytes", remedy="the recorder was cut off: drop this frame")
+    if b"version https://git-lfs"[: len(first)] == first:
+        return SourceError(name, "image", "is a Git LFS pointer, not the image", remedy="run `git lfs pull` there")
+    return SourceError(name, "image", "cannot be decoded: it is no JPEG or PNG", remedy="convert it to one of them")
+
+
+def _unreadable(name: str, error: Exception) -> SourceError:
+    problem = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be decoded ({error})"
+    return SourceError(name, "image", problem, remedy="the frame is left out; check the recording")

@@ -36,7 +36,7 @@ class Server(Section):
     patience: float = setting(
         0.25, unit="s", low=0.0, why="how long a question waits for a robot's frame that is being taken"
     )
-    max_connections: int = setting(512, unit="connections", low=8, why="beyond it new ones are told to come back")
+    max_connections: int = setting(512, unit="connections", low=8, why="beyond it a stranger's oldest one is closed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,13 +17,14 @@ from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
 from lastseen.server import corrections, ingest, page, rest, status, websocket
+from lastseen.server.connections import Connections
 from lastseen.server.middleware import CountRequests, KeepMemoryOpen, RobotFirst
 from lastseen.server.responses import error_response, install_error_handlers
 from lastseen.server.security import Access, Guard
 from lastseen.server.service import Service
 
 
-def create_app(service: Service, access: Access) -> FastAPI:
+def create_app(service: Service, access: Access, connections: Connections) -> FastAPI:
     """An ASGI application; whoever runs it opens and closes the memory."""
     ticker, limits = websocket.Ticker(service), service.settings.server
     agent_routes, agents = _agents(service)
@@ -52,14 +53,15 @@ def create_app(service: Service, access: Access) -> FastAPI:
         redoc_url=None,
         middleware=[
             Middleware(CountRequests, counts=service.requests),
-            Middleware(Guard, access=access, settings=limits),
+            Middleware(Guard, access=access, settings=limits, connections=connections),
             Middleware(KeepMemoryOpen, in_flight=service.in_flight),
             Middleware(RobotFirst, readers=limits.readers, patience=limits.patience),
         ],
     )
     install_error_handlers(app)
-    for part in (rest, corrections, ingest, status):
+    for part in (rest, corrections, ingest):
         app.include_router(part.routes(service))
+    app.include_router(status.routes(service, access))
     app.include_router(page.routes(access))
     app.include_router(websocket.routes(service, ticker))
     app.router.routes.extend(agent_routes)

@@ -6,12 +6,12 @@ import base64
 import binascii
 import threading
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 import numpy as np
-from fastapi import APIRouter, Body
-from pydantic import Field
+from fastapi import APIRouter, Body, Request
+from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -25,7 +25,7 @@ from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.server import schemas
 from lastseen.server.queries import FARTHEST, LATEST
-from lastseen.server.responses import json_response
+from lastseen.server.responses import json_response, problem_of
 from lastseen.server.schemas import WRITE_ERRORS, Camera, Empty, StrictBody
 from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
@@ -34,9 +34,12 @@ _MAX_OBSERVATIONS = 512
 """Per frame: far more than a detector finds in one image."""
 _MAX_EMBEDDING = 4096
 """Numbers: more than the encoders of today give."""
+_MAX_FIELDS = 50_000
+"""Names in a body: twice what the largest one allowed has; without it a body of names alone would take minutes."""
 _BLIND = Intrinsics.from_fov(8, 8, horizontal_deg=79.0)
 """A camera that saw nothing itself: observations without images come with it."""
 
+_Body = TypeVar("_Body", bound=BaseModel)
 Number = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
 Triple = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -59,7 +62,7 @@ class ObservationBody(StrictBody):
     xyz_world: Triple
     extent: Triple = Field(default=[0.1, 0.1, 0.1])
     labels: Labels = Field(default={})
-    embedding: Annotated[list[Number], Field(min_length=1, max_length=_MAX_EMBEDDING)] | None = None
+    embedding: Annotated[list[Number], Field(min_length=1, max_length=_MAX_EMBEDDING, fail_fast=True)] | None = None
     view_direction: Triple | None = None
     quality: Share = 1.0
     crop_b64: Picture | None = None
@@ -71,7 +74,7 @@ class ObservationsBody(StrictBody):
     stamp: Stamp
     frame_id: FrameId
     pose: PoseBody
-    observations: Annotated[list[ObservationBody], Field(max_length=_MAX_OBSERVATIONS)]
+    observations: Annotated[list[ObservationBody], Field(max_length=_MAX_OBSERVATIONS, fail_fast=True)]
 
 
 class DetectionBody(StrictBody):
@@ -92,7 +95,7 @@ class FrameBody(StrictBody):
     depth_scale: Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False)] = 1000.0
     rgb_b64: Picture
     depth_b64: Picture
-    detections: Annotated[list[DetectionBody], Field(max_length=_MAX_OBSERVATIONS)] | None = None
+    detections: Annotated[list[DetectionBody], Field(max_length=_MAX_OBSERVATIONS, fail_fast=True)] | None = None
 
 
 class _GivenDetections:
@@ -114,8 +117,9 @@ class Ingest:
         self._lock = threading.Lock()
         self._last_stamp: float | None = None
 
-    def observations(self, body: ObservationsBody) -> Response:
+    def observations(self, raw: bytes) -> Response:
         """Take observations that were made elsewhere."""
+        body = _parsed(ObservationsBody, raw)
         self._writable()
         pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
         blank = np.zeros((_BLIND.height, _BLIND.width, 3), dtype=np.uint8)
@@ -133,8 +137,9 @@ class Ingest:
         self.service.publish(events)
         return self._acknowledged(body.frame_id, time, len(observations), events)
 
-    def frame(self, body: FrameBody) -> Response:
+    def frame(self, raw: bytes) -> Response:
         """Take a frame and find what is in it."""
+        body = _parsed(FrameBody, raw)
         self._writable()
         frame = self._frame(body)
         store = self.service.memory.store
@@ -241,15 +246,15 @@ def routes(service: Service) -> APIRouter:
     # a robot has a thread of its own and does not wait for those who ask
     thread = anyio.CapacityLimiter(1)
 
-    @router.post("/observations", response_model=schemas.Ingested)
-    async def observations(body: ObservationsBody) -> Response:
+    @router.post("/observations", response_model=schemas.Ingested, openapi_extra=_described(ObservationsBody))
+    async def observations(request: Request) -> Response:
         """Take what was seen in one frame; the answer comes when it is on disk."""
-        return await anyio.to_thread.run_sync(ingest.observations, body, limiter=thread)
+        return await anyio.to_thread.run_sync(ingest.observations, await request.body(), limiter=thread)
 
-    @router.post("/frames", response_model=schemas.Ingested)
-    async def frames(body: FrameBody) -> Response:
+    @router.post("/frames", response_model=schemas.Ingested, openapi_extra=_described(FrameBody))
+    async def frames(request: Request) -> Response:
         """Take one RGB-D frame; the answer comes when it is on disk."""
-        return await anyio.to_thread.run_sync(ingest.frame, body, limiter=thread)
+        return await anyio.to_thread.run_sync(ingest.frame, await request.body(), limiter=thread)
 
     @router.post("/session", response_model=schemas.SessionBegun)
     async def session(body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
@@ -258,6 +263,34 @@ def routes(service: Service) -> APIRouter:
         return json_response({"begun": True})
 
     return router
+
+
+def _parsed(model: type[_Body], raw: bytes) -> _Body:
+    """Check a body off the event loop, which a large one would hold up; its time and its errors are bounded."""
+    if raw.count(b":") > _MAX_FIELDS:
+        raise HTTPException(413, f"the body has more than {_MAX_FIELDS} fields")
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        if found[0]["type"] == "json_invalid":
+            raise HTTPException(400, f"the body is not JSON: {found[0]['msg'].partition(': ')[2]}") from None
+        raise HTTPException(422, problem_of(found)) from None
+
+
+def _described(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a route that reads it itself, for the OpenAPI page; shared parts are written out in place."""
+    schema = model.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def inlined(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return inlined(parts[value["$ref"].rpartition("/")[2]])
+            return {key: inlined(item) for key, item in value.items()}
+        return [inlined(item) for item in value] if isinstance(value, list) else value
+
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": inlined(schema)}}}}
 
 
 def _bytes(name: str, text: str) -> bytes:

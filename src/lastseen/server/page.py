@@ -37,7 +37,7 @@ def routes(access: Access) -> APIRouter:
         """Whether a token is wanted, and whether this browser has shown it."""
         return json_response({"required": access.token is not None, "authenticated": access.allows(request.headers)})
 
-    @router.post("", status_code=204, response_class=Response, responses=errors(401, 411, 415, 422))
+    @router.post("", status_code=204, response_class=Response, responses=errors(401, 408, 411, 415, 422, 503))
     def login(body: Login) -> Response:
         """Exchange the token for a cookie that scripts cannot read and other sites cannot send."""
         if not access.token_fits(body.token):

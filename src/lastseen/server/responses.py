@@ -32,6 +32,7 @@ ERROR_NAMES = {
     401: "unauthorized",
     404: "not_found",
     405: "method_not_allowed",
+    408: "too_slow",
     409: "conflict",
     411: "length_required",
     413: "too_large",

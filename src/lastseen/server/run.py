@@ -13,13 +13,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
+from typing import cast
 from urllib.parse import quote
 
 import uvicorn
 
 from lastseen.errors import InvalidValue
 from lastseen.server.app import create_app
+from lastseen.server.connections import Connections, TimedProtocol
 from lastseen.server.security import Access, check_token, is_loopback
 from lastseen.server.service import Service
 from lastseen.server.websocket import MAX_COMMAND
@@ -119,7 +122,8 @@ class Running:
     def __init__(self, service: Service, listening: Listening) -> None:
         self._listening = listening
         self.address = listening.address
-        self.app = create_app(service, listening.access)
+        connections = Connections(service.settings.server.max_connections)
+        self.app = create_app(service, listening.access, connections)
         self.service = service
         config = uvicorn.Config(
             self.app,
@@ -127,7 +131,7 @@ class Running:
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=service.settings.server.max_connections,
+            http=cast("type[asyncio.Protocol]", partial(TimedProtocol, connections=connections)),
             timeout_graceful_shutdown=2 * math.ceil(_GRACE),
             ws_max_size=4 * MAX_COMMAND,
             ws_per_message_deflate=False,

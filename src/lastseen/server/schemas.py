@@ -61,16 +61,17 @@ _ERRORS = {
     401: "no token",
     404: "not remembered",
     405: "another method than those of this path",
+    408: "the body did not come in time",
     409: "memory is read only, a stamp runs backwards, or there is nothing to undo",
     411: "the body does not say its length",
     413: "body or query is too large",
     415: "the body is not application/json",
     422: "a parameter or field is invalid",
-    503: "disk full, shared index away, or shutting down",
+    503: "disk full, shared index away, too many bodies at once, or shutting down",
 }
 READ_ERRORS = errors(400, 401, 405, 413, 422, 503)
 """What any question may be refused with."""
-WRITE_ERRORS = errors(400, 401, 404, 405, 409, 411, 413, 415, 422, 503)
+WRITE_ERRORS = errors(400, 401, 404, 405, 408, 409, 411, 413, 415, 422, 503)
 """What any change may be refused with."""
 
 
@@ -415,7 +416,7 @@ class Health(BaseModel):
     """Whether all is well; degraded still answers."""
 
     status: Literal["ok", "degraded"]
-    reasons: list[str] | None = None
+    reasons: list[str] | None = Field(default=None, description="Only for those who show the token.")
 
 
 class Ready(BaseModel):

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: every request passes here first, whether REST, WebSocket or MCP.
+"""Who may ask, and how much and how slowly: every request passes here first, whether REST, WebSocket or MCP.
 
 A browser must not be turned against the home it runs in: the Host must be ours (DNS rebinding), an Origin must be the
 page's own, and a POST must say that it is JSON, which no foreign form can. With a token nothing but the page itself
@@ -7,6 +7,7 @@ is given without it.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lastseen.config.serving import Server
 from lastseen.errors import InvalidValue
+from lastseen.server.connections import Connections
 from lastseen.server.responses import allowed_methods, error_response
 
 MAX_QUERY = 4096
@@ -30,8 +32,18 @@ MAX_SESSIONS = 64
 """Pages logged in at once; the oldest goes first."""
 MIN_TOKEN = 16
 """Characters: shorter ones can be guessed over a network."""
+BODY_DEADLINE = 30.0
+"""Seconds from a header to the end of its body: the largest one takes as long at 4 Mbit/s."""
+SMALL_BODY = 4096
+"""Bytes of a body where a few short fields are wanted."""
+BODY_LIMITS = {"/session": 1024, "/mcp": 65_536}
+"""Bytes of a body by path: a token; an agent's question. Frames have their own, server.max_body."""
+BODIES_HELD = 4
+"""Largest bodies that may be held at once, by all: frames are taken one by one anyway."""
 OPEN_PATHS = ("/", "/viewer", "/session", "/health", "/healthz", "/readyz", "/favicon.ico")
+FRAME_PATHS = ("/ingest/frames", "/ingest/observations")
 _OPEN_FOLDER = "/viewer/"
+_WITH_BODY = ("POST", "PUT", "PATCH")
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; "
     "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'; object-src 'none'"
@@ -142,10 +154,12 @@ def check_token(token: str | None) -> None:
 class Guard:
     """The middleware that refuses what may not pass, limits what does, and adds the headers of every response."""
 
-    def __init__(self, app: ASGIApp, *, access: Access, settings: Server) -> None:
+    def __init__(self, app: ASGIApp, *, access: Access, settings: Server, connections: Connections) -> None:
         self.app = app
         self.access = access
         self.settings = settings
+        self.connections = connections
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it here."""
@@ -164,7 +178,40 @@ class Guard:
                 answer.headers["www-authenticate"] = 'Bearer realm="lastseen"'
             await answer(scope, receive, _with_headers(send))
             return
-        await self.app(scope, receive, send if scope["type"] == "websocket" else _with_headers(send))
+        if self.access.allows(headers):
+            self.connections.trust(scope.get("client"))
+        if scope["type"] == "websocket":
+            await self.app(scope, receive, send)
+        elif _takes_body(scope):
+            await self._pass_on_with_body(scope, receive, _with_headers(send), length=int(headers["content-length"]))
+        else:
+            await self.app(scope, receive, _with_headers(send))
+
+    async def _pass_on_with_body(self, scope: Scope, receive: Receive, send: Send, *, length: int) -> None:
+        """Read the whole body first, within its deadline and within what all bodies together may take."""
+        if self._held + length > BODIES_HELD * self.settings.max_body:
+            await error_response(503, "too many bodies at once; try again")(scope, receive, send)
+            return
+        self._held += length
+        try:
+            try:
+                async with asyncio.timeout(BODY_DEADLINE):
+                    body = await _read(receive)
+            except TimeoutError:
+                answer = error_response(408, f"the body did not come within {BODY_DEADLINE:g} s")
+                answer.headers["connection"] = "close"
+                await answer(scope, receive, send)
+                return
+            if body is None:
+                return
+            whole = [{"type": "http.request", "body": body, "more_body": False}]
+
+            async def replay() -> Message:
+                return whole.pop() if whole else await receive()
+
+            await self.app(scope, replay, send)
+        finally:
+            self._held -= length
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         host = headers.get("host")
@@ -181,7 +228,7 @@ class Guard:
             return 413, f"the query is longer than {MAX_QUERY} bytes"
         if not is_page and not self.access.allows(headers):
             return 401, "this server wants a token: Authorization: Bearer TOKEN"
-        if method in ("POST", "PUT", "PATCH") and method in allowed_methods(scope["app"], scope):
+        if scope["type"] == "http" and _takes_body(scope):
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 return 415, "Content-Type must be application/json"
@@ -189,8 +236,9 @@ class Guard:
             # a body in chunks may have any length; one that says its length is held to it by the HTTP parser
             if "transfer-encoding" in headers or not length.isdecimal():
                 return 411, "Content-Length must say how long the body is"
-            if len(length) > 12 or int(length) > self.settings.max_body:
-                return 413, f"the body is larger than {self.settings.max_body} bytes"
+            limit = self.settings.max_body if path in FRAME_PATHS else BODY_LIMITS.get(path, SMALL_BODY)
+            if len(length) > 12 or int(length) > limit:
+                return 413, f"the body is larger than {limit} bytes"
         return None
 
 
@@ -214,6 +262,23 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def _takes_body(scope: Scope) -> bool:
+    """Whether a request has a body that some route reads; another method's is answered unread."""
+    return scope["method"] in _WITH_BODY and scope["method"] in allowed_methods(scope["app"], scope)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body of a request; None where the client went."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
 
 
 async def _close(receive: Receive, send: Send, *, code: int, reason: str) -> None:

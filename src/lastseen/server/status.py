@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from lastseen.server import schemas
 from lastseen.server.middleware import BUCKETS, RequestCounts
 from lastseen.server.responses import error_response, json_response
 from lastseen.server.schemas import errors
+from lastseen.server.security import Access
 from lastseen.server.service import Service
 
 
-def routes(service: Service) -> APIRouter:
+def routes(service: Service, access: Access) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["status"], responses=errors(400, 401, 405, 413))
 
-    def health() -> Response:
-        """Whether all is well; degraded still answers."""
+    def health(request: Request) -> Response:
+        """Whether all is well; degraded still answers, and tells those with the token why."""
         reasons = service.health()
-        return json_response({"status": "degraded", "reasons": reasons} if reasons else {"status": "ok"})
+        if not reasons:
+            return json_response({"status": "ok"})
+        told = {"reasons": reasons} if access.allows(request.headers) else {}
+        return json_response({"status": "degraded", **told})
 
     for path in ("/healthz", "/health"):
         router.get(path, response_model=schemas.Health, operation_id=f"health_{path[1:]}")(health)

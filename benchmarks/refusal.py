@@ -23,8 +23,8 @@ from lastseen.encoders.lexicon import classes_named
 from lastseen.encoders.words import parse
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
-from lastseen.memory.answer import Answer
 from lastseen.memory.memory import Memory
+from lastseen.memory.object import Answer
 from lastseen.sim.catalog import CLASSES
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home
@@ -147,7 +147,7 @@ def confirmed_things(home: Home, memory: Memory) -> list[Thing]:
 
 def leads_to(answer: Answer, things: list[Thing]) -> bool:
     """Whether the first hit, or one of those listed as ambiguous, lies at one of the things."""
-    hits = answer.hits[:1] if answer.status == "found" else answer.hits
+    hits = answer.fitting[:1] if answer.status == "found" else answer.fitting
     if answer.status == "not_found":
         return False
     return any(
@@ -196,7 +196,7 @@ def ask(home: Home, memory: Memory, counts: Counts) -> None:
     for label, color in sorted({(thing.label, worn.main(thing)) for thing in held}):
         targets = [thing for thing in by_label[label] if worn.wears(thing, color, at_least=WORN)]
         answer = memory.find(f"{color} {label}")
-        seen = [hit.color for hit in answer.hits]
+        seen = [hit.color for hit in answer.fitting]
         line = f"{color} {label} ({[t.color for t in targets]}): {answer.reason} {seen}"
         counts.note("colour present", leads_to(answer, targets), line)
         if len(targets) == 1:

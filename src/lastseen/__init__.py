@@ -10,7 +10,7 @@ Names load on first use: importing a small part of the package does not pay for 
 """
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lastseen._lazy import lazy_exports
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lastseen.frame import Frame as Frame
     from lastseen.geometry import Intrinsics as Intrinsics
     from lastseen.geometry import Pose3D as Pose3D
-    from lastseen.memory.answer import Answer as Answer
     from lastseen.memory.memory import Memory as Memory
+    from lastseen.memory.object import Answer as Answer
     from lastseen.memory.object import Object as Object
     from lastseen.memory.objects import Event as Event
     from lastseen.memory.places.tracker import Step as Step
@@ -34,11 +34,16 @@ if TYPE_CHECKING:
     from lastseen.search.search import Search as Search
     from lastseen.sources import open_source as open_source
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from lastseen.memory.memory import Options
+
 __version__ = "0.1.0"
 
 _EXPORTS = {
     "Action": "lastseen.action",
-    "Answer": "lastseen.memory.answer",
+    "Answer": "lastseen.memory.object",
     "Detection": "lastseen.detection",
     "Event": "lastseen.memory.objects",
     "Frame": "lastseen.frame",
@@ -80,10 +85,10 @@ __all__ = [
 ]
 
 
-def open(path: str | PathLike[str] | None = None, **options: Any) -> "Memory":  # noqa: A001 - as users expect it
+def open(path: str | PathLike[str] | None = None, **options: "Unpack[Options]") -> "Memory":  # noqa: A001 - as users expect it
     """Open a memory; with a path it is durable, without one it ends with the process.
 
-    Options are those of ``Memory.open``.
+    Options are those of ``Memory``.
     """
     from pathlib import Path
 

@@ -22,14 +22,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(*words: object) -> str:
+def run(*words: object, code: int = 0) -> str:
     result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return result.output
 
 
-def read(*words: object) -> Any:
-    return json.loads(run(*words, "--json"))
+def read(*words: object, code: int = 0) -> Any:
+    return json.loads(run(*words, "--json", code=code))
 
 
 def test_find_prints_a_verdict_and_a_table(file: Path) -> None:
@@ -46,11 +46,15 @@ def test_find_as_json_is_the_same_answer(file: Path) -> None:
 
 def test_find_takes_a_place(file: Path) -> None:
     assert read("find", "mug", "--near", "1,0,0.8", "--radius", "0.5", "-m", file)["results"][0]["color"] == "blue"
-    assert read("find", "mug", "--near", "50,0,0", "-m", file)["status"] == "not_found"
+    assert read("find", "mug", "--near", "50,0,0", "-m", file, code=1)["status"] == "not_found"
 
 
 def test_a_refusal_gives_its_reason(file: Path) -> None:
-    assert run("find", "piano", "-m", file).startswith("not found: nothing remembered is like 'piano'")
+    assert run("find", "piano", "-m", file, code=1) == "not found: nothing remembered is like 'piano'\n"
+    refused = run("find", "green mug", "-m", file, code=1)
+    assert "closest, but not it:" in refused
+    assert "place" in refused
+    assert "age" in refused
 
 
 def test_objects_lists_them(file: Path) -> None:
@@ -89,7 +93,7 @@ def test_a_label_never_becomes_a_formula(tmp_path: Path) -> None:
 def test_forget_deletes_for_good(file: Path) -> None:
     mug = read("find", "red mug", "-m", file)["results"][0]["id"]
     assert read("forget", mug, "--yes", "-m", file) == {"forgotten": [mug]}
-    assert read("find", "red mug", "-m", file)["status"] == "not_found"
+    assert read("find", "red mug", "-m", file, code=1)["status"] == "not_found"
 
 
 def test_forget_says_what_is_not_yet_wiped(file: Path) -> None:
@@ -103,9 +107,9 @@ def test_forget_says_what_is_not_yet_wiped(file: Path) -> None:
     assert told == {"forgotten": ["obj-2"], "not_yet_wiped": ["another process is reading the file"]}
 
 
-def test_reindex_changes_the_encoder_of_looks(file: Path) -> None:
+def test_reindex_changes_the_encoder(file: Path) -> None:
     assert read("stats", "-m", file)["image_encoder"] == "unnamed-16"
-    assert read("reindex", "--look", "look", "-m", file)["encoded"] == len(ROOM)
+    assert read("reindex", "--encoder", "color-shape", "-m", file)["encoded"] == len(ROOM)
     assert read("stats", "-m", file)["image_encoder"] == "look-v1"
     assert read("find", "red mug", "-m", file)["status"] == "found"
     with Memory.open(file) as memory:

@@ -75,10 +75,9 @@ def test_the_mask_keeps_the_background_out() -> None:
     assert shares[COLORS.index("blue")] < 0.01
 
 
-def test_text_reaches_pictures_by_colour() -> None:
-    red, blue = ENCODER.encode_image([patch("red"), patch("blue")])
-    words = ENCODER.encode_text(["the red one"])[0]
-    assert words @ red > words @ blue
+def test_it_reads_no_words() -> None:
+    with pytest.raises(InvalidValue, match="lexicon"):
+        ENCODER.encode_text(["the red one"])
 
 
 def test_a_picture_of_the_wrong_kind_is_refused() -> None:

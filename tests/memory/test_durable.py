@@ -203,10 +203,10 @@ def test_the_past_can_be_asked(file: Path) -> None:
 
 def test_an_object_tells_its_history(file: Path) -> None:
     memory = walk(Memory.open(file))
-    history = memory.object(memory.find("red mug").hits[0].id).history()
+    history = memory.history(memory.find("red mug").hits[0].id)
     assert [entry.kind for entry in history][:2] == ["appeared", "confirmed"]
     assert history[-1].kind == "known"
-    assert history[-1].xyz == pytest.approx((0.0, 0.0, 0.8), abs=0.05)
+    assert history[-1].position == pytest.approx((0.0, 0.0, 0.8), abs=0.05)
 
 
 def test_what_changed_lists_events_since_a_time(file: Path) -> None:

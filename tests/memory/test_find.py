@@ -39,7 +39,7 @@ def test_two_that_fit_alike_are_ambiguous(memory: Memory) -> None:
 def test_a_colour_that_was_not_seen_is_refused_with_the_reason(memory: Memory) -> None:
     answer = memory.find("green mug")
     assert answer.status == "not_found"
-    assert answer.hits == ()
+    assert answer.fitting == ()
     assert "mug is remembered, but" in answer.reason
 
 

@@ -346,8 +346,8 @@ def test_a_world_that_is_over_ends_the_search() -> None:
 def test_a_memory_that_the_search_made_ends_with_it_and_one_it_was_given_does_not(memory: Memory) -> None:
     with Search("plant", TinyRobot(), settings=SETTINGS) as search:
         own = search.memory
-    assert own._writing._closed
+    assert own._writes._closed
     with Search("plant", TinyRobot(), memory):
         pass
     assert memory.objects()
-    assert not memory._writing._closed
+    assert not memory._writes._closed

@@ -18,9 +18,8 @@ from starlette.types import Message, Receive, Scope, Send
 from lastseen.config import Settings
 from lastseen.encoders.registry import open_encoder
 from lastseen.errors import JournalError
-from lastseen.memory.eyes import Eyes
-from lastseen.memory.history import RememberedObject
 from lastseen.memory.memory import Memory
+from lastseen.memory.object import Object
 from lastseen.memory.objects import EventKind
 from lastseen.server import fresh_file
 from lastseen.server.fresh_file import FileRunner, FreshFile
@@ -28,7 +27,7 @@ from lastseen.server.middleware import InFlight, KeepMemoryOpen
 from lastseen.server.run import Running, in_background, listen
 from tests.encoders.tiny_towers import tiny_clip
 from tests.memory.homes import ROOM, walk
-from tests.memory.test_seeing import look_around
+from tests.memory.test_appearance import look_around
 
 SETTINGS = replace(Settings(), live=replace(Settings().live, follow_period=0.05))
 
@@ -137,7 +136,7 @@ def test_a_question_that_lasts_over_two_writes_is_answered(
     asked = fresh.service.memory
     look_up = Memory.object
 
-    def slowly(self: Memory, object_id: str) -> RememberedObject:
+    def slowly(self: Memory, object_id: str) -> Object:
         for name in ("lamp", "bowl"):
             writer.relabel("obj-1", name)
             fresh.caught_up()
@@ -253,5 +252,5 @@ def test_a_memory_whose_encoder_is_not_at_hand_says_so(tmp_path: Path, monkeypat
     path = tmp_path / "home.lastseen"
     Memory.open(path, image_encoder="clip-of-elsewhere").close()
     with Memory.open(path, image_encoder="clip-of-elsewhere") as memory:
-        assert "only names are searched" in str(Eyes().give(memory))
-        assert Eyes().give(Memory.open()) is None
+        assert "only names are searched" in str(memory.names_only())
+        assert Memory.open().names_only() is None

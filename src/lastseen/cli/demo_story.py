@@ -62,7 +62,7 @@ def ask(file: Path, questions: list[str]) -> None:
         for question in questions:
             answer = memory.find(question)
             console.print(f'  "{question}": {answer.status.replace("_", " ")}, {answer.reason}')
-            for hit in answer.hits[: 1 if answer.status == "found" else 3]:
+            for hit in answer.fitting[: 1 if answer.status == "found" else 3]:
                 x, y, _ = hit.position
                 console.print(f"    {hit.label} in the {hit.place or 'home'}, at ({x:.1f}, {y:.1f})")
 

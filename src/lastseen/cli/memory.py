@@ -6,12 +6,13 @@ Tables for people, one line an object; ``--json`` for programs, with every field
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastseen.cli.text import counted, evidence_text, position_text, print_table, time_text
+from lastseen.cli.text import age_text, counted, evidence_text, position_text, print_table, time_text
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -56,12 +57,11 @@ def find(
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
     """
     check_file(memory)
-    from lastseen.memory.eyes import Eyes
     from lastseen.server import queries
     from lastseen.server.serializers import answer_json
 
-    with open_memory(memory) as opened:
-        note = Eyes(encoder, opened.settings.encoding).give(opened)
+    with open_memory(memory, image_encoder=encoder) as opened:
+        note = opened.names_only()
         if note is not None:
             typer.echo(f"note: {note}", err=True)
         answer = queries.find(
@@ -79,22 +79,32 @@ def find(
         )
     if as_json:
         _print_json(answer_json(answer))
-        return
-    typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
-    if answer.hits:
-        rows = [
-            [
-                hit.id,
-                _what(hit),
-                hit.place or "-",
-                position_text(hit.position),
-                f"{hit.score:.2f}",
-                time_text(hit.last_seen, hit.last_seen_memory_time),
-            ]
-            for hit in answer.hits
+    else:
+        typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
+        _print_hits(answer.fitting)
+        if answer.closest:
+            typer.echo("closest, but not it:")
+            _print_hits(answer.closest)
+    if answer.status == "not_found":
+        raise typer.Exit(1)
+
+
+def _print_hits(hits: Sequence[Object]) -> None:
+    """The place, score and age of each; ``--json`` has the date too."""
+    rows = [
+        [
+            hit.id,
+            _what(hit),
+            hit.place or "unknown",
+            position_text(hit.position),
+            f"{hit.score or 0.0:.2f}",
+            age_text(hit.age),
         ]
-        columns = ["id", "what", "place", POSITION, "score", SEEN]
-        print_table(columns, rows, right=["score"], whole=["id", POSITION, SEEN], cut=["what", "place"])
+        for hit in hits
+    ]
+    if rows:
+        columns = ["id", "what", "place", POSITION, "score", "age"]
+        print_table(columns, rows, right=["score", "age"], whole=["id", POSITION, "age"], cut=["what", "place"])
 
 
 def objects(
@@ -145,7 +155,7 @@ def history(
     from lastseen.server.serializers import history_json
 
     with open_memory(memory) as opened:
-        entries, clock = opened.object(object_id).history(), opened.browse.clock
+        entries, clock = opened.history(object_id), opened.browse.clock
     if as_json:
         _print_json([history_json(clock, entry) for entry in entries])
         return
@@ -154,8 +164,10 @@ def history(
             time_text(entry.wall, entry.stamp),
             entry.kind,
             entry.label or "-",
-            entry.status or "-",
-            evidence_text(entry.kind, entry.evidence) if entry.xyz is None else f"at {position_text(entry.xyz)}",
+            entry.state or "-",
+            evidence_text(entry.kind, entry.evidence)
+            if entry.position is None
+            else f"at {position_text(entry.position)}",
         ]
         for entry in entries
     ]
@@ -245,12 +257,12 @@ def draw_map(
 
 def reindex(
     memory: MemoryFile = DEFAULT_FILE,
-    look: Annotated[str, typer.Option("--look", help="The encoder that makes the new vectors.")] = "look",
+    encoder: Annotated[str, typer.Option("--encoder", help="What embeds the pictures anew.")] = "color-shape",
     as_json: AsJson = False,
 ) -> None:
-    """Make the vectors of all objects anew from their stored pictures, with another encoder.
+    """Make the embeddings of all objects anew from their stored pictures, with another encoder.
 
-    Example: [bold]lastseen reindex --look look[/bold]
+    Example: [bold]lastseen reindex --encoder clip[/bold]
     """
     from lastseen.cli.options import current_settings
     from lastseen.encoders import open_encoder
@@ -259,7 +271,7 @@ def reindex(
 
     inspect(memory)
     settings = current_settings()
-    done = run(memory, open_encoder(look, settings.encoding), settings=settings)
+    done = run(memory, open_encoder(encoder, settings.encoding), settings=settings)
     if as_json:
         _print_json({name: getattr(done, name) for name in done.__slots__})
         return
@@ -328,13 +340,16 @@ def check_file(path: Path) -> None:
         raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
 
 
-def open_memory(path: Path, *, settings: Settings | None = None, read_only: bool = True) -> Memory:
+def open_memory(
+    path: Path, *, settings: Settings | None = None, read_only: bool = True, image_encoder: str | None = None
+) -> Memory:
     """Open a memory file that must be there: a command about a memory never makes one."""
     check_file(path)
     from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
 
-    return Memory.open(path, settings=settings or current_settings(), read_only=read_only)
+    chosen = settings or current_settings()
+    return Memory.open(path, settings=chosen, read_only=read_only, image_encoder=image_encoder)
 
 
 def _object_facts(state: Any) -> dict[str, Any]:

@@ -157,8 +157,8 @@ def _service(
     read_only: bool,
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
+    from lastseen.encoders import open_encoder
     from lastseen.errors import InvalidValue
-    from lastseen.memory.eyes import Eyes
     from lastseen.memory.memory import Memory
     from lastseen.search.planning.scene import open_analyzer
     from lastseen.server.live import DemoRunner
@@ -185,13 +185,12 @@ def _service(
         service = Service(memory, mode="demo")
         return service, DemoRunner(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
-    eyes = Eyes(perception_options.encoder, settings.encoding)
+    name = perception_options.encoder
+    encoder = None if name is None else open_encoder(name, settings.encoding)
     analyzer = open_analyzer(settings)
-    memory = stack.enter_context(
-        Memory.open(file, settings=settings, image_encoder=eyes.encoder, scene_analyzer=analyzer)
-    )
-    _note(eyes.give(memory))
-    return Service(memory, mode="file", image_encoder=eyes.encoder), None
+    memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=encoder, scene_analyzer=analyzer))
+    _note(memory.names_only())
+    return Service(memory, mode="file", image_encoder=memory.image_encoder), None
 
 
 def _following(

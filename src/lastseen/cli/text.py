@@ -66,6 +66,14 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def age_text(seconds: float) -> str:
+    """How long before the newest frame something was seen: 40 s, 12 min, 3 h, 5 d."""
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def time_text(wall: datetime | None, seconds: float) -> str:
     """A time: the date in UTC where its session has one, else seconds of memory time."""
     return f"{seconds:.1f} s" if wall is None else wall.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")

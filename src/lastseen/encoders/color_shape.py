@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.encoders.colors import COLORS, color_vector, hue_saturation_value, name_pixels
-from lastseen.encoders.words import parse
-from lastseen.errors import InvalidValue
+from lastseen.encoders.colors import COLORS, hue_saturation_value, name_pixels
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.images import read_color
 
 _HUE_BINS, _SATURATION_BINS, _VALUE_BINS = 8, 2, 3
 _HISTOGRAM = _HUE_BINS * _SATURATION_BINS * _VALUE_BINS
@@ -35,12 +35,8 @@ class ColorShapeEncoder:
         return np.stack([_describe(image) for image in images]) if images else np.zeros((0, _DIM), np.float32)
 
     def encode_text(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One unit row per text from its colour words alone; a text without any gives an even spread."""
-        rows = np.zeros((len(texts), _DIM), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            shares = color_vector(parse(text).colors)
-            row[: len(COLORS)] = _unit(np.sqrt(shares) if shares.any() else np.ones(len(COLORS)))
-        return rows
+        """Images only: always an error."""
+        raise InvalidValue("text", len(texts), "cannot be read by the colour encoder", remedy="use encoder 'lexicon'")
 
 
 def color_shares(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -49,6 +45,23 @@ def color_shares(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     total = shares.sum(axis=1, keepdims=True)
     divided: NDArray[np.float32] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
     return divided
+
+
+def crop_colors(jpeg: bytes) -> NDArray[np.float32] | None:
+    """Shares of the basic colours (11) in the middle of a crop, for objects whose embedding does not tell them.
+
+    The corners are left out: what lies there is mostly background. None for a picture that cannot be read.
+    """
+    try:
+        pixels = read_color(jpeg)
+    except SourceError:
+        return None
+    height, width = pixels.shape[:2]
+    rows = (np.arange(height) - (height - 1) / 2.0)[:, None] / max(height * 0.4, 1.0)
+    columns = (np.arange(width) - (width - 1) / 2.0)[None, :] / max(width * 0.4, 1.0)
+    alpha = np.where(rows**2 + columns**2 <= 1.0, 255, 0).astype(np.uint8)
+    shares: NDArray[np.float32] = color_shares(ColorShapeEncoder().encode_image([np.dstack([pixels, alpha])]))[0]
+    return shares
 
 
 def _describe(image: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import Any
 
 from lastseen.config.models import Encoding
@@ -47,6 +48,20 @@ def open_encoder(name: str, settings: Encoding | None = None) -> Encoder:
         model: Encoder = _load(*_IMAGE_TEXT[kind])(folder or None, settings=settings)
         return model
     raise InvalidValue("encoder", name, "is not an encoder", remedy=f"choose one of {', '.join(known_encoders())}")
+
+
+@cache
+def open_stored(name: str, settings: Encoding) -> Encoder:
+    """Open an encoder by the name that a memory file keeps of it, from the models folder; once in a process.
+
+    Raises:
+        InvalidValue: The models folder holds none, or one with other weights.
+    """
+    encoder = open_encoder(name.partition("-")[0], settings)
+    if encoder.name != name:
+        remedy = f"give the folder of {name} as clip:FOLDER or siglip2:FOLDER, or run `lastseen reindex`"
+        raise InvalidValue("image_encoder", encoder.name, f"is not {name}, which this memory holds", remedy=remedy)
+    return encoder
 
 
 def _load(module: str, kind: str) -> Any:

@@ -85,7 +85,7 @@ def run_arm(
         timing=timing,
         with_images=backend != "offline" and arm.chooser == "backend",
     )
-    known = search.recall.answer.hits
+    known = search.recall.answer.fitting
     result = search.run()
     progress = search.memory.spatial.progress.onsets
     steps = [step for step in search.log.records if step["type"] == "step"]

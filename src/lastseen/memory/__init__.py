@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from lastseen._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from lastseen.memory.answer import Answer as Answer
     from lastseen.memory.memory import Memory as Memory
+    from lastseen.memory.object import Answer as Answer
     from lastseen.memory.object import Object as Object
 
 __all__ = ["Answer", "Memory", "Object"]
 
 __getattr__ = lazy_exports(
     __name__,
-    {"Answer": "lastseen.memory.answer", "Memory": "lastseen.memory.memory", "Object": "lastseen.memory.object"},
+    {"Answer": "lastseen.memory.object", "Memory": "lastseen.memory.memory", "Object": "lastseen.memory.object"},
 )

@@ -1,25 +1,26 @@
-"""What whoever shows a memory to people asks of it: pages, pasts, pictures, counts, and what changed lately.
+"""Reading a memory for display: pages of objects, earlier states, pictures, counts, and what changed lately.
 
-Each answer costs as much as it shows, not as much as memory holds; all may be asked while frames come in.
+Each read costs as much as it shows, not as much as memory holds; all may be made while frames come in.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import best_label
-from lastseen.memory.answer import id_order
 from lastseen.memory.history import past_states
+from lastseen.memory.object import Object, Point, id_order
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.objects.store import id_text
-from lastseen.memory.query.wording import main_color
+from lastseen.memory.query.ranker import main_color
 from lastseen.memory.store.clock import Clock, Moment
 from lastseen.memory.store.records import MISSING, PROTO, REMOVED, CropRecord
 from lastseen.memory.store.store import LongTermStore
@@ -44,7 +45,10 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory."""
+    """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory.
+
+    ``places`` gives id and kind of the place of each point.
+    """
 
     working: ObjectMemory
     store: LongTermStore
@@ -52,6 +56,7 @@ class Browse:
     lock: threading.RLock
     flush: Callable[[], int]
     pull: Callable[[], None]
+    places: Callable[[Sequence[Any]], list[tuple[int, str] | None]]
 
     @property
     def now(self) -> float:
@@ -138,6 +143,48 @@ class Browse:
                     found.append(read_state(store, row, now=self.working.now))
             return found
 
+    def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
+        """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
+        now = self.clock.now if now is None else now
+        colors = self.colors([state.id for state in states])
+        found = []
+        for state, place in zip(states, self.places([state.xyz_world for state in states]), strict=True):
+            session = self.clock.session_at(state.last_seen)
+            found.append(
+                Object(
+                    id=state.id,
+                    label=state.label,
+                    position=_point(state.xyz_world),
+                    extent=_point(state.extent),
+                    state="stale" if state.stale and state.state == "confirmed" else state.state,
+                    place=None if place is None else place[1],
+                    place_id=None if place is None else place[0],
+                    color=colors.get(state.id),
+                    first_seen=self.clock.wall(state.first_seen),
+                    last_seen=self.clock.wall(state.last_seen),
+                    age=now - state.last_seen,
+                    last_seen_memory_time=state.last_seen,
+                    session=None if session is None else session.id,
+                    hits=state.hits,
+                    stability=state.stability,
+                    record=state,
+                )
+            )
+        return found
+
+    def with_places(self, hits: Sequence[Object]) -> list[Object]:
+        """Hits with what the searched table does not hold: place, extent, stability and number of sightings."""
+        known = {state.id: state for state in self.states([hit.id for hit in hits])}
+        found = []
+        for hit, place in zip(hits, self.places([hit.position for hit in hits]), strict=True):
+            more: dict[str, Any] = {} if place is None else {"place_id": place[0], "place": place[1]}
+            state = known.get(hit.id)
+            if state is not None:
+                more |= {"extent": _point(state.extent), "hits": state.hits, "stability": state.stability}
+                more["record"] = state
+            found.append(replace(hit, **more))
+        return found
+
     def changed(self, since: int) -> Changed:
         """What changed after a revision; 0 gives everything."""
         with self.lock:
@@ -211,3 +258,8 @@ class Browse:
                 object_id: None if row is None else main_color(table.columns.colors[row])
                 for object_id, row in rows.items()
             }
+
+
+def _point(values: NDArray[np.float64]) -> Point:
+    x, y, z = values.tolist()
+    return x, y, z

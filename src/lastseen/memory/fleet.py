@@ -10,11 +10,13 @@ from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.store import LongTermStore
 
 if TYPE_CHECKING:
-    from lastseen.memory.query.shared import SharedSearch
+    from lastseen.memory.query.filter import Filter
+    from lastseen.memory.query.finder import Query
+    from lastseen.memory.query.shared import SharedSnapshot
     from lastseen.memory.store.index.milvus import MilvusIndex
     from lastseen.memory.store.outbox import Outbox
 
-_LAST_WORDS = 2.0
+_CLOSING_WAIT = 2.0
 """Seconds that closing waits for the outbox: what is left then is sent by the next run."""
 
 
@@ -67,13 +69,13 @@ class Shared:
 
     def not_told(self) -> str | None:
         """Why the index has not been told everything, after a moment's wait; None when it has, or there is none."""
-        if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _LAST_WORDS):
+        if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _CLOSING_WAIT):
             return None
         return "the shared index does not answer"
 
-    def search(self, robots: str, *, now: float) -> SharedSearch:
-        """A search over all robots, or one by its name."""
-        from lastseen.memory.query.shared import SharedSearch
+    def snapshot(self, robots: str, query: Query, limits: Filter, *, now: float) -> SharedSnapshot:
+        """What all robots, or one by its name, remember, as far as a query needs it."""
+        from lastseen.memory.query.shared import fetch
 
         if self._address is None:
             raise InvalidValue(
@@ -81,13 +83,24 @@ class Shared:
             )
         if self._asked is None:
             self._asked = self._connect(None if self._store.main is None else self._store.main.dim)
-        return SharedSearch(self._asked, self._store, self._settings, robots=robots, now=now)
+        vector = query.text_embedding if query.embedding is None else query.embedding
+        return fetch(
+            self._asked,
+            self._store,
+            limits,
+            robots=robots,
+            vector=vector,
+            only_nearest=query.embedding is not None,
+            k=query.k,
+            now=now,
+            stale_after=self._settings.lifecycle.stale_after,
+        )
 
     def close(self) -> None:
         """Send what can be sent at once and stop; may be called twice."""
         if self._outbox is not None:
             if self._outbox.last_error is None:
-                self._outbox.settle(_LAST_WORDS)
+                self._outbox.settle(_CLOSING_WAIT)
             self._outbox.stop()
             self._outbox = None
         if self._asked is not None:

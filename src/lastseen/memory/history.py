@@ -1,14 +1,15 @@
-"""What memory tells about the past: an object's track, and what changed in the home."""
+"""The past of a memory: an object's history, what changed, and what was known at an earlier time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from lastseen.detection import best_label
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.records import PROTO, STATUSES, VersionRecord
@@ -18,17 +19,17 @@ from lastseen.memory.store.table import ObjectTable
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One moment in an object's life: a place it was known at, or something that happened to it.
+    """A position at which an object was known, or an event that happened to it.
 
-    ``kind`` is "known" for a place, else the event's; ``stamp`` is the frame's in that ``session``.
+    ``kind`` is "known" for a position, else the event's; ``stamp`` is the frame's in that ``session``.
     """
 
     session: int
     stamp: float
     kind: str
-    xyz: tuple[float, float, float] | None
+    position: tuple[float, float, float] | None
     label: str | None
-    status: str | None
+    state: str | None
     evidence: Mapping[str, Any]
     wall: datetime | None = None
 
@@ -42,20 +43,9 @@ class Change:
     session: int
     stamp: float
     label: str | None
-    xyz: tuple[float, float, float] | None
+    position: tuple[float, float, float] | None
     evidence: Mapping[str, Any]
     wall: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RememberedObject(ObjectState):
-    """An object as it is now, with the way to its past."""
-
-    read_history: Callable[[], list[HistoryEntry]]
-
-    def history(self) -> list[HistoryEntry]:
-        """The object's track and events, oldest first."""
-        return self.read_history()
 
 
 def past_table(store: LongTermStore, time: float) -> ObjectTable:
@@ -98,53 +88,38 @@ def past_states(
     return found
 
 
-def remembered(
-    state: ObjectState, *, crops: tuple[bytes, ...], read_history: Callable[[], list[HistoryEntry]]
-) -> RememberedObject:
-    """Add pictures and past to a state of working memory."""
-    values = {field.name: getattr(state, field.name) for field in fields(ObjectState)}
-    values["image_crops"] = crops
-    return RememberedObject(**values, read_history=read_history)
+def object_history(store: LongTermStore, clock: Clock, object_id: str) -> list[HistoryEntry]:
+    """Where an object was known and what happened to it, oldest first; an event precedes what it led to."""
+    entries: list[tuple[float, int, HistoryEntry]] = []
+    for event in store.journal.events(object_id=object_id):
+        session, stamp, wall = _when(clock, event.time)
+        entry = HistoryEntry(session, stamp, event.kind, None, None, None, event.evidence, wall)
+        entries.append((event.time, 0, entry))
+    for version in store.journal.versions(object_id):
+        session, stamp, wall = _when(clock, version.time)
+        label = best_label(version.label_scores)
+        entry = HistoryEntry(session, stamp, "known", version.xyz, label, version.status, {}, wall)
+        entries.append((version.time, 1, entry))
+    return [entry for _, _, entry in sorted(entries, key=lambda item: item[:2])]
 
 
-class Chronicle:
-    """Reads the past of a memory out of its journal, in the stamps of the sessions."""
+def changes(store: LongTermStore, clock: Clock, *, since: float | None, newest: int | None = None) -> list[Change]:
+    """What happened to objects, oldest first; what happened to one that was never confirmed is left out.
 
-    def __init__(self, store: LongTermStore, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    ``newest`` bounds how many events are read, from the last one back.
+    """
+    table = store.table
+    found = []
+    for event in store.journal.events(since=since, newest=newest):
+        row = table.row_of.get(event.object_id)
+        if row is None or STATUSES[int(table.columns.status[row])] == PROTO:
+            continue
+        session, stamp, wall = _when(clock, event.time)
+        label, position = table.label(row), table.xyz(row)
+        found.append(Change(event.object_id, event.kind, session, stamp, label, position, event.evidence, wall))
+    return found
 
-    def of(self, object_id: str) -> list[HistoryEntry]:
-        """Where an object was known and what happened to it, oldest first; an event precedes what it led to."""
-        entries: list[tuple[float, int, HistoryEntry]] = []
-        for event in self._store.journal.events(object_id=object_id):
-            session, stamp, wall = self._when(event.time)
-            entry = HistoryEntry(session, stamp, event.kind, None, None, None, event.evidence, wall)
-            entries.append((event.time, 0, entry))
-        for version in self._store.journal.versions(object_id):
-            scores = version.label_scores
-            label = min(scores, key=lambda name: (-scores[name], name)) if scores else None
-            session, stamp, wall = self._when(version.time)
-            entry = HistoryEntry(session, stamp, "known", version.xyz, label, version.status, {}, wall)
-            entries.append((version.time, 1, entry))
-        return [entry for _, _, entry in sorted(entries, key=lambda item: item[:2])]
 
-    def changes(self, *, since: float | None, newest: int | None = None) -> list[Change]:
-        """What happened to objects, oldest first; what befell a mere proto is left out.
-
-        ``newest`` bounds how many events are looked at, from the last one back.
-        """
-        table = self._store.table
-        found = []
-        for event in self._store.journal.events(since=since, newest=newest):
-            row = table.row_of.get(event.object_id)
-            if row is None or STATUSES[int(table.columns.status[row])] == PROTO:
-                continue
-            session, stamp, wall = self._when(event.time)
-            label, xyz = table.label(row), table.xyz(row)
-            found.append(Change(event.object_id, event.kind, session, stamp, label, xyz, event.evidence, wall))
-        return found
-
-    def _when(self, time: float) -> tuple[int, float, datetime | None]:
-        session = self._clock.session_at(time)
-        return 1 if session is None else session.id, self._clock.stamp(time), self._clock.wall(time)
+def _when(clock: Clock, time: float) -> tuple[int, float, datetime | None]:
+    session = clock.session_at(time)
+    return 1 if session is None else session.id, clock.stamp(time), clock.wall(time)

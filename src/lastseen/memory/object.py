@@ -1,11 +1,24 @@
-"""An object as users see it, everywhere: one set of names in Python, on the command line, over REST and MCP."""
+"""What users see of a memory: an object, and the answer to a question.
+
+One set of names in Python, on the command line, over REST and MCP.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from lastseen.errors import InvalidValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lastseen.memory.objects import ObjectState
 
 Point = tuple[float, float, float]
+Status = Literal["found", "ambiguous", "not_found"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +30,7 @@ class Object:
     which one; None where none is near. ``last_seen`` and ``first_seen`` are wall time (UTC), None in a session
     without a date; ``age`` is the seconds from its last sighting to the newest frame of the memory, and
     ``last_seen_memory_time`` that sighting on memory's own clock. ``score`` tells how well it answers a question,
-    0 to 1, None where none was asked.
+    0 to 1, None where none was asked. The fields that docs/object-memory.md lists are there under its names too.
     """
 
     id: str
@@ -36,8 +49,82 @@ class Object:
     hits: int | None = None
     stability: float | None = None
     score: float | None = None
+    record: ObjectState | None = field(default=None, repr=False, compare=False)
 
     @property
     def stale(self) -> bool:
         """Whether it was not seen for long, though nothing says that it is gone."""
         return self.state == "stale"
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it was seen often enough, alike enough and from enough sides to be believed."""
+        return self.state != "tentative"
+
+    @property
+    def xyz_world(self) -> NDArray[np.float64]:
+        """Position in the world frame, metres."""
+        return self._record("xyz_world").xyz_world
+
+    @property
+    def emb_mean(self) -> NDArray[np.float32] | None:
+        """Running mean of the image embeddings; None where it has none."""
+        return self._record("emb_mean").emb_mean
+
+    @property
+    def emb_gallery(self) -> NDArray[np.float16] | None:
+        """A few embeddings of different views, one a row; None where it has none."""
+        return self._record("emb_gallery").emb_gallery
+
+    @property
+    def view_bins(self) -> frozenset[tuple[int, int]]:
+        """Directions it was seen from, as (azimuth, elevation) bins."""
+        return self._record("view_bins").view_bins
+
+    @property
+    def label_scores(self) -> dict[str, float]:
+        """Moving averages of the confidence of each label, best first."""
+        return self._record("label_scores").label_scores
+
+    @property
+    def image_crops(self) -> tuple[bytes, ...]:
+        """Its pictures as JPEG, where ``Memory.object`` read it."""
+        return self._record("image_crops").image_crops
+
+    def _record(self, name: str) -> ObjectState:
+        if self.record is None:
+            raise InvalidValue(name, self.id, "is not held by this memory", remedy="ask the robot that saw it")
+        return self.record
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What memory says to a question: a verdict with its reason, and the k best objects, best first (ties by id).
+
+    Weak evidence is ``not_found``; several that fit equally well and stand apart are ``ambiguous``. ``accept`` is
+    the score that was enough to fit: ``fitting`` are the hits that reach it, the others are the closest that do not.
+    """
+
+    status: Status
+    reason: str
+    hits: tuple[Object, ...] = ()
+    accept: float = 0.0
+
+    @property
+    def fitting(self) -> tuple[Object, ...]:
+        """The hits that answer the question; none where the verdict is ``not_found``."""
+        return () if self.status == "not_found" else tuple(hit for hit in self.hits if self.fits(hit))
+
+    @property
+    def closest(self) -> tuple[Object, ...]:
+        """The hits that do not answer it: closest, but not it."""
+        return self.hits if self.status == "not_found" else tuple(hit for hit in self.hits if not self.fits(hit))
+
+    def fits(self, hit: Object) -> bool:
+        """Whether a hit's score is enough to answer the question."""
+        return self.status != "not_found" and (hit.score or 0.0) >= self.accept
+
+
+def id_order(object_id: str) -> tuple[int, str]:
+    """The order of ids that people expect: obj-9 before obj-10."""
+    return len(object_id), object_id

@@ -6,17 +6,19 @@ first, then what can be searched, then the journal, then the index that robots s
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from lastseen.config import Settings
-from lastseen.encoders.color_shape import ColorShapeEncoder
+from lastseen.encoders.color_shape import ColorShapeEncoder, crop_colors
 from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
-from lastseen.memory.coloring import Coloring
 from lastseen.memory.fleet import Shared
 from lastseen.memory.objects import Crop, Event, ObjectMemory, Rows
 from lastseen.memory.objects.snapshot import room
@@ -30,6 +32,22 @@ from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.working import counters_of, look_name, records_of, views_of
 from lastseen.observation import Observation
 from lastseen.protocols import SceneAnalyzer
+
+_log = logging.getLogger(__name__)
+_NEW_CROP = np.float32(0.5)
+"""Weight of a new crop in an object's colour: they come seldom, each better than the last or from a new side."""
+
+
+class Forgotten(list[str]):
+    """The ids that were forgotten; ``not_yet`` names what keeps bytes of them from being wiped, empty when all are.
+
+    What is not yet wiped is wiped as soon as nothing is in the way: by a later commit, at the end of the run, or by
+    the next one that opens the file for writing.
+    """
+
+    def __init__(self, ids: Iterable[str] = (), *, not_yet: Iterable[str] = ()) -> None:
+        super().__init__(ids)
+        self.not_yet = tuple(not_yet)
 
 
 class WritePath:
@@ -61,7 +79,7 @@ class WritePath:
             pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.space = Space(self.store.journal, settings, analyzer=analyzer)
-            self._coloring = Coloring(self.store.colors)
+            self._colors = dict(self.store.colors)
             self._version = 0
             if rows is not None:
                 self._restore(rows)
@@ -119,26 +137,26 @@ class WritePath:
             self._stage_events(events)
         return events
 
-    def forget(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Delete objects for good, everywhere; returns what keeps some bytes of them from being wiped yet.
+    def forget(self, ids: Sequence[str]) -> Forgotten:
+        """Delete objects for good, everywhere.
 
         Objects that went on as one of these go too, and names that no object has any more. Everything is staged
         first; one commit deletes it from the file.
         """
         self.check_writable("forget")
         if not ids:
-            return ()
+            return Forgotten()
         with self.lock:
             absorbed = self.store.journal.absorbed_by(ids)
             labels = self.objects.forget(ids, absorbed=absorbed)
             self.space.forget([*ids, *absorbed], labels)
             for object_id in ids:
-                self._coloring.forget(object_id)
+                self._colors.pop(object_id, None)
             self.pull()
             self.store.forget([*ids, *absorbed], labels=labels)
         self.flush()
         reasons = (self.store.journal.not_wiped, self.shared.not_told())
-        return tuple(reason for reason in reasons if reason is not None)
+        return Forgotten(ids, not_yet=(reason for reason in reasons if reason is not None))
 
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""
@@ -151,12 +169,12 @@ class WritePath:
             if rows.dim is not None and self.store.look is None:
                 self.store.look = look_name(None, rows.dim)
             reads_colors = self.store.look == ColorShapeEncoder.name
-            records = records_of(rows, colors=self._coloring.shares, reads_colors=reads_colors)
+            records = records_of(rows, colors=self._colors, reads_colors=reads_colors)
             gone = [id_text(number) for number in rows.gone]
             self.store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
             self._version = rows.version
             for object_id in gone:
-                self._coloring.forget(object_id)
+                self._colors.pop(object_id, None)
             self.space.viewpoints.forget(gone)
 
     def flush(self) -> int:
@@ -208,8 +226,15 @@ class WritePath:
     def _take_crop(self, crop: Crop) -> None:
         """Keep a picture, and learn the object's colour from it where its embedding does not tell."""
         if self.store.look != ColorShapeEncoder.name:
-            self._coloring.see(crop.object_id, crop.jpeg)
+            self._learn_color(crop)
         self.store.stage(crops=[CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)])
+
+    def _learn_color(self, crop: Crop) -> None:
+        shares, known = crop_colors(crop.jpeg), self._colors.get(crop.object_id)
+        if shares is None:
+            _log.warning("the picture of %s cannot be read; its colour stays as it was", crop.object_id)
+        else:
+            self._colors[crop.object_id] = shares if known is None else known + (shares - known) * _NEW_CROP
 
     def _restore(self, rows: Rows) -> None:
         """Fill working memory with what the file held of it."""

@@ -18,7 +18,7 @@ from lastseen.encoders.words import parse
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.nodes.utils import tokenize
-from lastseen.memory.query.wording import color_fit
+from lastseen.memory.query.ranker import color_fit
 from lastseen.protocols import Encoder
 from lastseen.vlm.offline import is_named
 

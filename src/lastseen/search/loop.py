@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 from lastseen.belief import BeliefState, Candidate, NextAction, new_belief, validate_belief
 from lastseen.config import Settings
-from lastseen.memory.answer import Answer
 from lastseen.memory.nodes.embedding import Embedder
 from lastseen.memory.nodes.retrieval import retrieve_candidates
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.utils import tokenize
+from lastseen.memory.object import Answer
 from lastseen.search.attempts import Attempts
 from lastseen.search.log import RunLog
 from lastseen.search.memory_bridge import MEMORY_SCORE_THRESH, apply_memory_retrieval

@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lastseen.config import Settings
-from lastseen.memory.answer import Answer
 from lastseen.memory.memory import Memory
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes_of_memory import NodesOfMemory
-from lastseen.memory.object import Object
+from lastseen.memory.object import Answer, Object
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.explored import Spot
 from lastseen.search.floor_paths import FloorPaths, Segment
@@ -184,8 +183,8 @@ class Recall:
         A robot that walks straight up to a thing sees it from one side. That is too little to vouch for it, and
         enough to go and look: the search believes what it sees there, not what it was told.
         """
-        hits = self.memory.find(self.goal, k=_MOST_ASKED).hits
-        return hits or self.memory.find(self.goal, k=_MOST_ASKED, include_tentative=True).hits
+        hits = self.memory.find(self.goal, k=_MOST_ASKED).fitting
+        return hits or self.memory.find(self.goal, k=_MOST_ASKED, include_tentative=True).fitting
 
     def _graph(self) -> NodeGraph:
         return NodeGraph.from_anchors(

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from lastseen.memory.answer import Answer
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
+from lastseen.memory.object import Answer
 from lastseen.pose2d import wrap_angle
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.node_graph import NodeGraph, Path
@@ -70,7 +70,7 @@ class RehearsalWorld:
     def _shows(self, node: MemoryNode, goal_text: str) -> bool:
         words = set(tokenize(goal_text))
         if self._find is not None and goal_text not in self._meant:
-            self._meant[goal_text] = {hit.label for hit in self._find(goal_text).hits if hit.label is not None}
+            self._meant[goal_text] = {hit.label for hit in self._find(goal_text).fitting if hit.label is not None}
         said = bool(words) and words <= set(tokenize(node.text))
         return said or not self._meant.get(goal_text, set()).isdisjoint(node.tags[1:])
 

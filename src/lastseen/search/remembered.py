@@ -20,8 +20,8 @@ from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.search.planning.node_graph import NodeGraph
 
 if TYPE_CHECKING:
-    from lastseen.memory.answer import Answer
     from lastseen.memory.memory import Memory
+    from lastseen.memory.object import Answer
 
 _SQLITE = b"SQLite format 3"
 

@@ -94,7 +94,7 @@ class Search:
         if seeing is None:
             raise InvalidValue("detector", None, "is missing", remedy="give Search(..., detector=...)")
         self.recall = Recall(goal, memory, settings)
-        also = [hit.label for hit in self.recall.answer.hits if hit.label is not None]
+        also = [hit.label for hit in self.recall.answer.fitting if hit.label is not None]
         self.goal = Goal(goal, memory.encoder, also=also, rules=settings.find)
         self.log, timing = log or RunLog(), timing or TimingLog(settings=settings.planner)
         name = settings.planner.backend if planner is None else planner
@@ -192,7 +192,7 @@ class Search:
     def _confirm_goal(self) -> None:
         """Vouch for what was found: the way to it may have shown one side only, and memory drops what it doubts."""
         since = self.world.check.since
-        hits = self.memory.find(self.goal.text, include_tentative=True).hits
+        hits = self.memory.find(self.goal.text, include_tentative=True).fitting
         seen = [hit for hit in hits if since is not None and hit.age <= self.world.frame.stamp - since]
         if seen:
             here = self.world.pose

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 from lastseen.config import Settings
+from lastseen.encoders import open_encoder
 from lastseen.errors import LastseenError
-from lastseen.memory.eyes import Eyes
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, EventKind
 from lastseen.memory.store.records import EventRecord
@@ -27,14 +27,14 @@ class FreshFile:
     def __init__(self, path: Path, settings: Settings, *, encoder: str | None = None) -> None:
         self.path = path
         self.settings = settings
-        self._eyes = Eyes(encoder, settings.encoding)
+        self._encoder = None if encoder is None else open_encoder(encoder, settings.encoding)
         self._lock = threading.Lock()
         self._number = path.stat().st_ino if path.exists() else 0
         memory = self._open()
-        self.note = self._eyes.give(memory)
+        self.note = memory.names_only()
         self._last_event = memory.store.journal.last_event()
         self._replaced: list[tuple[int, Memory]] = []
-        self.service = Service(memory, image_encoder=self._eyes.encoder)
+        self.service = Service(memory, image_encoder=memory.image_encoder)
 
     def caught_up(self) -> Service:
         """The service over what the file holds now."""
@@ -55,7 +55,6 @@ class FreshFile:
     def _read_again(self) -> None:
         service, before, memory = self.service, self.service.memory, self._open()
         try:
-            self._eyes.give(memory)
             journal = memory.store.journal
             # fewer events than before: another file took this one's place, and its past is nothing new
             known = min(self._last_event, journal.last_event())
@@ -74,7 +73,7 @@ class FreshFile:
             self._replaced.pop(0)[1].close()
 
     def _open(self) -> Memory:
-        return Memory.open(self.path, settings=self.settings, read_only=True)
+        return Memory.open(self.path, settings=self.settings, read_only=True, image_encoder=self._encoder)
 
 
 class FileRunner(Runner):

@@ -14,9 +14,8 @@ from typing import Any
 
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
-from lastseen.memory.answer import Answer, Status
-from lastseen.memory.memory import Memory, Point
-from lastseen.memory.object import Object
+from lastseen.memory.memory import Memory
+from lastseen.memory.object import Answer, Object, Point, Status
 from lastseen.memory.places import normalize_scene_type
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import CropRecord
@@ -76,7 +75,7 @@ def find(
     k: int | None = None,
     threshold: float = 0.0,
 ) -> Answer:
-    """``Memory.find`` by words, with times as text; hits with a score below ``threshold`` are no hits."""
+    """``Memory.find`` by words, with times as text; objects with a score below ``threshold`` are left out."""
     answer = memory.find(
         text,
         near=near,
@@ -90,8 +89,9 @@ def find(
         k=k,
     )
     hits = tuple(hit for hit in answer.hits if (hit.score or 0.0) >= threshold)
-    if answer.hits and not hits:
-        return Answer("not_found", f"{answer.reason}, but its score is below the threshold {threshold:g}")
+    if answer.fitting and not any(answer.fits(hit) for hit in hits):
+        reason = f"{answer.reason}, but its score is below the threshold {threshold:g}"
+        return replace(answer, status="not_found", reason=reason, hits=hits)
     return replace(answer, hits=hits)
 
 
@@ -204,7 +204,7 @@ def relations(memory: Memory, object_id: str) -> list[Json]:
 
 def history(memory: Memory, object_id: str) -> list[Json]:
     """Where an object was and what happened to it, oldest first; an id that is not remembered raises."""
-    return [history_json(memory.browse.clock, entry) for entry in memory.object(object_id).history()]
+    return [history_json(memory.browse.clock, entry) for entry in memory.history(object_id)]
 
 
 def changes(memory: Memory, *, since: str | None = None, limit: int | None = None) -> Json:
@@ -289,7 +289,7 @@ def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
         results = [object_json(one) for one in found]
     else:
         answer = find(memory, text, k=3)
-        status, reason, results = answer.status, answer.reason, [object_json(hit) for hit in answer.hits]
+        status, reason, results = answer.status, answer.reason, [object_json(hit) for hit in answer.fitting]
     if robot_pose is None:
         return {"status": status, "reason": f"{reason}; where the robot is, is not known", "results": results}
     for one in results:

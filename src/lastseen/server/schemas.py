@@ -116,6 +116,12 @@ class Hit(Object):
     image_url: str
 
 
+class RankedHit(Hit):
+    """One of the k best objects for a question."""
+
+    fits: bool = Field(description="False for the closest that do not answer the question.")
+
+
 class LabelHit(ListedObject):
     """An object found by a label."""
 
@@ -240,13 +246,13 @@ class Clearance(BaseModel):
 
 
 class SearchAnswer(BaseModel):
-    """A verdict with its reason; objects that fit come best first."""
+    """A verdict with its reason; the k best objects, best first."""
 
     query: str
     status: Status
     reason: str
     robot_pose: RobotPose | None
-    results: list[Hit]
+    results: list[RankedHit]
 
 
 class LabelAnswer(SearchAnswer):

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lastseen.memory.answer import Answer
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.memory import Memory
-from lastseen.memory.object import Object
+from lastseen.memory.object import Answer, Object
 from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.store.clock import Clock
 
@@ -70,11 +69,11 @@ def rest_object_json(one: Object) -> Json:
 
 
 def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_json) -> Json:
-    """A verdict with its reason and the objects that fit, best first."""
+    """A verdict with its reason and the k best objects, best first; those that do not fit are the closest only."""
     return {
         "status": answer.status,
         "reason": answer.reason,
-        "results": [serialize(hit) for hit in answer.hits],
+        "results": [{**serialize(hit), "fits": answer.fits(hit)} for hit in answer.hits],
     }
 
 
@@ -122,7 +121,7 @@ def change_json(clock: Clock, change: Change) -> Json:
         "kind": change.kind,
         **when(clock, clock.time((change.session, change.stamp), name="stamp")),
         "label": change.label,
-        "position": None if change.xyz is None else metres(change.xyz),
+        "position": None if change.position is None else metres(change.position),
         "evidence": dict(change.evidence),
     }
 
@@ -133,8 +132,8 @@ def history_json(clock: Clock, entry: HistoryEntry) -> Json:
         "kind": entry.kind,
         **when(clock, clock.time((entry.session, entry.stamp), name="stamp")),
         "label": entry.label,
-        "position": None if entry.xyz is None else metres(entry.xyz),
-        "state": entry.status,
+        "position": None if entry.position is None else metres(entry.position),
+        "state": entry.state,
         "evidence": dict(entry.evidence),
     }
 

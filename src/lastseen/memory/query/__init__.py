@@ -1,7 +1,11 @@
-"""Searching memory: which rows may answer, how well each fits, and whether the best deserves to be believed."""
+"""Answering a query: which objects may answer, how well each fits, and whether the best deserves to be believed.
 
-from lastseen.memory.query.judge import Thresholds, judge
-from lastseen.memory.query.region import Region, select
-from lastseen.memory.query.wording import Wording
+A ``Finder`` takes a ``Query`` (words, or an embedding) and a ``Filter`` (place, time, label, state) and gives an
+``Answer``: found, ambiguous or not found, with the reason and the k best objects. The rules: docs/search.md.
+"""
 
-__all__ = ["Region", "Thresholds", "Wording", "judge", "select"]
+from lastseen.memory.query.filter import Filter, select
+from lastseen.memory.query.finder import Finder, Query
+from lastseen.memory.query.ranker import NameRanker
+
+__all__ = ["Filter", "Finder", "NameRanker", "Query", "select"]

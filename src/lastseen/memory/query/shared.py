@@ -1,20 +1,18 @@
-"""Searching what several robots remember, in the index they share."""
+"""What several robots remember, in the index they share: rows of all robots, or of one, as a snapshot to search."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config import Settings
 from lastseen.encoders.colors import color_vector
 from lastseen.errors import InvalidValue
-from lastseen.memory.answer import Answer
-from lastseen.memory.query.region import Region
-from lastseen.memory.query.search import Search
-from lastseen.memory.query.wording import Wording
+from lastseen.memory.query.filter import Filter
+from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.index import Match
 from lastseen.memory.store.index.milvus import MilvusIndex, quoted
@@ -27,74 +25,93 @@ _FETCH = 256
 """Rows fetched at first for a sphere, which Milvus can only filter as a box."""
 
 
-class SharedSearch:
-    """Answers from the rows of all robots, or of one; ids are robot/session/object."""
+@dataclass(frozen=True, slots=True)
+class SharedSnapshot(Snapshot):
+    """Objects of all robots, or of one; ids are robot/session/object."""
 
-    def __init__(
-        self, index: MilvusIndex, store: LongTermStore, settings: Settings, *, robots: str, now: float
-    ) -> None:
-        self._index = index
-        self._store = store
-        self._settings = settings
-        self._robots = robots
-        self._now = now
+    matches: Mapping[str, float] | None = None
+    """Products of the objects with the query's embedding, by id."""
 
-    def by_vector(
+    def nearest(
         self,
-        query: NDArray[np.float32],
-        region: Region,
+        vector: NDArray[np.float32],  # noqa: ARG002 - the rows were fetched for it
+        limits: Filter,  # noqa: ARG002
         *,
-        asked: str,
-        accept: float,
         k: int,
-        margin: float | None = None,
-    ) -> Answer:
-        """Answer a vector of the looks' own space."""
-        wanted = k + 1 if region.radius is None else max(k, _FETCH)
-        while True:
-            rows = self._index.nearest(query, k=wanted, where=self._where(region))
-            inside = [row for row in rows if _inside(row, region)]
-            if len(inside) > k or len(rows) < wanted:
-                break
-            wanted *= 8
-        matches = [Match(str(row["key"]), float(row["score"])) for row in inside]
-        return self._search(inside).by_matches(matches, region, asked=asked, accept=accept, k=k, margin=margin)
-
-    def by_words(self, wording: Wording, text: str, region: Region, *, accept: float, k: int) -> Answer:
-        """Answer a phrase by labels and colours."""
-        rows = [row for row in self._index.rows(where=self._where(region)) if _inside(row, region)]
-        return self._search(rows).by_words(wording, text, region, accept=accept, k=k)
-
-    def _search(self, rows: Sequence[Mapping[str, Any]]) -> Search:
-        table = ObjectTable()
-        table.upsert([str(row["key"]) for row in rows], [_record(row) for row in rows])
-        return Search(self._store, table, Clock(), self._settings, self._now, past=True)
-
-    def _where(self, region: Region) -> str:
-        if region.since is not None or region.before is not None:
-            raise InvalidValue("since", region.since, "has no meaning across robots", remedy="ask one robot's memory")
-        parts = [f"status in [{', '.join(quoted(state) for state in region.states)}]"]
-        if self._robots != ALL:
-            parts.append(f"robot == {quoted(self._robots)}")
-        if region.label is not None:
-            parts.append(f"label == {quoted(region.label)}")
-        if region.fresh_after is not None:
-            parts.append("stale == false")
-        box = region.within
-        if region.radius is not None and region.near is not None:
-            low = tuple(value - region.radius for value in region.near)
-            high = tuple(value + region.radius for value in region.near)
-            parts += [f"{axis} >= {a!r} and {axis} <= {b!r}" for axis, a, b in zip("xyz", low, high, strict=True)]
-        if box is not None:
-            parts += [f"{axis} >= {a!r} and {axis} <= {b!r}" for axis, a, b in zip("xyz", *box, strict=True)]
-        return " and ".join(parts)
+        among: Sequence[str] | None = None,
+    ) -> list[Match]:
+        """The k nearest of the rows that were fetched, which are within the limits."""
+        known = self.matches or {}
+        ids = known if among is None else [object_id for object_id in among if object_id in known]
+        found = [Match(object_id, known[object_id]) for object_id in ids]
+        return sorted(found, key=lambda match: (-match.score, match.key))[:k]
 
 
-def _inside(row: Mapping[str, Any], region: Region) -> bool:
-    if region.radius is None or region.near is None:
+def fetch(
+    index: MilvusIndex,
+    store: LongTermStore,
+    limits: Filter,
+    *,
+    robots: str,
+    vector: NDArray[np.float32] | None,
+    only_nearest: bool,
+    k: int,
+    now: float,
+    stale_after: float,
+) -> SharedSnapshot:
+    """Fetch what a query needs: the nearest to ``vector``, and all rows within the limits unless ``only_nearest``."""
+    where = _where(limits, robots)
+    matches: dict[str, float] = {}
+    rows: list[Mapping[str, Any]] = []
+    if vector is not None:
+        rows = _nearest(index, vector, limits, where=where, k=k)
+        # Milvus compares directions: a scaled query scales its scores
+        length = float(np.linalg.norm(vector))
+        matches = {str(row["key"]): float(row["score"]) * length for row in rows}
+    if not only_nearest:
+        rows = [row for row in index.rows(where=where) if _inside(row, limits)]
+    table = ObjectTable()
+    table.upsert([str(row["key"]) for row in rows], [_record(row) for row in rows])
+    return SharedSnapshot(store, table, Clock(), now, stale_after, past=True, matches=matches)
+
+
+def _nearest(
+    index: MilvusIndex, vector: NDArray[np.float32], limits: Filter, *, where: str, k: int
+) -> list[Mapping[str, Any]]:
+    unit = vector / np.linalg.norm(vector)
+    wanted = k + 1 if limits.radius is None else max(k, _FETCH)
+    while True:
+        rows = index.nearest(unit, k=wanted, where=where)
+        inside: list[Mapping[str, Any]] = [row for row in rows if _inside(row, limits)]
+        if len(inside) > k or len(rows) < wanted:
+            return inside
+        wanted *= 8
+
+
+def _where(limits: Filter, robots: str) -> str:
+    if limits.since is not None or limits.before is not None:
+        raise InvalidValue("since", limits.since, "has no meaning across robots", remedy="ask one robot's memory")
+    parts = [f"status in [{', '.join(quoted(state) for state in limits.states)}]"]
+    if robots != ALL:
+        parts.append(f"robot == {quoted(robots)}")
+    if limits.label is not None:
+        parts.append(f"label == {quoted(limits.label)}")
+    if limits.fresh_after is not None:
+        parts.append("stale == false")
+    if limits.radius is not None and limits.near is not None:
+        low = tuple(value - limits.radius for value in limits.near)
+        high = tuple(value + limits.radius for value in limits.near)
+        parts += [f"{axis} >= {a!r} and {axis} <= {b!r}" for axis, a, b in zip("xyz", low, high, strict=True)]
+    if limits.within is not None:
+        parts += [f"{axis} >= {a!r} and {axis} <= {b!r}" for axis, a, b in zip("xyz", *limits.within, strict=True)]
+    return " and ".join(parts)
+
+
+def _inside(row: Mapping[str, Any], limits: Filter) -> bool:
+    if limits.radius is None or limits.near is None:
         return True
-    distance = sum((float(row[axis]) - value) ** 2 for axis, value in zip("xyz", region.near, strict=True))
-    return bool(distance <= region.radius**2)
+    distance = sum((float(row[axis]) - value) ** 2 for axis, value in zip("xyz", limits.near, strict=True))
+    return bool(distance <= limits.radius**2)
 
 
 def _record(row: Mapping[str, Any]) -> VersionRecord:

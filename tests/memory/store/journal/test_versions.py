@@ -49,7 +49,7 @@ def told(memory: Memory) -> dict[str, Any]:
         "places": [(hit.place, hit.place_id) for hit in hits],
         "spatial": memory.spatial.to_dict(),
         "pose": None if last is None else (last.pose.translation.tolist(), last.time),
-        "history": [entry.kind for entry in memory.object("obj-1").history()],
+        "history": [entry.kind for entry in memory.history("obj-1")],
     }
 
 

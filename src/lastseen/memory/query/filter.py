@@ -1,6 +1,6 @@
 """Which objects may answer at all: a place, a time, a label, a state. Exact, and cheap enough to come first.
 
-A sphere is cut down one axis at a time, so that a region of a large memory costs one comparison per object and a
+A sphere is cut down one axis at a time, so that a place in a large memory costs one comparison per object and a
 handful for the few that remain.
 """
 
@@ -21,8 +21,8 @@ Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """What limits a search; times are memory time, ``since`` and ``before`` bound the last sighting."""
+class Filter:
+    """What limits a query; times are memory time, ``since`` and ``before`` bound the last sighting."""
 
     near: Point | None = None
     radius: float | None = None
@@ -78,36 +78,36 @@ class Region:
         return ", ".join(parts) or "in memory"
 
 
-def select(table: ObjectTable, region: Region) -> NDArray[np.int64]:
+def select(table: ObjectTable, limits: Filter) -> NDArray[np.int64]:
     """The rows that may answer, in ascending order."""
     columns, count = table.columns, len(table)
     rows: NDArray[np.int64] | None = None
     boxes = []
-    if region.radius is not None and region.near is not None:
-        boxes.append([(value - region.radius, value + region.radius) for value in region.near])
-    if region.within is not None:
-        boxes.append(list(zip(*region.within, strict=True)))
+    if limits.radius is not None and limits.near is not None:
+        boxes.append([(value - limits.radius, value + limits.radius) for value in limits.near])
+    if limits.within is not None:
+        boxes.append(list(zip(*limits.within, strict=True)))
     for box in boxes:
         for column, (low, high) in zip((columns.x, columns.y, columns.z), box, strict=True):
             values = column[:count] if rows is None else column[rows]
             inside = np.flatnonzero((values >= low) & (values <= high))
             rows = inside if rows is None else rows[inside]
-    if rows is not None and region.radius is not None and region.near is not None:
-        x, y, z = region.near
+    if rows is not None and limits.radius is not None and limits.near is not None:
+        x, y, z = limits.near
         distance = (columns.x[rows] - x) ** 2 + (columns.y[rows] - y) ** 2 + (columns.z[rows] - z) ** 2
-        rows = rows[distance <= region.radius**2]
-    allowed = np.array([state in region.states for state in STATUSES])
+        rows = rows[distance <= limits.radius**2]
+    allowed = np.array([state in limits.states for state in STATUSES])
     status = columns.status[:count] if rows is None else columns.status[rows]
     keep = allowed[status]
-    if region.label is not None:
-        names = {number for number, name in enumerate(table.label_names) if name.lower() == region.label.lower()}
+    if limits.label is not None:
+        names = {number for number, name in enumerate(table.label_names) if name.lower() == limits.label.lower()}
         first = columns.labels[:count, 0] if rows is None else columns.labels[rows, 0]
         keep &= np.isin(first, sorted(names))
-    for bound, passes in ((region.since, np.greater_equal), (region.before, np.less)):
+    for bound, passes in ((limits.since, np.greater_equal), (limits.before, np.less)):
         if bound is not None:
             keep &= passes(columns.last_seen[:count] if rows is None else columns.last_seen[rows], bound)
-    if region.fresh_after is not None:
-        keep &= (columns.last_seen[:count] if rows is None else columns.last_seen[rows]) >= region.fresh_after
+    if limits.fresh_after is not None:
+        keep &= (columns.last_seen[:count] if rows is None else columns.last_seen[rows]) >= limits.fresh_after
     return np.flatnonzero(keep) if rows is None else rows[keep]
 
 

@@ -1,0 +1,100 @@
+"""Changes of a memory that do not come from a frame: corrections by people or a mapper, and forgetting.
+
+Whoever subscribed hears of them as of what frames do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from lastseen.errors import InvalidValue
+from lastseen.frame import floor_pose
+from lastseen.geometry import Pose3D
+from lastseen.memory.objects import Event
+from lastseen.memory.store.clock import Moment
+from lastseen.memory.write_path import Forgotten, WritePath
+
+Subscriber = Callable[[Event], None]
+
+
+class Corrections:
+    """The part of ``Memory`` that corrects, forgets and tells subscribers of events."""
+
+    def __init__(self, writes: WritePath) -> None:
+        self._writes = writes
+        self._objects, self._store, self._clock = writes.objects, writes.store, writes.clock
+        self._subscribers: list[Subscriber] = []
+
+    def flush(self) -> int:
+        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
+        return self._writes.flush()
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call a function with every event of objects from now on; returns what ends it, which may be called twice.
+
+        It is called in the thread that observes or corrects, after the change and before it is written.
+
+        >>> memory.subscribe(lambda event: print(event.kind, event.object_id))  # doctest: +SKIP
+        """
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
+
+    def _publish(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Tell the subscribers, in the order they came, and give the events back."""
+        for subscriber in tuple(self._subscribers):
+            for event in events:
+                subscriber(event)
+        return events
+
+    def _correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        """Make a change that does not come from a frame, tell the subscribers and write it."""
+        events = self._publish(self._writes.correct(change))
+        self.flush()
+        return events
+
+    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
+        """Name an object by hand; later sightings do not change the name."""
+        return self._correct(lambda: self._objects.relabel(object_id, label))
+
+    def confirm(self, object_id: str) -> tuple[Event, ...]:
+        """Vouch for a tentative object: someone went there and saw it. A search does so with what it found."""
+        return self._correct(lambda: self._objects.confirm(object_id))
+
+    def delete(self, object_id: str) -> tuple[Event, ...]:
+        """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
+        return self._correct(lambda: self._objects.delete(object_id))
+
+    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
+        """Say that two objects are one; the first id stays."""
+        return self._correct(lambda: self._objects.merge(keep, lose))
+
+    def undo(self) -> tuple[Event, ...]:
+        """Take back the last relabel, delete or merge of this session."""
+        return self._correct(self._objects.undo)
+
+    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
+        """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
+        floor = {frame_id: floor_pose(pose) for frame_id, pose in poses.items()}
+
+        def correct() -> tuple[Event, ...]:
+            self._writes.space.spatial.correct_poses(floor)
+            return self._objects.correct_poses(poses)
+
+        return self._correct(correct)
+
+    def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> Forgotten:
+        """Delete one object, or all not seen since a time, for good: working memory, file and indexes.
+
+        No byte of them is left when this returns, names that nothing else has included, unless ``not_yet`` of the
+        answer says what is in the way; then it completes by itself.
+        """
+        if (object_id is None) == (before is None):
+            raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
+        self.flush()
+        if object_id is not None:
+            self._objects.state(object_id)
+            ids = [object_id]
+        else:
+            assert before is not None
+            ids = self._store.table.not_seen_since(self._clock.time(before, name="before"))
+        return self._writes.forget(ids)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lastseen.frame import floor_pose
-from lastseen.memory.answer import Answer
 from lastseen.memory.memory import Memory
-from lastseen.memory.object import Object
+from lastseen.memory.object import Answer, Object
 from lastseen.pose2d import Pose2D
 from lastseen.search.recall import Recall
 

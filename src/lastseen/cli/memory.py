@@ -58,6 +58,7 @@ def find(
     """
     check_file(memory)
     from lastseen.server import queries
+    from lastseen.server.parameters import parse_point
     from lastseen.server.serializers import answer_json
 
     with open_memory(memory, image_encoder=encoder) as opened:
@@ -67,7 +68,7 @@ def find(
         answer = queries.find(
             opened,
             text,
-            near=queries.parse_point("--near", near),
+            near=parse_point("--near", near),
             radius=radius,
             label=label,
             since=since,
@@ -189,7 +190,7 @@ def changes(
     Example: [bold]lastseen changes --since 120[/bold]
     """
     check_file(memory)
-    from lastseen.server.queries import parse_time
+    from lastseen.server.parameters import parse_time
     from lastseen.server.serializers import change_json
 
     with open_memory(memory) as opened:
@@ -294,7 +295,7 @@ def forget(
     Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
     """
     from lastseen.errors import InvalidValue
-    from lastseen.server.queries import parse_time
+    from lastseen.server.parameters import parse_time
 
     if (object_id is None) == (before is None):
         raise InvalidValue(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Body
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -15,9 +15,9 @@ from lastseen.errors import InvalidValue, JournalReadOnly
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.server import queries, schemas
-from lastseen.server.responses import json_response
-from lastseen.server.rest import known
-from lastseen.server.schemas import WRITE_ERRORS, Empty, ObjectId, StrictBody
+from lastseen.server.responses import WRITE_ERRORS, json_response
+from lastseen.server.rest import ObjectId, known
+from lastseen.server.schemas import Empty, StrictBody
 from lastseen.server.serializers import events_json
 from lastseen.server.service import Service, compile_once
 
@@ -38,6 +38,19 @@ class Undo(StrictBody):
     """Which correction to take back: the newest, or none if it is not this one."""
 
     correction: Annotated[int | None, Field(ge=1, le=2**53, description="As the correction was answered")] = None
+
+
+class Corrected(BaseModel):
+    """What a correction did, and the number to undo it by."""
+
+    events: list[schemas.Event]
+    correction: int
+
+
+class Undone(BaseModel):
+    """What an undo did."""
+
+    events: list[schemas.Event]
 
 
 class _Numbers:
@@ -93,26 +106,26 @@ def routes(service: Service) -> APIRouter:
     def check(object_id: str) -> None:
         known(lambda: queries.pictures(service.memory, object_id))
 
-    @router.post("/objects/{object_id}/relabel", response_model=schemas.Corrected)
+    @router.post("/objects/{object_id}/relabel", response_model=Corrected)
     def relabel(object_id: ObjectId, body: Relabel) -> Response:
         """Name an object by hand; later sightings do not change the name."""
         check(object_id)
         return corrected(lambda: service.memory.relabel(object_id, body.label))
 
-    @router.post("/objects/{object_id}/delete", response_model=schemas.Corrected)
+    @router.post("/objects/{object_id}/delete", response_model=Corrected)
     def delete(object_id: ObjectId, body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
         """Drop an object that is none."""
         check(object_id)
         return corrected(lambda: service.memory.delete(object_id))
 
-    @router.post("/objects/{object_id}/merge", response_model=schemas.Corrected)
+    @router.post("/objects/{object_id}/merge", response_model=Corrected)
     def merge(object_id: ObjectId, body: Merge) -> Response:
         """Say that two objects are one; the id in the path stays."""
         check(object_id)
         check(body.lose)
         return corrected(lambda: service.memory.merge(object_id, body.lose))
 
-    @router.post("/corrections/undo", response_model=schemas.Undone)
+    @router.post("/corrections/undo", response_model=Undone)
     def undo(body: Undo) -> Response:
         """Take back the last correction of this run; with a number, only if it is that one."""
         prepare()

@@ -24,9 +24,9 @@ from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.server import schemas
-from lastseen.server.queries import FARTHEST, LATEST
-from lastseen.server.responses import json_response, problem_of
-from lastseen.server.schemas import WRITE_ERRORS, Camera, Empty, StrictBody
+from lastseen.server.parameters import FARTHEST, LATEST
+from lastseen.server.responses import WRITE_ERRORS, json_response, problem_of
+from lastseen.server.schemas import Camera, Empty, StrictBody
 from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
 
@@ -96,6 +96,24 @@ class FrameBody(StrictBody):
     rgb_b64: Picture
     depth_b64: Picture
     detections: Annotated[list[DetectionBody], Field(max_length=_MAX_OBSERVATIONS, fail_fast=True)] | None = None
+
+
+class Ingested(BaseModel):
+    """An acknowledged frame; ``refused`` is the reason of the quality gate where it kept a frame out."""
+
+    frame_id: int
+    time: schemas.Wall
+    memory_time: schemas.MemoryTime
+    observations: int
+    durable: bool
+    refused: str | None = None
+    events: list[schemas.Event]
+
+
+class SessionBegun(BaseModel):
+    """The stamps of the next frame may start anew."""
+
+    begun: bool
 
 
 class _GivenDetections:
@@ -246,17 +264,17 @@ def routes(service: Service) -> APIRouter:
     # a robot has a thread of its own and does not wait for those who ask
     thread = anyio.CapacityLimiter(1)
 
-    @router.post("/observations", response_model=schemas.Ingested, openapi_extra=_described(ObservationsBody))
+    @router.post("/observations", response_model=Ingested, openapi_extra=_described(ObservationsBody))
     async def observations(request: Request) -> Response:
         """Take what was seen in one frame; the answer comes when it is on disk."""
         return await anyio.to_thread.run_sync(ingest.observations, await request.body(), limiter=thread)
 
-    @router.post("/frames", response_model=schemas.Ingested, openapi_extra=_described(FrameBody))
+    @router.post("/frames", response_model=Ingested, openapi_extra=_described(FrameBody))
     async def frames(request: Request) -> Response:
         """Take one RGB-D frame; the answer comes when it is on disk."""
         return await anyio.to_thread.run_sync(ingest.frame, await request.body(), limiter=thread)
 
-    @router.post("/session", response_model=schemas.SessionBegun)
+    @router.post("/session", response_model=SessionBegun)
     async def session(body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
         """Begin a session: the stamps of the next frame may start anew."""
         await anyio.to_thread.run_sync(ingest.new_session, limiter=thread)

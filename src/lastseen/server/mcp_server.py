@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from lastseen import __version__
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.server import queries
+from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.serializers import Json, answer_json
 from lastseen.server.service import Service
@@ -31,8 +32,8 @@ INSTRUCTIONS = (
 )
 Words = Annotated[str, Field(min_length=1, max_length=500, description="What to look for, for example: red mug")]
 Id = Annotated[str, Field(max_length=64, description="An id such as obj-7")]
-Coordinate = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
-Radius = Annotated[float, Field(gt=0.0, le=1e6, allow_inf_nan=False, description="Metres")]
+Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+Radius = Annotated[float, Field(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres")]
 When = Annotated[
     str | None,
     Field(

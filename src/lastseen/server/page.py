@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Request
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from lastseen.server.responses import json_response
-from lastseen.server.schemas import SessionState, StrictBody, errors
+from lastseen.server.responses import errors, json_response
+from lastseen.server.schemas import StrictBody
 from lastseen.server.security import Access
 
 FOLDER = Path(__file__).parent / "viewer"
@@ -26,6 +26,13 @@ class Login(StrictBody):
     """The token of the server."""
 
     token: Annotated[str, Field(max_length=512)]
+
+
+class SessionState(BaseModel):
+    """Whether a token is wanted, and whether this browser has shown it."""
+
+    required: bool
+    authenticated: bool
 
 
 def routes(access: Access) -> APIRouter:

@@ -6,10 +6,8 @@ Each takes a memory and what a request says, as text where a request gives text,
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from lastseen.errors import InvalidValue
@@ -17,8 +15,8 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object, Point, Status
 from lastseen.memory.places import normalize_scene_type
-from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import CropRecord
+from lastseen.server.parameters import DEFAULT_RADIUS, checked_point, parse_time
 from lastseen.server.serializers import (
     Json,
     answer_json,
@@ -33,13 +31,7 @@ from lastseen.server.serializers import (
     when,
 )
 
-FARTHEST = 1e6
-"""Metres from the origin beyond which no robot has been; squares of it are still exact enough."""
-LATEST = 1e11
-"""Seconds either way that a stamp may name: the year 5000, so that sums with a date stay dates."""
 STATES = ("tentative", "confirmed", "stale", "missing", "removed")
-DEFAULT_RADIUS = 3.0
-"""Metres around a place that is named without a radius: a room's width."""
 _MOST_NEAR = 10_000
 """Objects that a place is asked for: more than a floor of a building holds."""
 _MOST_BY_STATE = 10_000
@@ -53,11 +45,6 @@ _ARRIVED = 0.8
 """Metres at which a robot stands before a thing."""
 _STRAIGHT = 15.0
 """Degrees to either side that people call ahead."""
-
-_NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,12})?"
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{2,15}(?:Z|[+\- ][0-9]{2}:?[0-9]{2})"
-TIME_PATTERN = rf"^(?:|{_NUMBER}|[0-9]{{1,9}}:{_NUMBER}|{_DATE})$"
-"""What a time in a request looks like."""
 
 
 def find(
@@ -132,7 +119,7 @@ def near(
     serialize: Callable[[Object], Json] = object_json,
 ) -> Json:
     """What stands within a radius of a point, nearest first, each with its ``distance_m``."""
-    answer = memory.find(near=_checked_point("point", point), radius=radius, k=_MOST_NEAR)
+    answer = memory.find(near=checked_point("point", point), radius=radius, k=_MOST_NEAR)
     some = answer.hits[offset : offset + limit]
     results = [{**serialize(hit), "distance_m": round(math.dist(hit.position, point), 4)} for hit in some]
     total = len(answer.hits)
@@ -317,50 +304,6 @@ def now_json(memory: Memory) -> Json:
 def image_url(object_id: str) -> str:
     """Where the best picture of an object is served."""
     return f"/objects/{object_id}/image"
-
-
-def parse_time(name: str, text: str | None) -> Moment | None:
-    """A time as a request gives it: ISO 8601 with its zone, memory time, or a session's stamp; None for no text."""
-    if text is None or not text.strip():
-        return None
-    text = text.strip()
-    if re.fullmatch(_NUMBER, text):
-        return 0, _checked_seconds(name, float(text))
-    pair = re.fullmatch(rf"([0-9]{{1,9}}):({_NUMBER})", text)
-    if pair:
-        return int(pair[1]), _checked_seconds(name, float(pair[2]))
-    try:
-        # a plus sign that was not escaped arrives as a space
-        found = datetime.fromisoformat(text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text)
-    except ValueError:
-        remedy = "give a date (2026-01-31T08:00Z), memory time (12.5) or a session's stamp (2:12.5)"
-        raise InvalidValue(name, text, "is no time", remedy=remedy) from None
-    if found.tzinfo is None:
-        raise InvalidValue(name, text, "has no time zone", remedy="for example 2026-01-31T08:00:00Z")
-    return found
-
-
-def parse_point(name: str, text: str | None) -> Point | None:
-    """A place as a request gives it: x,y,z in metres; None for no text."""
-    if text is None or not text.strip():
-        return None
-    try:
-        x, y, z = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidValue(name, text, "is no place", remedy="give x,y,z in metres, for example 1,2,0") from None
-    return _checked_point(name, (x, y, z))
-
-
-def _checked_point(name: str, point: Point) -> Point:
-    if not all(math.isfinite(value) and abs(value) <= FARTHEST for value in point):
-        raise InvalidValue(name, point, f"is beyond {FARTHEST:g} m", remedy="give x, y, z in metres")
-    return point
-
-
-def _checked_seconds(name: str, seconds: float) -> float:
-    if abs(seconds) > LATEST:
-        raise InvalidValue(name, seconds, f"is beyond {LATEST:g} s", remedy="give seconds")
-    return seconds
 
 
 def _ids_by_place(memory: Memory) -> dict[int, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
@@ -27,21 +28,21 @@ from lastseen.errors import (
 
 _log = logging.getLogger(__name__)
 
-ERROR_NAMES = {
-    400: "bad_request",
-    401: "unauthorized",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "too_slow",
-    409: "conflict",
-    411: "length_required",
-    413: "too_large",
-    415: "unsupported_media_type",
-    422: "invalid",
-    429: "too_many",
-    500: "internal",
-    503: "unavailable",
+ERRORS = {
+    400: ("bad_request", "Host, Origin or body is not what this server takes"),
+    401: ("unauthorized", "no token"),
+    404: ("not_found", "not remembered"),
+    405: ("method_not_allowed", "another method than those of this path"),
+    408: ("too_slow", "the body did not come in time"),
+    409: ("conflict", "memory is read only, a stamp runs backwards, or there is nothing to undo"),
+    411: ("length_required", "the body does not say its length"),
+    413: ("too_large", "body or query is too large"),
+    415: ("unsupported_media_type", "the body is not application/json"),
+    422: ("invalid", "a parameter or field is invalid"),
+    500: ("internal", "the server failed; its log tells why"),
+    503: ("unavailable", "disk full, shared index away, too many bodies at once, or shutting down"),
 }
+"""The errors by status: the name in the body, and what the OpenAPI page says."""
 STATUS_OF: tuple[tuple[type[LastseenError], int], ...] = (
     (StampError, 409),
     (IndexMismatch, 409),
@@ -53,6 +54,24 @@ STATUS_OF: tuple[tuple[type[LastseenError], int], ...] = (
 )
 """The first class that fits decides."""
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+
+
+class Error(BaseModel):
+    """What every error looks like."""
+
+    error: str = Field(examples=["not_found"])
+    message: str = Field(description="One line with the field, the value and the remedy.")
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documented errors of a route."""
+    return {status: {"model": Error, "description": ERRORS[status][1]} for status in statuses}
+
+
+READ_ERRORS = errors(400, 401, 405, 413, 422, 503)
+"""What any question may be refused with."""
+WRITE_ERRORS = errors(400, 401, 404, 405, 408, 409, 411, 413, 415, 422, 503)
+"""What any change may be refused with."""
 
 
 def json_text(value: object) -> str:
@@ -72,7 +91,9 @@ def json_response(value: object, *, status: int = 200) -> Response:
 
 def error_response(status: int, message: str) -> Response:
     """An error in the one shape."""
-    return json_response({"error": ERROR_NAMES.get(status, "error"), "message": message}, status=status)
+    return json_response(
+        {"error": ERRORS[status][0] if status in ERRORS else "error", "message": message}, status=status
+    )
 
 
 def problem_of(errors: Sequence[Any]) -> str:

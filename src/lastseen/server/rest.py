@@ -13,9 +13,9 @@ from starlette.responses import Response
 from lastseen.errors import InvalidValue
 from lastseen.memory.object import Object
 from lastseen.server import queries, schemas
-from lastseen.server.queries import image_url, parse_point
-from lastseen.server.responses import json_response
-from lastseen.server.schemas import READ_ERRORS, Coordinate, Limit, ObjectId, Offset, Radius, TimeText, errors
+from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
+from lastseen.server.queries import image_url
+from lastseen.server.responses import READ_ERRORS, errors, json_response
 from lastseen.server.serializers import Json, answer_json, rest_object_json
 from lastseen.server.service import Service
 
@@ -23,6 +23,20 @@ _T = TypeVar("_T")
 _SNAPSHOTS_AT_ONCE = 50
 """Objects per page when pictures are asked for: about 1 MB."""
 _NUMBER = r"-?[0-9]{1,7}(\.[0-9]{1,12})?"
+ObjectId = Annotated[str, Path(max_length=64, description="For example obj-7.", examples=["obj-7"])]
+TimeText = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        pattern=TIME_PATTERN,
+        description="ISO 8601 with its zone, memory time (12.5), or a session's stamp (2:12.5).",
+        examples=["2026-01-31T08:00:00Z"],
+    ),
+]
+Coordinate = Annotated[float, Query(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+Radius = Annotated[float, Query(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+Offset = Annotated[int, Query(ge=0, le=10_000_000)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
 Label = Annotated[str | None, Query(max_length=200, description="Only objects most likely called so.")]
 Words = Annotated[str, Query(max_length=500, description="What to look for, in words.", examples=["red mug"])]
 Near = Annotated[

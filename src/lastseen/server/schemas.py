@@ -7,25 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from lastseen.server.queries import FARTHEST, TIME_PATTERN
-
-ObjectId = Annotated[str, Path(max_length=64, description="For example obj-7.", examples=["obj-7"])]
-TimeText = Annotated[
-    str | None,
-    Query(
-        max_length=64,
-        pattern=TIME_PATTERN,
-        description="ISO 8601 with its zone, memory time (12.5), or a session's stamp (2:12.5).",
-        examples=["2026-01-31T08:00:00Z"],
-    ),
-]
-Coordinate = Annotated[float, Query(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
-Radius = Annotated[float, Query(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
-Offset = Annotated[int, Query(ge=0, le=10_000_000)]
-Limit = Annotated[int, Query(ge=1, le=1000)]
+from lastseen.server.parameters import FARTHEST
 
 Wall = Annotated[str | None, Field(description="UTC, ISO 8601; null in a session without a date.")]
 MemoryTime = Annotated[float, Field(description="Seconds on memory's own clock, which runs through all sessions.")]
@@ -42,37 +26,6 @@ class StrictBody(BaseModel):
 
 class Empty(StrictBody):
     """An empty body; it still has to be JSON."""
-
-
-class Error(BaseModel):
-    """What every error looks like."""
-
-    error: str = Field(examples=["not_found"])
-    message: str = Field(description="One line with the field, the value and the remedy.")
-
-
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The documented errors of a route."""
-    return {status: {"model": Error, "description": _ERRORS[status]} for status in statuses}
-
-
-_ERRORS = {
-    400: "Host, Origin or body is not what this server takes",
-    401: "no token",
-    404: "not remembered",
-    405: "another method than those of this path",
-    408: "the body did not come in time",
-    409: "memory is read only, a stamp runs backwards, or there is nothing to undo",
-    411: "the body does not say its length",
-    413: "body or query is too large",
-    415: "the body is not application/json",
-    422: "a parameter or field is invalid",
-    503: "disk full, shared index away, too many bodies at once, or shutting down",
-}
-READ_ERRORS = errors(400, 401, 405, 413, 422, 503)
-"""What any question may be refused with."""
-WRITE_ERRORS = errors(400, 401, 404, 405, 408, 409, 411, 413, 415, 422, 503)
-"""What any change may be refused with."""
 
 
 class Object(BaseModel):
@@ -429,41 +382,3 @@ class Ready(BaseModel):
     """Requests are wanted."""
 
     status: Literal["ready"]
-
-
-class Corrected(BaseModel):
-    """What a correction did, and the number to undo it by."""
-
-    events: list[Event]
-    correction: int
-
-
-class Undone(BaseModel):
-    """What an undo did."""
-
-    events: list[Event]
-
-
-class Ingested(BaseModel):
-    """An acknowledged frame; ``refused`` is the reason of the quality gate where it kept a frame out."""
-
-    frame_id: int
-    time: Wall
-    memory_time: MemoryTime
-    observations: int
-    durable: bool
-    refused: str | None = None
-    events: list[Event]
-
-
-class SessionBegun(BaseModel):
-    """The stamps of the next frame may start anew."""
-
-    begun: bool
-
-
-class SessionState(BaseModel):
-    """Whether a token is wanted, and whether this browser has shown it."""
-
-    required: bool
-    authenticated: bool

@@ -13,8 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from lastseen.server import schemas
 from lastseen.server.middleware import BUCKETS, RequestCounts
-from lastseen.server.responses import error_response, json_response
-from lastseen.server.schemas import errors
+from lastseen.server.responses import error_response, errors, json_response
 from lastseen.server.security import Access
 from lastseen.server.service import Service
 

@@ -71,7 +71,9 @@ def opening(count: int) -> dict[str, float]:
             Batch(time=5.0, session=session, meta=meta, views=views_of(rows)), settings=settings
         )
         memory.store.close()
-        blobs = [record.state + (record.look.tobytes() if record.look is not None else b"") for record in made]
+        blobs = [
+            record.working + (record.embedding.tobytes() if record.embedding is not None else b"") for record in made
+        ]
         del made, rows
         gc.collect()
         times, cpu, reading = [], [], []
@@ -108,7 +110,8 @@ def flush_rates(rounds: int) -> tuple[float, float]:
             fresh = records(rng, 20 * turn, 20, 50.0)
             memory.store.stage(objects=fresh)
             ours.append(timed(lambda t=turn: memory.store.commit(float(t), session=None)))  # type: ignore[misc]
-            theirs.append(timed(lambda f=fresh: _insert(bare, [r.look.tobytes() for r in f if r.look is not None])))  # type: ignore[misc]
+            vectors = [record.embedding.tobytes() for record in fresh if record.embedding is not None]
+            theirs.append(timed(lambda v=vectors: _insert(bare, v)))  # type: ignore[misc]
         memory.store.close()
         bare.close()
     return float(np.median(ours)), float(np.median(theirs))

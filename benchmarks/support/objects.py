@@ -37,7 +37,7 @@ def records(rng: np.random.Generator, first: int, count: int, side: float) -> li
             stability=0.9,
             first_seen=0.0,
             last_seen=1.0,
-            look=looks[i],
+            embedding=looks[i],
         )
         for i in range(count)
     ]

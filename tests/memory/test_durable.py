@@ -271,8 +271,8 @@ def test_the_index_equals_the_journal(file: Path) -> None:
     index = memory.store.main
     assert index is not None
     for record in memory.store.journal.objects():
-        assert record.look is not None
-        best = index.search(record.look / np.linalg.norm(record.look), k=1)[0]
+        assert record.embedding is not None
+        best = index.search(record.embedding / np.linalg.norm(record.embedding), k=1)[0]
         assert best.score == pytest.approx(1.0, abs=1e-5)
     assert index.keys() == sorted(record.id for record in memory.store.journal.objects())
 

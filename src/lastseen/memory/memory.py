@@ -36,8 +36,7 @@ from lastseen.memory.space.space import LastPose, labels_of
 from lastseen.memory.space.viewpoints import Spot
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import SessionRecord
-from lastseen.memory.store.sizes import measure
-from lastseen.memory.store.store import LongTermStore
+from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder, SceneAnalyzer

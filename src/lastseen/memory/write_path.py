@@ -29,7 +29,7 @@ from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
 from lastseen.memory.store.records import CropRecord, EventRecord
 from lastseen.memory.store.store import LongTermStore
-from lastseen.memory.store.working import counters_of, look_name, records_of, views_of
+from lastseen.memory.store.working import counters_of, encoder_name, records_of, views_of
 from lastseen.observation import Observation
 from lastseen.protocols import SceneAnalyzer
 
@@ -167,7 +167,7 @@ class WritePath:
                 return
             rows = self.objects.export_rows(self._version)
             if rows.dim is not None and self.store.look is None:
-                self.store.look = look_name(None, rows.dim)
+                self.store.look = encoder_name(None, rows.dim)
             reads_colors = self.store.look == ColorShapeEncoder.name
             records = records_of(rows, colors=self._colors, reads_colors=reads_colors)
             gone = [id_text(number) for number in rows.gone]

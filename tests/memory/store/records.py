@@ -31,10 +31,10 @@ def make_record(number: int, *, dim: int | None = 8, seed: int = 0, **changes: A
         "first_seen": float(number),
         "last_seen": float(number) + 1.0,
         "view_bins": (1, 4),
-        "look": look,
+        "embedding": look,
         "gallery": None if look is None else np.stack([look, look]).astype(np.float16),
         "colors": None,
-        "state": rng.bytes(16),
+        "working": rng.bytes(16),
     }
     return ObjectRecord(**{**values, **changes})
 

@@ -50,7 +50,7 @@ def test_every_acknowledged_upsert_survives_kill_9(tmp_path: Path, soak: int) ->
         assert store.main is not None
         assert store.main.keys() == sorted(held)
         for number in rng.integers(0, len(held), 5).tolist():
-            look = held[f"obj-{number}"].look
+            look = held[f"obj-{number}"].embedding
             assert look is not None
             assert store.main.search(look, k=1)[0].score == pytest.approx(1.0, abs=1e-5)
         store.close()

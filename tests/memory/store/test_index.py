@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.memory.store.brute import BruteForceIndex
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.store.index import BruteForceIndex, FaissIndex, Match, VectorIndex, flat
+from lastseen.memory.store.index import FaissIndex, Match, VectorIndex, flat
 
 BACKENDS: dict[str, Callable[[int], VectorIndex]] = {"brute": BruteForceIndex, "faiss": FaissIndex}
 DIM = 6

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.memory.homes import ROOM, walk
 from tests.memory.store import test_index as contract
+from tests.memory.store.brute import BruteForceIndex
 from tests.memory.store.milvus_server import MilvusServer
 from tests.memory.store.namespace import Namespace
 
@@ -19,7 +20,7 @@ from lastseen.config import Settings
 from lastseen.config.store import Store
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue
 from lastseen.memory.memory import Memory
-from lastseen.memory.store.index import BruteForceIndex, VectorIndex
+from lastseen.memory.store.index import VectorIndex
 from lastseen.memory.store.index.milvus import MilvusAddress, MilvusIndex
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -69,7 +69,7 @@ class Outbox:
             latest = {object_id: op for _, object_id, op in entries}
             records = {key: self._journal.object(key) for key in latest}
             held = [record for record in records.values() if record is not None and record.status != PROTO]
-            self._send([record for record in held if record.look is not None])
+            self._send([record for record in held if record.embedding is not None])
             self._remove([key for key, record in records.items() if record is None])
             self._journal.sent(entries[-1][0])
             sent += len(entries)
@@ -114,10 +114,12 @@ class Outbox:
     def _send(self, records: list[ObjectRecord]) -> None:
         if not records:
             return
-        looks = np.stack([record.look for record in records if record.look is not None]).astype(np.float32)
-        length = np.linalg.norm(looks, axis=1, keepdims=True)
-        looks = np.divide(looks, length, out=np.zeros_like(looks), where=length > 0)
-        self._to(looks.shape[1]).upsert_rows([self._facts(record) for record in records], looks)
+        vectors = np.stack([record.embedding for record in records if record.embedding is not None]).astype(
+            np.float32
+        )
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+        self._to(vectors.shape[1]).upsert_rows([self._facts(record) for record in records], vectors)
 
     def _remove(self, object_ids: list[str]) -> None:
         dim = self._dim()

@@ -15,9 +15,9 @@ STATUSES = (PROTO, CONFIRMED, MISSING, REMOVED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectRecord:
-    """One object as it is stored; times are memory time (see ``SessionRecord``), ``look`` is the mean embedding.
+    """One object as it is stored; times are memory time (see ``SessionRecord``).
 
-    ``colors`` holds the shares of the basic colours where they are known. ``state`` is what the object memory
+    ``embedding`` is the mean of its image embeddings. ``colors`` holds the shares of the basic colours where they are known. ``working`` is what the object memory
     needs to go on with the object after a restart; long-term memory keeps it as it is and never looks inside.
     """
 
@@ -31,10 +31,10 @@ class ObjectRecord:
     first_seen: float
     last_seen: float
     view_bins: tuple[int, ...] = ()
-    look: NDArray[np.float32] | None = None
+    embedding: NDArray[np.float32] | None = None
     gallery: NDArray[np.float16] | None = None
     colors: NDArray[np.float32] | None = None
-    state: bytes = b""
+    working: bytes = b""
 
     @property
     def label(self) -> str | None:

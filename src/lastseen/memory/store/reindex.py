@@ -1,7 +1,7 @@
-"""Changing the encoder of looks: every object's vectors are made anew from its stored pictures.
+"""Changing the encoder of images: every object's vectors are made anew from its stored pictures.
 
 Vectors of two encoders say nothing about each other, so they are replaced all at once, in one transaction. An
-object without pictures keeps its name and place and loses its look.
+object without pictures keeps its name and place and loses its embedding.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Reindexed:
 
 
 def reindex(path: str | Path, encoder: Encoder, *, settings: Settings) -> Reindexed:
-    """Give every object of a file a look by another encoder, from its stored pictures."""
+    """Give every object of a file an embedding by another encoder, from its stored pictures."""
     journal = Journal.open(path)
     try:
         meta = journal.meta()
@@ -39,7 +39,7 @@ def reindex(path: str | Path, encoder: Encoder, *, settings: Settings) -> Reinde
         dtype = np.dtype([(name, kind, tuple(shape)) for name, kind, shape in json.loads(meta["working.layout"])])
         size = settings.lifecycle.gallery_size
         records = [_encoded(journal, record, encoder, dtype, size) for record in journal.objects()]
-        encoded = sum(record.look is not None for record in records)
+        encoded = sum(record.embedding is not None for record in records)
         counters = {**json.loads(meta["working.counters"]), "dim": encoder.dim if encoded else None}
         last = max((session.last for session in journal.sessions()), default=0.0)
         batch = Batch(
@@ -54,18 +54,18 @@ def reindex(path: str | Path, encoder: Encoder, *, settings: Settings) -> Reinde
 def _encoded(
     journal: Journal, record: ObjectRecord, encoder: Encoder, dtype: np.dtype[np.void], size: int
 ) -> ObjectRecord:
-    state = np.frombuffer(record.state, dtype=dtype).copy()
+    state = np.frombuffer(record.working, dtype=dtype).copy()
     pictures = [read_color(crop.jpeg, name=f"crop of {record.id}") for crop in journal.crops(record.id)[:size]]
     state["emb_hits"] = len(pictures)
     if not pictures:
-        return replace(record, look=None, gallery=None, state=state.tobytes())
+        return replace(record, embedding=None, gallery=None, working=state.tobytes())
     vectors = encoder.encode_image(pictures)
     mean = vectors.mean(axis=0)
     state["stability"] = np.linalg.norm(mean)
     return replace(
         record,
-        look=mean.astype(np.float32),
+        embedding=mean.astype(np.float32),
         gallery=vectors.astype(np.float16),
         stability=float(state["stability"][0]),
-        state=state.tobytes(),
+        working=state.tobytes(),
     )

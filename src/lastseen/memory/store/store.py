@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.encoders.colors import COLORS
 from lastseen.errors import IndexMismatch
-from lastseen.memory.objects import Rows, State
+from lastseen.memory.objects import ObjectMemory, Rows, State
 from lastseen.memory.store.index import FaissIndex, VectorIndex
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import (
     CONFIRMED,
+    STATUSES,
     CropRecord,
     EventRecord,
     ObjectRecord,
     SessionRecord,
     SpaceChanges,
 )
-from lastseen.memory.store.restoring import Restoring, Room
 from lastseen.memory.store.table import ObjectTable
+from lastseen.memory.store.working import Restoring, Room
 
 _SPACE = ("places", "anchors", "viewpoints", "floor")
 
@@ -224,19 +225,19 @@ class LongTermStore:
 
     def _show(self, records: Sequence[ObjectRecord]) -> None:
         self.table.upsert([record.id for record in records], records)
-        looks = [record for record in records if record.look is not None]
-        if not looks:
+        seen = [record for record in records if record.embedding is not None]
+        if not seen:
             return
-        first = looks[0].look
+        first = seen[0].embedding
         assert first is not None
         main, aside = self._indexes(len(first))
-        here = [record for record in looks if record.status == CONFIRMED]
-        elsewhere = [record for record in looks if record.status != CONFIRMED]
+        here = [record for record in seen if record.status == CONFIRMED]
+        elsewhere = [record for record in seen if record.status != CONFIRMED]
         for index, other, group in ((main, aside, here), (aside, main, elsewhere)):
             ids = [record.id for record in group]
             if ids:
                 other.remove(ids)
-                vectors = np.stack([record.look for record in group if record.look is not None])
+                vectors = np.stack([record.embedding for record in group if record.embedding is not None])
                 index.upsert(ids, _unit_rows(vectors, np.arange(len(ids))))
 
     def _hide(self, ids: Sequence[str]) -> None:
@@ -259,3 +260,20 @@ def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray
         length = np.linalg.norm(some, axis=1, keepdims=True)
         np.divide(some, np.where(length > 0, length, np.float32(1.0)), out=unit[start : start + _STEP])
     return unit
+
+
+def measure(store: LongTermStore, working: ObjectMemory, *, sessions: int) -> dict[str, dict[str, int]]:
+    """Objects by state, bytes on disk and bytes in RAM, each by kind."""
+    status = store.table.columns.status[: len(store.table)]
+    counts = {name: int((status == number).sum()) for number, name in enumerate(STATUSES)}
+    vectors = sum(4 * len(index) * index.dim for index in (store.main, store.aside) if index is not None)
+    columns = working.store
+    return {
+        "counts": {**counts, "sessions": sessions},
+        "disk": store.journal.sizes(),
+        "ram": {
+            "table": store.table.bytes(),
+            "vectors": vectors,
+            "working": sum(int(columns.column(name).nbytes) for name in columns.names),
+        },
+    }

@@ -1,26 +1,31 @@
-"""From working memory to the journal: an export of object rows becomes records.
+"""Between working memory and the journal: an export of object rows becomes records, and a file becomes an export.
 
 What people and searches read gets columns of its own in the journal; the rest of a row travels as packed bytes,
 whose layout stands in the file once. Packing keeps every bit, so a restored memory goes on exactly as it was.
+Columns are made at full length first and filled block by block: joining a whole file's blobs before unpacking them
+would hold it three times and spend more time on fresh pages than on reading.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
+from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.memory.objects import Rows
 from lastseen.memory.objects.store import id_text
+from lastseen.memory.store.journal import Block
 from lastseen.memory.store.records import STATUSES, ObjectRecord
-from lastseen.memory.store.restoring import layout_dtype
 
 _VECTORS = frozenset({"emb_mean", "gallery", "gallery_n"})
 """Columns that are kept as vectors in a table of their own."""
+Room = Callable[[int, int | None], Mapping[str, NDArray[Any]]]
+"""Gives columns of zeros for so many objects with embeddings of such a length."""
 
 
 def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_colors: bool) -> list[ObjectRecord]:
@@ -39,7 +44,6 @@ def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_c
     for i, seq in enumerate(seqs):
         object_id = id_text(seq)
         seen = "emb_mean" in columns and columns["emb_hits"][i] > 0
-        look = columns["emb_mean"][i] if seen else None
         records.append(
             ObjectRecord(
                 id=object_id,
@@ -56,10 +60,10 @@ def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_c
                 first_seen=first[i],
                 last_seen=last[i],
                 view_bins=tuple(np.flatnonzero(columns["bins"][i]).tolist()),
-                look=look,
+                embedding=columns["emb_mean"][i] if seen else None,
                 gallery=columns["gallery"][i, : int(columns["gallery_n"][i])] if seen else None,
                 colors=shares[i] if shares is not None and seen else colors.get(object_id),
-                state=packed[i].tobytes(),
+                working=packed[i].tobytes(),
             )
         )
     return records
@@ -86,8 +90,8 @@ def views_of(rows: Rows) -> dict[int, bytes]:
     return {int(slot): packed[i].tobytes() for i, slot in enumerate(rows.views["slot"].tolist())}
 
 
-def look_name(name: str | None, dim: int) -> str:
-    """The name under which vectors of this length are compared; the built-in look is recognised by its length."""
+def encoder_name(name: str | None, dim: int) -> str:
+    """The name under which vectors of this length are compared; the built-in encoder is recognised by it."""
     return name or (ColorShapeEncoder.name if dim == ColorShapeEncoder.dim else f"unnamed-{dim}")
 
 
@@ -105,3 +109,92 @@ def _packed(columns: Mapping[str, NDArray[Any]], *, leave_out: frozenset[str] = 
     for name, _, _ in layout:
         packed[name] = columns[name]
     return packed
+
+
+class Restoring:
+    """Takes ``count`` objects in blocks, then gives the rows; ``ids`` and ``colors`` go with them."""
+
+    def __init__(
+        self, meta: Mapping[str, str], count: int, *, gallery_size: int, path: object, room: Room | None = None
+    ) -> None:
+        self.ids: list[str] = []
+        self.colors: dict[str, NDArray[np.float32]] = {}
+        self._meta, self._path, self._size = meta, path, gallery_size
+        self._counters = json.loads(meta["working.counters"])
+        self._dim: int | None = self._counters["dim"]
+        self._dtype = layout_dtype(json.loads(meta["working.layout"]))
+        self._columns: dict[str, NDArray[Any]] = {}
+        given = {} if room is None else room(count, self._dim)
+        wanted = {name: (self._dtype[name].base, self._dtype[name].shape) for name in self._dtype.names or ()}
+        if self._dim is not None:
+            wanted["emb_mean"] = (np.dtype(np.float32), (self._dim,))
+            wanted["gallery"] = (np.dtype(np.float16), (gallery_size, self._dim))
+            wanted["gallery_n"] = (np.dtype(np.int32), ())
+        for name, (kind, shape) in wanted.items():
+            column = given.get(name)
+            # a file written with other settings has other columns: whoever restores them says so
+            fits = column is not None and column.dtype == kind and column.shape == (count, *shape)
+            self._columns[name] = column if column is not None and fits else np.zeros((count, *shape), dtype=kind)
+
+    def take(self, block: Block) -> None:
+        """Put the next objects where they belong."""
+        start, end = len(self.ids), len(self.ids) + len(block.ids)
+        packed = unpacked(block.working, self._dtype, self._path)
+        for name in self._dtype.names or ():
+            self._columns[name][start:end] = packed[name]
+        if self._dim is not None:
+            self._take_means(block.means, self._columns["emb_mean"][start:end], self._dim)
+            self._take_views(block.galleries, start, end, self._dim)
+        self.ids += block.ids
+        self.colors |= block.colors
+
+    def rows(self, views: Mapping[int, bytes]) -> Rows:
+        """The export that restores working memory, with the small depth images by slot."""
+        slots = np.array(sorted(views), dtype=np.int64)
+        dtype = layout_dtype(json.loads(self._meta["working.views"]))
+        images = unpacked([views[slot] for slot in slots.tolist()], dtype, self._path)
+        return Rows(
+            columns=self._columns,
+            labels=tuple(json.loads(self._meta["working.labels"])),
+            dim=self._dim,
+            next_seq=self._counters["next_seq"],
+            now=self._counters["now"],
+            frame_id=self._counters["frame_id"],
+            version=self._counters["version"],
+            views={"slot": slots, **{name: images[name].copy() for name in dtype.names or ()}},
+        )
+
+    def _take_means(self, means: Sequence[bytes | None], into: NDArray[np.float32], dim: int) -> None:
+        known = [mean for mean in means if mean is not None]
+        if any(len(mean) != 4 * dim for mean in known):
+            raise JournalDamaged(self._path, f"a vector has another length than the {dim} numbers of this file")
+        rows: Any = (
+            slice(None) if len(known) == len(means) else [i for i, mean in enumerate(means) if mean is not None]
+        )
+        into[rows] = np.frombuffer(b"".join(known), dtype=np.float32).reshape(-1, dim)
+
+    def _take_views(self, galleries: Sequence[bytes | None], start: int, end: int, dim: int) -> None:
+        """Objects with equally many views are filled in at once."""
+        sizes = np.array([0 if views is None else len(views) // (2 * dim) for views in galleries], dtype=np.int64)
+        if sizes.max(initial=0) > self._size:
+            problem = f"is less than the file's {sizes.max()}"
+            raise InvalidValue("lifecycle.gallery_size", self._size, problem, remedy="set it as it was")
+        self._columns["gallery_n"][start:end] = sizes
+        into = self._columns["gallery"][start:end]
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            alike = np.flatnonzero(sizes == size)
+            views = b"".join(galleries[row] or b"" for row in alike.tolist())
+            rows: Any = slice(None) if len(alike) == len(sizes) else alike
+            into[rows, :size] = np.frombuffer(views, dtype=np.float16).reshape(-1, size, dim)
+
+
+def layout_dtype(layout: Sequence[tuple[str, str, Sequence[int]]]) -> np.dtype[Any]:
+    """The packed bytes of one object as the file's layout names them."""
+    return np.dtype([(name, kind, tuple(shape)) for name, kind, shape in layout])
+
+
+def unpacked(bodies: Sequence[bytes], dtype: np.dtype[Any], path: object) -> NDArray[Any]:
+    """Packed bytes of several objects as one array with named fields."""
+    if any(len(body) != dtype.itemsize for body in bodies):
+        raise JournalDamaged(path, "a state has another length than the file's layout says")
+    return np.frombuffer(b"".join(bodies), dtype=dtype)

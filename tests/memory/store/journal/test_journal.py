@@ -177,7 +177,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_can_be_tried_again(file: Pat
 
 
 def test_what_is_forgotten_leaves_no_bytes_behind(file: Path) -> None:
-    secret = make_record(1, label_scores={"verysecretlabel": 1.0}, state=b"verysecretstate")
+    secret = make_record(1, label_scores={"verysecretlabel": 1.0}, working=b"verysecretstate")
     journal = Journal.open(file)
     event = EventRecord(1.0, "obj-1", "appeared", {"note": "verysecretevent"})
     crop = CropRecord("obj-1", 1.0, 1.0, b"verysecretcrop")
@@ -197,7 +197,7 @@ def test_also_not_where_sqlite_moved_rows_between_pages(file: Path) -> None:
             for number in rng.sample(range(1, 200), 40):
                 name = "verysecret" if number == 100 else f"label{number}"
                 state = (name + " ").encode() * rng.randint(1, 250)
-                objects.append(make_record(number, label_scores={name: 1.0}, state=state, hits=step, dim=None))
+                objects.append(make_record(number, label_scores={name: 1.0}, working=state, hits=step, dim=None))
                 events.append(EventRecord(float(step), f"obj-{number}", "moved", {name: "x" * rng.randint(0, 300)}))
             journal.write(Batch(time=float(step), objects=objects, events=events), settings=SETTINGS)
         journal.write(Batch(time=30.0, forgotten=["obj-100"]), settings=SETTINGS)

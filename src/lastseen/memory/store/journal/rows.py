@@ -36,7 +36,7 @@ def object_row(record: ObjectRecord, vectors: tuple[bytes, bytes, int] | None) -
         float(record.first_seen),
         float(record.last_seen),
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
-        record.state,
+        record.working,
     )
     return (*row, row_checksum(row, None if vectors is None else vectors[2]))
 
@@ -55,10 +55,10 @@ def row_checksum(row: tuple[Any, ...], vectors: int | None) -> int:
 
 
 def embedding_row(record: ObjectRecord) -> tuple[bytes, bytes, int] | None:
-    """Mean, gallery and checksum; None for an object without a look."""
-    if record.look is None:
+    """Mean, gallery and checksum; None for an object without one."""
+    if record.embedding is None:
         return None
-    mean = np.ascontiguousarray(record.look, dtype=np.float32).tobytes()
+    mean = np.ascontiguousarray(record.embedding, dtype=np.float32).tobytes()
     gallery = b"" if record.gallery is None else np.ascontiguousarray(record.gallery, dtype=np.float16).tobytes()
     return mean, gallery, checksum(mean, gallery)
 
@@ -70,10 +70,10 @@ def checksum(mean: bytes, gallery: bytes) -> int:
 
 def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None) -> ObjectRecord:
     """The record of one row of ``OBJECT_COLUMNS`` and its embedding."""
-    look = None if mean is None else np.frombuffer(mean, dtype=np.float32)
+    mean_vector = None if mean is None else np.frombuffer(mean, dtype=np.float32)
     views = None
-    if look is not None and gallery:
-        views = np.frombuffer(gallery, dtype=np.float16).reshape(-1, len(look))
+    if mean_vector is not None and gallery:
+        views = np.frombuffer(gallery, dtype=np.float16).reshape(-1, len(mean_vector))
     return ObjectRecord(
         id=row[0],
         label_scores=_scores(row[2]),
@@ -86,8 +86,8 @@ def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None)
         first_seen=row[13],
         last_seen=row[14],
         colors=_colors(row[15]),
-        state=row[16],
-        look=look,
+        working=row[16],
+        embedding=mean_vector,
         gallery=views,
     )
 

@@ -110,7 +110,7 @@ class JournalDamaged(JournalError):
     """The file is not whole; it is left as it is."""
 
     def __init__(self, path: object, problem: str) -> None:
-        remedy = "; nothing was changed, restore it from a copy"
+        remedy = "; nothing was changed, restore it from a copy or take what is whole with `lastseen salvage`"
         super().__init__(path, problem if problem.endswith(remedy) else f"the file is damaged ({problem}){remedy}")
 
 

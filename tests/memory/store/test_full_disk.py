@@ -60,7 +60,8 @@ def test_a_full_disk_keeps_answering_and_loses_nothing_acknowledged(small_disk: 
     assert memory.find("red mug").status == "found"
     with Memory.open(file, read_only=True) as reader:
         assert reader.find("red mug").status == "found"
-        assert all(reader.object(object_id).hits >= hits for object_id, hits in acknowledged.items())
+        held = {state.id: state.hits for state in reader.states()}
+        assert all(held[object_id] >= hits for object_id, hits in acknowledged.items())
     filler.unlink()
     assert memory.flush() > 0
     known = [(state.id, state.hits) for state in memory.states()]

@@ -17,8 +17,9 @@ STATUSES = (PROTO, CONFIRMED, MISSING, REMOVED)
 class ObjectRecord:
     """One object as it is stored; times are memory time (see ``SessionRecord``).
 
-    ``embedding`` is the mean of its image embeddings. ``colors`` holds the shares of the basic colours where they are known. ``working`` is what the object memory
-    needs to go on with the object after a restart; long-term memory keeps it as it is and never looks inside.
+    ``embedding`` is the mean of its image embeddings, ``colors`` holds the shares of the basic colours where they are
+    known. ``working`` is what the object memory needs to go on with the object after a restart; long-term memory
+    keeps it as it is and never looks inside.
     """
 
     id: str

@@ -7,7 +7,8 @@ which a search scans whole; the few that are tentative or gone stand aside and a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.encoders.colors import COLORS
-from lastseen.errors import IndexMismatch
+from lastseen.errors import IndexMismatch, JournalDamaged, LastseenError, shorten
 from lastseen.memory.objects import ObjectMemory, Rows, State
 from lastseen.memory.store.index import FaissIndex, VectorIndex
 from lastseen.memory.store.journal import Batch, Journal
@@ -36,6 +37,8 @@ _SPACE = ("places", "anchors", "viewpoints", "floor")
 
 
 IndexFactory = Callable[[int], VectorIndex]
+_CHECKED_BYTES = 256_000_000
+"""Files up to this size are checked for broken structure whenever they are opened: a tenth of a second at most."""
 _STEP = 256
 """Vectors that are brought to unit length at once."""
 
@@ -99,7 +102,8 @@ class LongTermStore:
         return store, rows
 
     def _load(self, room: Room | None) -> Rows | None:
-        with self.journal.snapshot():
+        with self.journal.snapshot(), _decoding(self.journal.path):
+            self.journal.check_structure(most=_CHECKED_BYTES)
             meta = self.journal.meta()
             if "working.counters" not in meta:
                 self._show(list(self.journal.objects()))
@@ -250,6 +254,18 @@ class LongTermStore:
         if self.main is None or self.aside is None:
             self.main, self.aside = self._make_index(dim), self._make_index(dim)
         return self.main, self.aside
+
+
+@contextmanager
+def _decoding(path: object) -> Iterator[None]:
+    """Turn what bytes that are no memory do to the code that reads them into an error that names the file."""
+    try:
+        yield
+    except LastseenError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        problem = f"what it says of its own layout cannot be read: {type(error).__name__} {shorten(str(error))}"
+        raise JournalDamaged(path, problem) from error
 
 
 def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:

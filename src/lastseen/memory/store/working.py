@@ -9,6 +9,7 @@ would hold it three times and spend more time on fresh pages than on reading.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
-from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.errors import InvalidValue, JournalDamaged, shorten
 from lastseen.memory.objects import Rows
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.store.journal import Block
 from lastseen.memory.store.records import STATUSES, ObjectRecord
 
+_LARGEST, _LONGEST, _MOST_COUNTED = 1_000_000, 65_536, 2**62
+"""Bytes of an object's packed row, numbers of an embedding and values of a counter: far above any that is real."""
 _VECTORS = frozenset({"emb_mean", "gallery", "gallery_n"})
 """Columns that are kept as vectors in a table of their own."""
 Room = Callable[[int, int | None], Mapping[str, NDArray[Any]]]
@@ -120,9 +123,11 @@ class Restoring:
         self.ids: list[str] = []
         self.colors: dict[str, NDArray[np.float32]] = {}
         self._meta, self._path, self._size = meta, path, gallery_size
-        self._counters = json.loads(meta["working.counters"])
+        self._counters = _checked_counters(json.loads(meta["working.counters"]), path)
         self._dim: int | None = self._counters["dim"]
         self._dtype = layout_dtype(json.loads(meta["working.layout"]))
+        if self._dtype.itemsize > _LARGEST:
+            raise JournalDamaged(path, f"its layout takes {self._dtype.itemsize} bytes an object")
         self._columns: dict[str, NDArray[Any]] = {}
         given = {} if room is None else room(count, self._dim)
         wanted = {name: (self._dtype[name].base, self._dtype[name].shape) for name in self._dtype.names or ()}
@@ -186,6 +191,19 @@ class Restoring:
             views = b"".join(galleries[row] or b"" for row in alike.tolist())
             rows: Any = slice(None) if len(alike) == len(sizes) else alike
             into[rows, :size] = np.frombuffer(views, dtype=np.float16).reshape(-1, size, dim)
+
+
+def _checked_counters(counters: dict[str, Any], path: object) -> dict[str, Any]:
+    """The counters of a file, or an error that names the one that cannot be: memory would be laid out by it."""
+    dim, now = counters["dim"], counters["now"]
+    if dim is not None and not (isinstance(dim, int) and 1 <= dim <= _LONGEST):
+        raise JournalDamaged(path, f"its embeddings have {shorten(dim)} numbers")
+    if not isinstance(now, int | float) or not math.isfinite(now):
+        raise JournalDamaged(path, f"its memory time is {shorten(now)}")
+    for name in ("next_seq", "version", "frame_id"):
+        if not isinstance(counters[name], int) or abs(counters[name]) > _MOST_COUNTED:
+            raise JournalDamaged(path, f"its counter {name} is {shorten(counters[name])}")
+    return counters
 
 
 def layout_dtype(layout: Sequence[tuple[str, str, Sequence[int]]]) -> np.dtype[Any]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.memory.homes import walk
 from tests.memory.store.records import make_record, same
 
 from lastseen.config import Settings
 from lastseen.errors import JournalDamaged, JournalError, JournalForeign
+from lastseen.memory.memory import Memory
 from lastseen.memory.store.journal import Batch, Journal
-from lastseen.memory.store.journal.schema import STEPS, VERSION_1, migrate
+from lastseen.memory.store.journal.schema import STEPS, VERSION_1, migrate, row_sum
 from lastseen.memory.store.records import ObjectRecord
 
 GOLDEN = Path(__file__).parent / "v1.lastseen"
@@ -94,6 +97,115 @@ def test_a_damaged_file_is_refused_or_reads_as_before(file: Path, soak: int) -> 
         assert len(again) == len(whole)
         assert all(same(one, other) for one, other in zip(whole, again, strict=True))
     assert refused > 10 * soak
+
+
+def told(memory: Memory) -> list[object]:
+    """Everything that can be asked of a memory."""
+    states = memory.states(include_tentative=True, include_absent=True)
+    ids = [state.id for state in states]
+    return [
+        [(one.id, one.label_scores, one.xyz_world.tolist()) for one in states],
+        [memory.object(object_id).image_crops for object_id in ids],
+        [[(each.kind, each.xyz, each.evidence) for each in memory.history(object_id)] for object_id in ids],
+        [(change.kind, change.object_id, change.stamp) for change in memory.what_changed()],
+        [(hit.id, hit.score, hit.place) for hit in memory.find("red mug").hits],
+        [[hit.id for hit in memory.find("bowl", as_of=(0, time)).hits] for time in (0.0, 1.0, 3.0)],
+        [memory.viewpoints(object_id) for object_id in ids],
+        [memory.spatial.to_dict(), memory.floor.free.tolist(), memory.sessions()],
+        memory.last_pose() is None,
+    ]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("home") / "home.lastseen"
+    with walk(Memory.open(path, wall_clock=None), 6) as memory:
+        memory.relabel("obj-1", "cup")
+        memory.delete("obj-2")
+    return path
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.integration)])
+def test_a_flipped_bit_is_named_or_changes_nothing(home: Path, tmp_path: Path, soak: int, seed: int) -> None:
+    content, copy = home.read_bytes(), tmp_path / "copy.lastseen"
+    with Memory.open(home, read_only=True) as memory:
+        whole = told(memory)
+    # most of a small file is empty pages, where a bit says nothing
+    rng, named, used = np.random.default_rng(seed), 0, np.flatnonzero(np.frombuffer(content, dtype=np.uint8))
+    flips = (60 if seed == 0 else 500) * soak
+    for _ in range(flips):
+        broken, at = bytearray(content), int(rng.choice(used))
+        broken[at] ^= 1 << int(rng.integers(8))
+        copy.write_bytes(broken)
+        try:
+            with Memory.open(copy, read_only=True) as memory:
+                assert told(memory) == whole, f"byte {at}"
+        except JournalError:
+            named += 1
+        for helper in ("-wal", "-shm"):
+            copy.with_name(copy.name + helper).unlink(missing_ok=True)
+    assert named > flips // 2
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("working.counters", "[]"),
+        ("working.counters", '{"dim": 1e9, "next_seq": 1, "now": 0, "frame_id": 1, "version": 1}'),
+        ("working.counters", '{"dim": 999999999, "next_seq": 1, "now": 0, "frame_id": 1, "version": 1}'),
+        ("working.counters", '{"dim": 72, "next_seq": 1, "now": NaN, "frame_id": 1, "version": 1}'),
+        ("working.counters", '{"dim": 72, "next_seq": 1e99, "now": 0, "frame_id": 1, "version": 1}'),
+        ("working.layout", '[["seq", "<i8", [1000000000]]]'),
+        ("working.layout", "[" * 100_000),
+        ("working.layout", '[["seq", "O", []]]'),
+        ("working.labels", "3"),
+        ("working.views", '[["a", "nonsense", []]]'),
+    ],
+)
+def test_facts_that_cannot_be_are_named(home: Path, tmp_path: Path, key: str, text: str) -> None:
+    copy = tmp_path / "copy.lastseen"
+    copy.write_bytes(home.read_bytes())
+    with closing(sqlite3.connect(copy)) as other, other:
+        other.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = ?", (text, row_sum(key, text), key))
+    with pytest.raises(JournalDamaged, match="lastseen salvage"):
+        Memory.open(copy, read_only=True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM objects; END",
+        "CREATE TABLE extra (a)",
+        "CREATE INDEX extra ON objects(label)",
+        "ALTER TABLE objects ADD COLUMN mood TEXT",
+        "DROP TABLE crops",
+        "DROP INDEX events_at",
+        "ALTER TABLE sessions RENAME TO seances",
+    ],
+)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_schema_that_is_not_exactly_ours_is_refused(
+    home: Path, tmp_path: Path, statement: str, read_only: bool
+) -> None:
+    copy = tmp_path / "copy.lastseen"
+    copy.write_bytes(home.read_bytes())
+    with closing(sqlite3.connect(copy)) as other, other:
+        other.execute(statement)
+    before = copy.read_bytes()
+    with pytest.raises(JournalError, match="nothing was changed"):
+        Memory.open(copy, read_only=read_only)
+    assert copy.read_bytes() == before
+
+
+def test_a_view_that_never_ends_is_not_asked(home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.lastseen"
+    copy.write_bytes(home.read_bytes())
+    endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n AS id, n AS body, n FROM c"
+    with closing(sqlite3.connect(copy)) as other, other:
+        other.execute("DROP TABLE places")
+        other.execute(f"CREATE VIEW places AS {endless}")
+    with pytest.raises(JournalError, match="table places is missing"):
+        Memory.open(copy, read_only=True)
 
 
 def test_a_file_of_the_first_version_opens(tmp_path: Path) -> None:

@@ -239,3 +239,12 @@ def test_the_file_is_plain_sqlite(file: Path) -> None:
     journal.write(Batch(time=1.0, objects=[make_record(1)]), settings=SETTINGS)
     journal.close()
     assert sqlite3.connect(file).execute("SELECT label FROM objects").fetchall() == [("chair",)]
+
+
+def test_a_negative_zero_is_no_damage(file: Path) -> None:
+    record = make_record(1, xyz=(-0.0, 0.0, 1.0), first_seen=-0.0, last_seen=-0.0)
+    batch = Batch(time=-0.0, objects=[record], events=[EventRecord(-0.0, "obj-1", "moved")])
+    with closing(Journal.open(file)) as journal:
+        journal.write(batch, settings=SETTINGS)
+        assert [found.xyz for found in journal.objects()] == [(0.0, 0.0, 1.0)]
+        assert len(journal.versions("obj-1")) == len(journal.events()) == 1

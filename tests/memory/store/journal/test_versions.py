@@ -85,8 +85,9 @@ def test_opened_for_writing_an_older_file_becomes_a_newer_one_and_goes_on(file: 
         assert again.floor.free.any()
 
 
-def test_records_of_the_first_program_are_read_without_writing() -> None:
-    path = GOLDEN / "v1.lastseen"
+def test_records_of_the_first_program_are_read_without_writing(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v1.lastseen").read_bytes())
     before = hashlib.sha256(path.read_bytes()).digest()
     journal = Journal.open(path, read_only=True)
     assert all(same(record, make_record(i)) for i, record in enumerate(journal.objects()))
@@ -95,9 +96,10 @@ def test_records_of_the_first_program_are_read_without_writing() -> None:
     assert hashlib.sha256(path.read_bytes()).digest() == before
 
 
-def test_a_file_of_version_2_holds_space_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", range(2, newest() + 1))
+def test_a_file_from_version_2_on_holds_space_too(tmp_path: Path, number: int) -> None:
     path = tmp_path / "home.lastseen"
-    path.write_bytes((GOLDEN / "v2.lastseen").read_bytes())
+    path.write_bytes((GOLDEN / f"v{number}.lastseen").read_bytes())
     now = Memory.open()
     walk(now)
     for read_only in (True, False):
@@ -117,6 +119,17 @@ def test_a_changed_value_of_an_older_file_is_noticed_and_nothing_is_written(file
     with pytest.raises(JournalDamaged, match="the row of obj-3 does not match its checksum"):
         Memory.open(file, read_only=read_only)
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("table", ["places", "anchors", "viewpoints", "floor", "views"])
+def test_a_changed_body_of_a_file_of_version_2_is_noticed(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v2.lastseen").read_bytes())
+    change(path, f"UPDATE {table} SET body = substr(body, 2)")
+    before = path.read_bytes()
+    with pytest.raises(JournalDamaged, match=f"the row of {table} .* does not match its checksum"):
+        Memory.open(path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"graph": {"places": [{}]}}', '{"graph": 3}'])

@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from lastseen.memory.store.journal.rows import forget_texts
+from lastseen.memory.store.journal.rows import forget_texts, put_meta
+from lastseen.memory.store.journal.schema import row_sum
 
 MARK = "wipe.pending"
 """Stands in the file's facts while bytes of what was forgotten may be left; it tells nothing of them."""
@@ -31,13 +32,16 @@ def delete_objects(db: sqlite3.Connection, object_ids: Sequence[str], labels: Co
     names = frozenset(label.casefold() for label in labels)
     parts = ["evidence LIKE '%\"obj-%'", *("instr(lower(evidence), ?)" for _ in names)]
     wanted = [json.dumps(name)[1:-1].lower() for name in sorted(names)]
-    found = db.execute(f"SELECT id, evidence FROM events WHERE {' OR '.join(parts)}", wanted).fetchall()
-    for number, text in found:
+    found = db.execute(
+        f"SELECT id, time, object_id, kind, evidence FROM events WHERE {' OR '.join(parts)}", wanted
+    ).fetchall()
+    for *row, text in found:
         evidence = json.loads(text)
         kept = _without(evidence, frozenset(object_ids), names)
         if kept != evidence:
-            db.execute("UPDATE events SET evidence = ? WHERE id = ?", (json.dumps(kept, sort_keys=True), number))
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (MARK,))
+            row.append(json.dumps(kept, sort_keys=True))
+            db.execute("UPDATE events SET evidence = ?, checksum = ? WHERE id = ?", (row[-1], row_sum(*row), row[0]))
+    put_meta(db, MARK, "1")
     forget_texts()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -34,9 +33,10 @@ from lastseen.memory.store.journal.rows import (
     VERSION_COLUMNS,
     embedding_row,
     object_row,
+    put_meta,
     version_row,
 )
-from lastseen.memory.store.journal.schema import in_newest_version
+from lastseen.memory.store.journal.schema import BODIES, in_newest_version, row_sum
 from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
 from lastseen.memory.store.records import (
     PROTO,
@@ -52,7 +52,7 @@ _UPSERT_OBJECT = (
     + ", ".join(f"{name} = excluded.{name}" for name in OBJECT_COLUMNS.split(", ")[1:])
     + " RETURNING num"
 )
-_INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}, checksum) VALUES ({', '.join('?' * 12)})"
 _PATIENCE = 0.5
 """Seconds to wait for readers when something is forgotten: most are done by then, and the rest is tried again."""
 
@@ -135,7 +135,7 @@ class Journal(JournalReader):
     def _begin(self) -> None:
         """Mark the file as one whose WAL belongs to it, and finish what the last run left undone."""
         with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (OPEN_MARK,))
+            put_meta(db, OPEN_MARK, "1")
         assert self._lock is not None
         with clear_errors(self.path or ""):
             # into the file itself: whoever copies that alone is told so
@@ -185,10 +185,9 @@ class Journal(JournalReader):
             if batch.session is not None:
                 self._put_session(db, batch.session)
             for key, value in sorted(batch.meta.items()):
-                db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-            for slot, body in sorted(batch.views.items()):
-                db.execute("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (slot, body, zlib.crc32(body)))
-            self._put_space(db, batch)
+                put_meta(db, key, value)
+            for table in BODIES:
+                _put_bodies(db, table, getattr(batch, table))
             if batch.forgotten:
                 self._forget(db, batch, outbox=outbox)
             rows = db.total_changes - before
@@ -306,7 +305,8 @@ class Journal(JournalReader):
         time = batch.turned.get(record.id, record.last_seen)
         if newest is not None and time <= newest:
             time = batch.time
-        db.execute(_INSERT_VERSION, (num, time, *version))
+        row = (num, float(time), *version)
+        db.execute(_INSERT_VERSION, (*row, row_sum(*row)))
         db.execute(
             "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
             "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
@@ -316,13 +316,12 @@ class Journal(JournalReader):
     def _put_events(self, db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
         if not events:
             return
-        db.executemany(
-            "INSERT INTO events (time, object_id, kind, evidence) VALUES (?, ?, ?, ?)",
-            [
-                (event.time, event.object_id, event.kind, json.dumps(event.evidence, sort_keys=True))
-                for event in events
-            ],
-        )
+        number = int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+        rows = []
+        for i, event in enumerate(events, start=1):
+            evidence = json.dumps(event.evidence, sort_keys=True)
+            rows.append((number + i, float(event.time), event.object_id, event.kind, evidence))
+        db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [(*row, row_sum(*row)) for row in rows])
         db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (settings.store.keep_events,))
 
     def _put_crops(self, db: sqlite3.Connection, crops: Sequence[CropRecord], settings: Settings) -> None:
@@ -330,43 +329,22 @@ class Journal(JournalReader):
             row = db.execute("SELECT num FROM objects WHERE id = ?", (crop.object_id,)).fetchone()
             if row is None:
                 continue
-            db.execute("INSERT INTO crops VALUES (?, ?, ?, ?)", (row[0], crop.time, crop.quality, crop.jpeg))
+            values = (row[0], float(crop.time), float(crop.quality), crop.jpeg)
+            db.execute("INSERT INTO crops VALUES (?, ?, ?, ?, ?)", (*values, row_sum(*values)))
             db.execute(
                 "DELETE FROM crops WHERE num = ?1 AND rowid NOT IN "
                 "(SELECT rowid FROM crops WHERE num = ?1 ORDER BY quality DESC, time LIMIT ?2)",
                 (row[0], settings.store.keep_crops),
             )
 
-    def _put_space(self, db: sqlite3.Connection, batch: Batch) -> None:
-        for table, bodies in (("places", batch.places), ("anchors", batch.anchors)):
-            db.executemany(
-                f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
-                [(number, body, zlib.crc32(body.encode())) for number, body in sorted(bodies.items())],
-            )
-        db.executemany(
-            "INSERT OR REPLACE INTO viewpoints SELECT num, ?, ? FROM objects WHERE id = ?",
-            [(body, zlib.crc32(body), key) for key, body in sorted(batch.viewpoints.items())],
-        )
-        db.executemany(
-            "INSERT OR REPLACE INTO floor VALUES (?, ?, ?, ?)",
-            [(i, j, body, zlib.crc32(body)) for (i, j), body in sorted(batch.floor.items())],
-        )
-
     def _put_session(self, db: sqlite3.Connection, session: SessionRecord) -> None:
-        db.execute(
-            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                session.robot,
-                session.clock_offset,
-                session.wall_offset,
-                session.first,
-                session.last,
-            ),
-        )
+        times = (session.clock_offset, session.wall_offset, session.first, session.last)
+        row = (session.id, session.robot, *(None if time is None else float(time) for time in times))
+        db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, row_sum(*row)))
 
     def _queue(self, db: sqlite3.Connection, object_id: str, op: str) -> None:
-        db.execute("INSERT INTO outbox (object_id, op) VALUES (?, ?)", (object_id, op))
+        seq = db.execute("INSERT INTO outbox (object_id, op) VALUES (?, ?)", (object_id, op)).lastrowid
+        db.execute("UPDATE outbox SET checksum = ? WHERE seq = ?", (row_sum(seq, object_id, op), seq))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -391,6 +369,16 @@ class Journal(JournalReader):
                     self._db.execute("PRAGMA wal_checkpoint(FULL)")
                     self._keep_complete()
                 raise
+
+
+def _put_bodies(db: sqlite3.Connection, table: str, bodies: Mapping[Any, str | bytes]) -> None:
+    rows = [(*(key if isinstance(key, tuple) else (key,)), body) for key, body in sorted(bodies.items())]
+    if table == "viewpoints":
+        # by the id of an object that the file may not hold
+        nums = {key: db.execute("SELECT num FROM objects WHERE id = ?", (key,)).fetchone() for key, _ in rows}
+        rows = [(nums[key][0], body) for key, body in rows if nums[key] is not None]
+    marks = ", ".join("?" * (len(BODIES[table]) + 2))
+    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [(*row, row_sum(*row)) for row in rows])
 
 
 def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, version: tuple[object, ...]) -> _Written:

@@ -26,8 +26,9 @@ from lastseen.errors import (
     JournalMissing,
     JournalReadOnly,
     StorageFull,
+    shorten,
 )
-from lastseen.memory.store.journal.schema import APPLICATION_ID, migrate, newest
+from lastseen.memory.store.journal.schema import APPLICATION_ID, expected_schema, migrate, newest, schema_of
 from lastseen.memory.store.journal.writer_lock import FileConnection, check_regular, holder_of, wal_of
 
 _PAGE_SIZE = 8192
@@ -127,9 +128,8 @@ def connect_reader(path: Path) -> FileConnection:
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     pages, page = (int(connection.execute(f"PRAGMA page_{what}").fetchone()[0]) for what in ("count", "size"))
-    if mark == version == 0 and not tables:
+    if mark == version == 0 and not schema_of(connection, limit=1):
         raise JournalForeign(path, "it is empty")
     if mark != APPLICATION_ID:
         raise JournalForeign(path, "it is another program's SQLite file")
@@ -137,11 +137,23 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise JournalForeign(path, f"it is of version {version}, this program reads up to {newest()}")
     if version < 1:
         raise JournalDamaged(path, f"it says it is of version {version}, and versions are 1 to {newest()}")
-    if not {"objects", "sessions", "events", "meta"} <= tables:
-        raise JournalDamaged(path, "tables are missing")
+    _check_schema(connection, path, version)
     # SQLite itself misses only whole pages; what is not in the file yet is in the WAL
     if not has_wal(path) and path.stat().st_size < pages * page:
         raise JournalDamaged(path, f"it has {path.stat().st_size} bytes of {pages * page}: the end is missing")
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Refuse a file whose tables, indexes, views or triggers are not exactly those of its version.
+
+    A view may never end, a trigger may change what others read: nothing is asked of a file before this.
+    """
+    expected = expected_schema(version)
+    found = set(schema_of(connection, limit=len(expected) + 1))
+    if missing := sorted(entry[1] for entry in expected - found):
+        raise JournalDamaged(path, f"its table {missing[0]} is missing or is not that of version {version}")
+    if strange := sorted(f"{entry[0]} {shorten(entry[1])}" for entry in found - expected):
+        raise JournalForeign(path, f"it holds the {strange[0]}, which lastseen did not make")
 
 
 def _check_wal(path: Path) -> None:
@@ -204,6 +216,9 @@ def _connect(path: Path, how: str) -> FileConnection:
     connection.process = os.getpid()
     try:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        # a file from elsewhere may not call functions with side effects, and its cells are checked as they are read
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         connection.use(file)
     except BaseException:

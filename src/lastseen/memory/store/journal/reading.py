@@ -9,7 +9,6 @@ import json
 import os
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from lastseen.memory.store.journal.rows import (
     read_version,
     row_checksum,
 )
+from lastseen.memory.store.journal.schema import BODIES, row_sum
 from lastseen.memory.store.journal.writer_lock import FileConnection
 from lastseen.memory.store.records import CropRecord, EventRecord, ObjectRecord, SessionRecord, VersionRecord
 
@@ -84,6 +84,19 @@ class JournalReader:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
 
+    def check_structure(self, *, most: int | None = None) -> None:
+        """Raise when pages, the order of rows or indexes are damaged, which checksums of rows cannot tell.
+
+        ``most`` leaves out files of more bytes: it takes half a second for each gigabyte, and has to read it all.
+        """
+        with self._reading() as db:
+            pages, page = (int(db.execute(f"PRAGMA page_{what}").fetchone()[0]) for what in ("count", "size"))
+            if most is not None and pages * page > most:
+                return
+            found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+        if found != "ok":
+            raise JournalDamaged(self.path, " ".join(found.removeprefix("*** in database main ***").split()))
+
     def count(self) -> int:
         """How many objects the file holds."""
         with self._reading() as db:
@@ -117,14 +130,16 @@ class JournalReader:
     def sessions(self) -> list[SessionRecord]:
         """Every session, oldest first."""
         with self._reading() as db:
-            rows = db.execute("SELECT id, robot, clock_offset, wall_offset, first, last FROM sessions ORDER BY id")
-            return [SessionRecord(*row) for row in rows]
+            rows = db.execute(
+                "SELECT id, robot, clock_offset, wall_offset, first, last, checksum FROM sessions ORDER BY id"
+            )
+            return [SessionRecord(*self._whole(row, f"session {row[0]}")) for row in rows]
 
     def events(
         self, *, since: float | None = None, object_id: str | None = None, newest: int | None = None
     ) -> list[EventRecord]:
         """Events in the order they happened; ``newest`` keeps the last so many."""
-        query = "SELECT time, object_id, kind, evidence FROM events WHERE time >= ?"
+        query = f"{_SELECT_EVENT} WHERE time >= ?"
         values: list[object] = [float("-inf") if since is None else since]
         if object_id is not None:
             query += " AND object_id = ?"
@@ -133,24 +148,19 @@ class JournalReader:
             rows = db.execute(
                 query + " ORDER BY time DESC, id DESC LIMIT ?", [*values, -1 if newest is None else newest]
             ).fetchall()
-        return [EventRecord(time, key, kind, json.loads(evidence)) for time, key, kind, evidence in reversed(rows)]
+        return [self._event(row) for row in reversed(rows)]
 
     def events_after(self, number: int) -> tuple[int, list[EventRecord]]:
         """What was written after event ``number``, and the number to ask with next; for whoever follows the file."""
         with self._reading() as db:
-            rows = db.execute(
-                "SELECT id, time, object_id, kind, evidence FROM events WHERE id > ? ORDER BY id", (number,)
-            ).fetchall()
-        found = [EventRecord(time, key, kind, json.loads(evidence)) for _, time, key, kind, evidence in rows]
-        return rows[-1][0] if rows else number, found
+            rows = db.execute(f"{_SELECT_EVENT} WHERE id > ? ORDER BY id", (number,)).fetchall()
+        return rows[-1][0] if rows else number, [self._event(row) for row in rows]
 
     def absorbed_by(self, object_ids: Sequence[str]) -> list[str]:
         """The objects that went on as one of these, directly or by way of others, and are themselves no more."""
         with self._reading() as db:
-            rows = db.execute(
-                "SELECT object_id, evidence FROM events WHERE evidence LIKE '%\"absorbed\"%' ORDER BY id"
-            )
-            joined = [(str(key), json.loads(evidence).get("absorbed")) for key, evidence in rows]
+            rows = db.execute(f"{_SELECT_EVENT} WHERE evidence LIKE '%\"absorbed\"%' ORDER BY id")
+            joined = [(event.object_id, event.evidence.get("absorbed")) for event in map(self._event, rows)]
             held = {str(key) for (key,) in db.execute("SELECT id FROM objects")}
         found = dict.fromkeys(object_ids)
         # what was absorbed first was absorbed by what was absorbed later
@@ -168,84 +178,75 @@ class JournalReader:
         """What was known of one object, oldest first."""
         with self._reading() as db:
             rows = db.execute(
-                f"SELECT {VERSION_COLUMNS} FROM versions WHERE num = (SELECT num FROM objects WHERE id = ?) "
-                "ORDER BY time",
+                f"SELECT num, {VERSION_COLUMNS}, checksum FROM versions "
+                "WHERE num = (SELECT num FROM objects WHERE id = ?) ORDER BY time",
                 (object_id,),
             )
-            return [read_version(object_id, row) for row in rows]
+            return [self._version_of(object_id, row) for row in rows]
 
     def as_of(self, time: float) -> list[VersionRecord]:
         """The newest version of every object that was known at a memory time, in the order of first writing."""
-        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
         with self._reading() as db:
-            rows = db.execute(f"SELECT o.id, {names} {_AS_OF} ORDER BY o.num", (time,))
-            return [read_version(row[0], row[1:]) for row in rows]
+            rows = db.execute(f"SELECT o.id, {_VERSION_NAMES} {_AS_OF} ORDER BY o.num", (time,))
+            return [self._version_of(row[0], row[1:]) for row in rows]
 
     def page_as_of(
         self, time: float, *, without: Sequence[str], offset: int, limit: int
     ) -> tuple[int, list[VersionRecord]]:
         """Some of the same in the order of ids, leaving out these statuses, and how many there are in all."""
-        names = ", ".join(f"v.{name}" for name in VERSION_COLUMNS.split(", "))
         chosen = f"{_AS_OF} WHERE v.state NOT IN ({', '.join('?' for _ in without)})"
         with self._reading() as db:
             total = int(db.execute(f"SELECT count(*) {chosen}", (time, *without)).fetchone()[0])
             # ids count up: a longer one is a later one
             rows = db.execute(
-                f"SELECT o.id, {names} {chosen} ORDER BY length(o.id), o.id LIMIT ? OFFSET ?",
+                f"SELECT o.id, {_VERSION_NAMES} {chosen} ORDER BY length(o.id), o.id LIMIT ? OFFSET ?",
                 (time, *without, limit, offset),
             )
-            return total, [read_version(row[0], row[1:]) for row in rows]
+            return total, [self._version_of(row[0], row[1:]) for row in rows]
 
     def crops(self, object_id: str) -> list[CropRecord]:
         """The pictures kept of one object, best first."""
         with self._reading() as db:
             rows = db.execute(
-                "SELECT time, quality, jpeg FROM crops WHERE num = (SELECT num FROM objects WHERE id = ?) "
-                "ORDER BY quality DESC, time",
+                "SELECT num, time, quality, jpeg, checksum FROM crops "
+                "WHERE num = (SELECT num FROM objects WHERE id = ?) ORDER BY quality DESC, time",
                 (object_id,),
             )
-            return [CropRecord(object_id, time, quality, jpeg) for time, quality, jpeg in rows]
+            return [CropRecord(object_id, *self._whole(row, f"a picture of {object_id}")[1:]) for row in rows]
 
     def meta(self) -> dict[str, str]:
         """Facts about the whole file by name."""
         with self._reading() as db:
-            return dict(db.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
+            rows = db.execute("SELECT key, value, checksum FROM meta ORDER BY key").fetchall()
+        return dict(self._whole(row, f"the fact {row[0]}") for row in rows)
+
+    def bodies(self, table: str) -> dict[Any, Any]:
+        """What one of the ``BODIES`` holds, by its key, in the order of keys."""
+        names = ", ".join(BODIES[table])
+        found = {}
+        with self._reading() as db:
+            for row in db.execute(f"SELECT {names}, body, checksum FROM {table} ORDER BY {names}"):
+                *key, body = self._whole(row, f"the row of {table} {', '.join(map(str, row[:-2]))}")
+                found[tuple(key) if len(key) > 1 else key[0]] = body
+        return found
 
     def views(self) -> dict[int, bytes]:
         """What working memory keeps of places it looked at, by slot."""
-        with self._reading() as db:
-            found = {}
-            for slot, body, expected in db.execute("SELECT slot, body, checksum FROM views ORDER BY slot"):
-                found[int(slot)] = bytes(self._whole(body, expected, f"view {slot}"))
-            return found
+        return self.bodies("views")
 
     def places(self) -> dict[str, list[dict[str, Any]]]:
         """The places and the anchors of the file, each in the order of their ids."""
-        with self._reading() as db:
-            return {
-                table: [
-                    json.loads(self._whole(body, expected, f"{table[:-1]} {number}"))
-                    for number, body, expected in db.execute(f"SELECT id, body, checksum FROM {table} ORDER BY id")
-                ]
-                for table in ("places", "anchors")
-            }
+        return {table: [json.loads(body) for body in self.bodies(table).values()] for table in ("places", "anchors")}
 
     def viewpoints(self) -> dict[str, bytes]:
         """From where objects were seen, packed, by object id."""
-        query = "SELECT o.id, v.body, v.checksum FROM viewpoints v JOIN objects o USING (num) ORDER BY v.num"
         with self._reading() as db:
-            return {
-                key: bytes(self._whole(body, expected, f"the row of viewpoints of {key}"))
-                for key, body, expected in db.execute(query)
-            }
+            ids = dict(db.execute("SELECT num, id FROM objects"))
+        return {ids[num]: body for num, body in self.bodies("viewpoints").items() if num in ids}
 
     def floor(self) -> dict[tuple[int, int], bytes]:
         """The tiles of explored floor, packed, by their numbers."""
-        with self._reading() as db:
-            return {
-                (int(i), int(j)): bytes(self._whole(body, expected, f"floor tile {i}, {j}"))
-                for i, j, body, expected in db.execute("SELECT i, j, body, checksum FROM floor ORDER BY i, j")
-            }
+        return self.bodies("floor")
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk by kind of record, and of the whole file."""
@@ -263,8 +264,9 @@ class JournalReader:
     def queued(self, limit: int = 1000) -> list[tuple[int, str, str]]:
         """The oldest entries of the outbox: number, object id, what to do."""
         with self._reading() as db:
-            rows = db.execute("SELECT seq, object_id, op FROM outbox ORDER BY seq LIMIT ?", (limit,))
-            return [(int(seq), str(object_id), str(op)) for seq, object_id, op in rows]
+            rows = db.execute("SELECT seq, object_id, op, checksum FROM outbox ORDER BY seq LIMIT ?", (limit,))
+            whole = [self._whole(row, f"entry {row[0]} of the outbox") for row in rows]
+            return [(int(seq), str(object_id), str(op)) for seq, object_id, op in whole]
 
     def _check_row(self, row: tuple[Any, ...]) -> None:
         """Raise when an object's values or its embedding do not add up."""
@@ -283,15 +285,18 @@ class JournalReader:
         except (ValueError, TypeError, AttributeError) as error:
             raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
 
-    def _whole(self, body: Any, expected: int, what: str) -> Any:
-        """The body of a row whose checksum fits; it is damaged otherwise."""
-        try:
-            found = zlib.crc32(body.encode() if isinstance(body, str) else body)
-        except (TypeError, UnicodeEncodeError) as error:
-            raise JournalDamaged(self.path, f"{what} cannot be read: {error}") from error
-        if found != expected:
+    def _event(self, row: tuple[Any, ...]) -> EventRecord:
+        _, time, object_id, kind, evidence = self._whole(row, f"event {row[0]}")
+        return EventRecord(time, object_id, kind, json.loads(evidence))
+
+    def _version_of(self, object_id: str, row: tuple[Any, ...]) -> VersionRecord:
+        return read_version(object_id, self._whole(row, f"a version of {object_id}")[1:])
+
+    def _whole(self, row: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        """The values of a row whose checksum, its last value, fits; it is damaged otherwise."""
+        if row_sum(*row[:-1]) != row[-1]:
             raise JournalDamaged(self.path, f"{what} does not match its checksum")
-        return body
+        return row[:-1]
 
     def _version(self) -> int:
         with self._reading() as db:
@@ -309,6 +314,8 @@ class JournalReader:
             yield self._db
 
 
+_SELECT_EVENT = "SELECT id, time, object_id, kind, evidence, checksum FROM events"
+_VERSION_NAMES = ", ".join(f"v.{name}" for name in f"num, {VERSION_COLUMNS}, checksum".split(", "))
 _AS_OF = (
     "FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
     "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import struct
 import zlib
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.store.journal.schema import row_sum
 from lastseen.memory.store.records import ObjectRecord, VersionRecord
 
 OBJECT_COLUMNS = (
@@ -47,8 +49,9 @@ def row_checksum(row: tuple[Any, ...], vectors: int | None) -> int:
     ``vectors`` is the checksum of the object's embedding, None without one: a row that lost it is noticed too.
     """
     try:
-        numbers = _NUMBERS.pack(*row[3:9], row[10], row[11], row[13], row[14])
-    except struct.error as error:
+        # SQLite gives a negative zero back as zero
+        numbers = _NUMBERS.pack(*(value + 0.0 for value in (*row[3:9], row[10], row[11], row[13], row[14])))
+    except (struct.error, TypeError) as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
     text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{vectors}"
     return zlib.crc32(row[16], zlib.crc32(b"".join((numbers, text.encode(), row[15] or b""))))
@@ -90,6 +93,11 @@ def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None)
         embedding=mean_vector,
         gallery=views,
     )
+
+
+def put_meta(db: sqlite3.Connection, key: str, value: str) -> None:
+    """Write a fact about the whole file."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, row_sum(key, value)))
 
 
 def version_row(record: ObjectRecord) -> tuple[object, ...]:

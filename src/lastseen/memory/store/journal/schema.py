@@ -2,6 +2,13 @@
 
 The version stands in SQLite's ``user_version`` and the mark "this is a lastseen file" in ``application_id``, both
 in the file's first page, so that a foreign file is told apart before anything is read from it.
+
+To add a table or a column: write ``VERSION_N`` (statements) or ``to_version_N`` (a function, where rows change) at
+the end of this file, add it to ``STEPS``, and run ``python -m tests.memory.store.journal.make_golden``, which writes
+the golden file of the new version for ``test_versions.py``. Steps of the past are never edited: they stand for files
+that people have. Each table has a column ``checksum``, which is ``row_sum`` of all others in their order, so that a
+changed value is noticed; a table of bodies by key needs no more than an entry in ``BODIES``, a field of ``Batch`` and
+of ``SpaceChanges``, and a method of ``JournalReader`` that gives ``self.bodies(table)``.
 """
 
 from __future__ import annotations
@@ -11,7 +18,18 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import cache
 from typing import Any
+
+BODIES: dict[str, tuple[str, ...]] = {
+    "places": ("id",),
+    "anchors": ("id",),
+    "viewpoints": ("num",),
+    "floor": ("i", "j"),
+    "views": ("slot",),
+}
+"""Tables that keep one body by key, with the columns of the key."""
 
 APPLICATION_ID = 0x4C534E31
 """The letters LSN1."""
@@ -127,8 +145,52 @@ def _checksum(values: Sequence[Any], last: str, colors: bytes | None, working: b
         raise sqlite3.DatabaseError(f"the row of {values[0]} cannot be read: {error}") from error
 
 
+def row_sum(*values: Any) -> int:
+    """The checksum of a row: what its values add up to, bodies last. SQLite notices a broken page, not a value."""
+    # SQLite gives a negative zero back as zero
+    *keys, body = (value + 0.0 if isinstance(value, float) else value for value in values)
+    last = body if isinstance(body, bytes) else repr(body).encode("utf-8", "backslashreplace")
+    return zlib.crc32(last, zlib.crc32(repr(keys).encode("utf-8", "backslashreplace")))
+
+
+VERSION_3 = """
+ALTER TABLE meta ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE events ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE versions ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE crops ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+"""
+
+
+def to_version_3(connection: sqlite3.Connection) -> None:
+    """Give every row a checksum that covers all of it; bodies had one of themselves alone, without their key."""
+    for table in ("places", "anchors", "viewpoints", "floor", "views"):
+        for *key, body, expected in connection.execute(f"SELECT * FROM {table}"):
+            found = zlib.crc32(body.encode() if isinstance(body, str) else body)
+            if found != expected:
+                name = ", ".join(map(str, key))
+                raise sqlite3.DatabaseError(f"the row of {table} {name} does not match its checksum")
+    execute_all(connection, VERSION_3)
+    connection.create_function("row_sum", -1, row_sum, deterministic=True)
+    for table, columns in (
+        ("meta", "key, value"),
+        ("sessions", "id, robot, clock_offset, wall_offset, first, last"),
+        ("events", "id, time, object_id, kind, evidence"),
+        ("versions", "num, time, x, y, z, label_scores, state, hits, first_seen, last_seen, colors"),
+        ("crops", "num, time, quality, jpeg"),
+        ("outbox", "seq, object_id, op"),
+        ("places", "id, body"),
+        ("anchors", "id, body"),
+        ("viewpoints", "num, body"),
+        ("floor", "i, j, body"),
+        ("views", "slot, body"),
+    ):
+        connection.execute(f"UPDATE {table} SET checksum = row_sum({columns})")
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2}
+STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3}
 """How a file of each version is made from one of the version before it: statements, or a function."""
 
 
@@ -175,6 +237,20 @@ def in_newest_version(connection: sqlite3.Connection) -> sqlite3.Connection:
         copy.close()
         raise
     return copy
+
+
+@cache
+def expected_schema(version: int) -> frozenset[tuple[str, str, str, str]]:
+    """What ``sqlite_master`` holds in a file of a version: kind, name, table and statement of each entry."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, steps={number: step for number, step in STEPS.items() if number <= version})
+        return frozenset(schema_of(connection))
+
+
+def schema_of(connection: sqlite3.Connection, *, limit: int = -1) -> list[tuple[str, str, str, str]]:
+    """Kind, name, table and statement, in single spaces, of at most ``limit`` entries of a file's schema."""
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT ?", (limit,))
+    return [(str(kind), str(name), str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows]
 
 
 def execute_all(connection: sqlite3.Connection, statements: str) -> None:

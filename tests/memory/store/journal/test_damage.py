@@ -106,7 +106,7 @@ def told(memory: Memory) -> list[object]:
     return [
         [(one.id, one.label_scores, one.xyz_world.tolist()) for one in states],
         [memory.object(object_id).image_crops for object_id in ids],
-        [[(each.kind, each.xyz, each.evidence) for each in memory.history(object_id)] for object_id in ids],
+        [[repr(each) for each in memory.history(object_id)] for object_id in ids],
         [(change.kind, change.object_id, change.stamp) for change in memory.what_changed()],
         [(hit.id, hit.score, hit.place) for hit in memory.find("red mug").hits],
         [[hit.id for hit in memory.find("bowl", as_of=(0, time)).hits] for time in (0.0, 1.0, 3.0)],

@@ -11,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from lastseen.encoders import ColorShapeEncoder, open_encoder
-from lastseen.errors import IndexMismatch
+from lastseen.errors import IndexMismatch, InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.images import read_color
 from lastseen.memory.memory import Memory
 from lastseen.memory.query.ranker import MOST_RANKED
 from lastseen.memory.store.index import FaissIndex, Match
@@ -21,6 +22,7 @@ from lastseen.memory.store.reindex import reindex
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 from tests.encoders.tiny_towers import tiny_clip
+from tests.memory.homes import ROOM, walk
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +144,39 @@ def test_the_encoder_may_come_later_and_must_be_the_one(clip: Encoder, tmp_path:
         assert memory.find(image=picture(250, 3, 3), include_tentative=True).hits
 
 
-def test_a_memory_of_another_encoder_takes_it_by_reindex(clip: Encoder, tmp_path: Path) -> None:
+def test_a_memory_of_another_encoder_takes_it_by_reindex_and_mixes_nothing(clip: Encoder, tmp_path: Path) -> None:
     file = tmp_path / "home.lastseen"
-    with Memory.open(file, image_encoder=ColorShapeEncoder(), wall_clock=None) as memory:
-        look_around(memory, ColorShapeEncoder())
-        settings = memory.settings
-    with pytest.raises(IndexMismatch):
+    with walk(Memory.open(file, image_encoder="elsewhere-16", wall_clock=None), looks="random") as memory:
+        settings, old = memory.settings, memory.object("obj-1").emb_mean
+        names = [(one.id, one.label, one.position) for one in memory.objects()]
+    with pytest.raises(IndexMismatch, match="reindex"):
         Memory.open(file, image_encoder=clip)
-    assert reindex(file, clip, settings=settings).encoder == clip.name
-    with Memory.open(file, image_encoder=clip) as memory:
+    done = reindex(file, clip, settings=settings)
+    assert (done.encoder, done.encoded, done.without_pictures) == (clip.name, len(names), 0)
+    with Memory.open(file, image_encoder=clip, wall_clock=None) as memory:
         assert memory.stats()["image_encoder"] == clip.name
+        assert [(one.id, one.label, one.position) for one in memory.objects()] == names
+        # every vector is of the new encoder, made from the object's own pictures
+        for one in memory.objects():
+            picture = read_color(memory.object(one.id).image_crops[0])
+            assert one.emb_mean is not None
+            assert one.emb_gallery is not None
+            assert one.emb_gallery.shape[1] == clip.dim
+            assert float(one.emb_mean @ clip.encode_image([picture])[0]) > 0.99
+        assert memory.find("red mug").hits[0].color == "red"
+        with pytest.raises(InvalidValue, match="embedding"):
+            memory.find(embedding=old)
+        with pytest.raises(InvalidValue):
+            walk(memory, 1, looks="random", start=10)
+    with pytest.raises(IndexMismatch, match="reindex"):
+        Memory.open(file, image_encoder="elsewhere-16")
+
+
+def test_an_object_without_pictures_has_no_embedding_after_a_reindex(clip: Encoder, tmp_path: Path) -> None:
+    file = tmp_path / "home.lastseen"
+    with walk(Memory.open(file, wall_clock=None)) as memory:
+        settings = memory.settings
+    assert reindex(file, clip, settings=settings).encoded == 0
+    with Memory.open(file, image_encoder=clip, wall_clock=None) as memory:
+        assert [one.emb_mean for one in memory.objects()] == [None] * len(ROOM)
+        assert memory.find("bowl").status == "found"

@@ -30,7 +30,7 @@ INSTRUCTIONS = (
     "UTC; age is the seconds since a thing was last seen. Every answer has a status: found, ambiguous (several fit: "
     "ask which) or not_found, with a reason. Trust not_found: do not guess a place."
 )
-Words = Annotated[str, Field(min_length=1, max_length=500, description="What to look for, for example: red mug")]
+Words = Annotated[str, Field(max_length=500, description="What to look for, for example: red mug")]
 Id = Annotated[str, Field(max_length=64, description="An id such as obj-7")]
 Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
 Radius = Annotated[float, Field(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres")]

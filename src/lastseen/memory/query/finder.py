@@ -100,7 +100,7 @@ class Finder:
         return _listed(query, limits, snapshot)
 
     def _by_words(self, phrase: Parsed, query: Query, limits: Filter, snapshot: Snapshot) -> Answer:
-        if not phrase.words and not phrase.colors and not phrase.plain:
+        if not phrase.words and not phrase.colors:
             return Answer("not_found", f"{query.asked} names nothing to look for")
         # which may answer: place, time, label, state
         rows = select(snapshot.table, limits)

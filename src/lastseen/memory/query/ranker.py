@@ -77,7 +77,8 @@ class NameRanker:
         colour was asked for.
         """
         # where no colour was seen the label may name one: that is the same for all of a label, and soon said
-        of_labels = np.concatenate([self._label_colors[self._numbers(table)], np.zeros((1, len(COLORS)), np.float32)])
+        numbers = self._numbers(table)
+        of_labels = np.concatenate([self._label_colors[numbers], np.zeros((1, len(COLORS)), np.float32)])
         unseen = self._rules.unknown_color if phrase.words else 0.0
         fit: NDArray[np.float32] = color_fit(of_labels, phrase.colors, self._rules, unseen=unseen)[
             table.columns.labels[rows, 0]

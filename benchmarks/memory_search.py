@@ -125,7 +125,7 @@ def bootstrap(differences: list[float], *, seed: int = 0, rounds: int = 2000) ->
 
 @dataclass(frozen=True)
 class Pair:
-    """One episode searched both ways; ``home`` and ``index`` tell which."""
+    """One episode searched both paths; ``home`` and ``index`` tell which."""
 
     home: int
     index: int

@@ -63,7 +63,7 @@ STANDARD_LIBRARY_ONLY += [
     "lastseen.action",
     "lastseen.models",
     "lastseen.memory.nodes",
-    "lastseen.search.memory_bridge",
+    "lastseen.search.belief_update",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Arms blank or replace parts of the context and change nothing else."""
+"""The arms: what each may read, and the two baselines in the planner's place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,53 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.arms import ALL_PARTS, ARMS, Context, arm_of, arms_of, blanked, editor
+from lastseen.evaluation.arms import (
+    ALL_PARTS,
+    ARMS,
+    Context,
+    FrontierBackend,
+    RandomBackend,
+    arm_of,
+    arms_of,
+    blanked,
+    editor,
+)
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.planning.context import build_context, context_text
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.history import DiscoveredContextQueue
+from lastseen.search.planning.plan import PLAN_SCHEMA
+from lastseen.search.planning.prompt import View, planner_prompt
+
+VIEWS = [View(0.0, (("chair", 0.9),), 3.0), View(90.0, (), 2.0), View(180.0, (), 0.2)]
+EDGES = "unexplored -70 deg: 5.0 m of path, 1.0 m wide\nunexplored +85 deg: 2.5 m of path, 0.8 m wide"
+
+
+def plan(backend: FrontierBackend | RandomBackend, context: str, target: str = "bed") -> dict[str, object]:
+    answer: dict[str, object] = json.loads(
+        backend.complete(planner_prompt(target, context, VIEWS), schema=PLAN_SCHEMA)
+    )
+    return answer
+
+
+def test_the_frontier_takes_the_shortest_way_to_an_edge() -> None:
+    assert plan(FrontierBackend(), EDGES)["angle"] == 85.0
+
+
+def test_without_an_edge_it_takes_open_floor() -> None:
+    assert plan(FrontierBackend(), "none")["angle"] in (0.0, 90.0)
+
+
+def test_random_draws_among_open_views_and_the_same_for_the_same_prompt() -> None:
+    drawn = {plan(RandomBackend(seed=seed), "none")["angle"] for seed in range(20)}
+    assert drawn == {0.0, 90.0}
+    assert plan(RandomBackend(seed=3), "none") == plan(RandomBackend(seed=3), "none")
+
+
+def test_both_flag_a_goal_that_the_detector_named() -> None:
+    for backend in (FrontierBackend(), RandomBackend()):
+        answer = plan(backend, EDGES, target="chair")
+        assert answer["goal_flag"] is True
+        assert answer["angle"] == 0.0
 
 
 @pytest.fixture
@@ -33,7 +76,7 @@ def test_all_parts_kept_is_the_same_text(context: Context) -> None:
 
 def test_the_frontier_arm_reads_edges_and_nothing_of_places(context: Context) -> None:
     text = context_text(editor(ARMS["frontier"])(context))
-    assert "unexplored +40 deg: 3.2 m of way" in text
+    assert "unexplored +40 deg: 3.2 m of path" in text
     assert "place 0:" not in text
     assert "discovered" not in text
 

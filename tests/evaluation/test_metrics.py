@@ -35,10 +35,10 @@ def test_soft_spl_by_hand(start: float, end: float, travelled: float, expected: 
 
 
 @given(st.booleans(), lengths, lengths)
-def test_spl_lies_between_0_and_1_and_never_rewards_a_detour(success: bool, shortest: float, way: float) -> None:
-    value = spl(success=success, shortest=shortest, travelled=way)
+def test_spl_lies_between_0_and_1_and_never_rewards_a_detour(success: bool, shortest: float, path: float) -> None:
+    value = spl(success=success, shortest=shortest, travelled=path)
     assert 0.0 <= value <= 1.0
-    assert spl(success=success, shortest=shortest, travelled=way + 1.0) <= value
+    assert spl(success=success, shortest=shortest, travelled=path + 1.0) <= value
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lastseen.evaluation.plots import bars, path_picture, steps_curve
-from lastseen.evaluation.report import write_report
+from lastseen.evaluation.report import bars, path_picture, steps_curve, write_report
 from lastseen.evaluation.summary import summarize
 from tests.evaluation.records import record
 

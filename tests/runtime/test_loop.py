@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lastseen.runtime.loop import main, rehearse
+from lastseen.runtime.loop import main, search_nodes
 from lastseen.search.log import read_log
 from tests.search.searches import store_at
 
@@ -16,7 +16,7 @@ from tests.search.searches import store_at
 def test_a_nodes_file_is_searched(tmp_path: Path) -> None:
     path = tmp_path / "nodes.json"
     store_at((0.0, "hall"), (3.0, "study with a globe")).save_json(path)
-    assert rehearse("globe", memory=path, steps=20).status == "found"
+    assert search_nodes("globe", memory=path, steps=20).status == "found"
 
 
 def test_the_command_tells_every_step_and_the_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

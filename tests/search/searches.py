@@ -8,10 +8,10 @@ from typing import Any
 from lastseen.config import Settings
 from lastseen.memory.nodes import DeterministicEmbedder, Pose2D, SemanticMemoryStore, seed_demo_store
 from lastseen.search.loop import SearchLoop
+from lastseen.search.node_world import NodeWorld
 from lastseen.search.planning.decision import Planner
 from lastseen.search.planning.hypothesis import HypothesisPlanner
 from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.rehearsal import RehearsalWorld
 from lastseen.vlm import Backend
 
 GOOD: dict[str, Any] = {"target_status": "searching", "action": "explore", "confidence": 0.5, "rationale": "look"}
@@ -40,7 +40,7 @@ def search(
     start: int | None = 1,
     planner: Planner | None = None,
     settings: Settings | None = None,
-    world: type[RehearsalWorld] = RehearsalWorld,
+    world: type[NodeWorld] = NodeWorld,
     **options: Any,
 ) -> SearchLoop:
     nodes = seed_demo_store() if store is None else store
@@ -51,7 +51,7 @@ def search(
         embedder=DeterministicEmbedder(),
         planner=planner or HypothesisPlanner(backend, settings),
         world=world(graph, start=start),
-        ways=graph,
+        paths=graph,
         settings=settings,
         **options,
     )

@@ -36,7 +36,7 @@ def test_a_door_is_an_edge_and_the_way_to_it_is_told(looked: ExploredMap) -> Non
     beyond = [each for each in edges if each.x > 1.8 and 0.0 < each.y < 3.5]
     assert beyond
     assert all(0.0 < math.degrees(each.heading) < 60.0 for each in beyond)
-    assert [each.way for each in edges] == sorted(each.way for each in edges)
+    assert [each.metres for each in edges] == sorted(each.metres for each in edges)
 
 
 def test_the_segments_of_a_way_lead_to_its_edge() -> None:

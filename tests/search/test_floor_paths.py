@@ -70,7 +70,7 @@ def test_a_clear_path_never_crosses_an_obstacle(seed: int) -> None:
             x, y = end
 
 
-def test_a_path_is_as_long_as_its_segments_where_nothing_is_in_the_way() -> None:
+def test_a_path_is_as_long_as_its_segments_where_nothing_is_in_the_path() -> None:
     found = paths(floor_of(), smeared=False)
     cell = found.nearest_cell(2.0, 1.0)
     assert cell is not None

@@ -16,14 +16,13 @@ from lastseen.belief import validate_belief
 from lastseen.config import settings_from_mapping
 from lastseen.memory.nodes import DeterministicEmbedder, SemanticMemoryStore, seed_demo_store
 from lastseen.runtime import loop
-from lastseen.runtime.loop import rehearse
+from lastseen.runtime.loop import search_nodes
 from lastseen.search.log import RunLog
 from lastseen.search.loop import SearchLoop
+from lastseen.search.node_world import NodeWorld
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
-from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.planning.node_graph import Path as Way
-from lastseen.search.rehearsal import RehearsalWorld
+from lastseen.search.planning.node_graph import NodeGraph, NodePath
 from lastseen.search.world import Moved, Sight
 from lastseen.vlm import open_backend
 from tests.search.searches import records, search, store_at
@@ -65,7 +64,7 @@ def test_every_logged_belief_is_valid_and_copies_are_kept() -> None:
 
 def test_equal_runs_leave_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        rehearse("red mug", seed=4, backend="mock:mixed", log=tmp_path / name, steps=25)
+        search_nodes("red mug", seed=4, backend="mock:mixed", log=tmp_path / name, steps=25)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -115,7 +114,11 @@ def test_the_log_never_holds_more_than_five() -> None:
 
 def test_the_anchor_comment_stands_between_the_copy_and_the_planner() -> None:
     source = inspect.getsource(SearchLoop.step)
-    order = ["belief_before = json.loads(json.dumps(belief))", "# === Memory retrieval step ===", "self._decide("]
+    order = [
+        "belief_before = json.loads(json.dumps(belief))",
+        "# === Memory retrieval step ===",
+        "self.decider.decide(",
+    ]
     places = [source.index(text) for text in order]
     assert places == sorted(places)
     assert "# TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production" in inspect.getsource(
@@ -164,8 +167,8 @@ def test_a_planner_that_scribbles_in_its_situation_changes_nothing() -> None:
     assert len(belief["candidate_nodes"]) == 5
 
 
-class BrokenLegs(RehearsalWorld):
-    def follow(self, decision: Decision, path: Way | None) -> Moved:
+class BrokenLegs(NodeWorld):
+    def follow(self, decision: Decision, path: NodePath | None) -> Moved:
         return Moved(action="none", failed="the motors are off")
 
 
@@ -192,7 +195,7 @@ class RandomWorld:
             idle=self.rng.random() < 0.6,
         )
 
-    def follow(self, decision: Decision, path: Way | None) -> Moved:
+    def follow(self, decision: Decision, path: NodePath | None) -> Moved:
         return Moved(action="walk", failed=self.rng.choice([None, None, None, "bump"]))
 
     def confirm(self) -> Moved:
@@ -211,7 +214,7 @@ def test_whatever_world_and_model_do_the_belief_stays_valid_and_the_rules_hold(s
         embedder=DeterministicEmbedder(),
         planner=HypothesisPlanner(open_backend("mock:mixed", seed=seed)),
         world=RandomWorld(seed),
-        ways=NodeGraph.from_store(nodes),
+        paths=NodeGraph.from_store(nodes),
     )
     for record in records(running, limit=12):
         before, after = record["belief_before"]["target_status"], record["belief"]["target_status"]
@@ -222,10 +225,10 @@ def test_whatever_world_and_model_do_the_belief_stays_valid_and_the_rules_hold(s
         assert running.belief["target_status"] == "done"
 
 
-class StopsShort(RehearsalWorld):
+class StopsShort(NodeWorld):
     """Stands a little off wherever it walks to, so that another node is nearest."""
 
-    def follow(self, decision: Decision, path: Way | None) -> Moved:
+    def follow(self, decision: Decision, path: NodePath | None) -> Moved:
         del decision, path
         return Moved(action="walk")
 

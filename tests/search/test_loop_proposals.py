@@ -9,7 +9,7 @@ import pytest
 from lastseen.config import settings_from_mapping
 from lastseen.errors import BackendError, InvalidValue
 from lastseen.memory.nodes import Pose2D
-from lastseen.runtime.loop import rehearse
+from lastseen.runtime.loop import search_nodes
 from lastseen.search.log import RunLog, read_log
 from lastseen.vlm import open_backend
 from lastseen.vlm.mock import ScriptedBackend
@@ -50,7 +50,7 @@ def test_a_question_ends_the_search_and_is_handed_on() -> None:
 def test_a_node_without_a_way_gives_way_to_the_next_candidate() -> None:
     store = store_at((0.0, "hall"), (3.0, "study"), (90.0, "piano"))
     record = search("piano", ScriptedBackend([goto(3)]), store=store).step()
-    assert record["belief"]["rejection_reason"] == "node 3: no way from node 1"
+    assert record["belief"]["rejection_reason"] == "node 3: no path from node 1"
     assert record["decision"]["node_id"] == 2
     assert record["belief"]["next_action"] == "goto_node"
 
@@ -77,7 +77,7 @@ def test_no_way_to_any_candidate_is_unreachable_and_stops_safely() -> None:
 
 def test_the_users_constraints_bind_every_step(tmp_path: Path) -> None:
     log = tmp_path / "steps.jsonl"
-    result = rehearse("book", seed=1, constraints=["avoid: corridor"], log=log, steps=40)
+    result = search_nodes("book", seed=1, constraints=["avoid: corridor"], log=log, steps=40)
     assert result.status == "not_found"
     made = read_log(log).steps
     assert {record["belief"]["current_node_id"] for record in made} == {2, 3}

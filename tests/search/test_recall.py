@@ -10,7 +10,7 @@ import pytest
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.node_graph import Path
+from lastseen.search.planning.node_graph import NodePath
 from lastseen.search.recall import Recall
 from tests.memory.objects.scenes import frame_at, seen
 from tests.search.policy.box_world import BoxWorld
@@ -39,18 +39,18 @@ def last_node(recall: Recall) -> int:
 
 def test_the_path_to_a_node_begins_along_what_was_walked(corridor: Memory) -> None:
     recall = recall_of(corridor)
-    way = recall.paths_from(HERE)[last_node(recall)]
-    assert way["angle"] == pytest.approx(0, abs=6)
-    assert way["distance"] == pytest.approx(6.0, abs=0.6)
+    path = recall.paths_from(HERE)[last_node(recall)]
+    assert path["angle"] == pytest.approx(0, abs=6)
+    assert path["distance"] == pytest.approx(6.0, abs=0.6)
 
 
 def test_the_path_to_a_node_tells_its_corners_up_to_where_it_is_trusted(corridor: Memory) -> None:
     recall = recall_of(corridor)
-    way = recall.paths_from(HERE)[last_node(recall)]["way"]
-    assert [round(degrees / 30) * 30 for _, degrees in way] == [0, 90]
-    assert sum(metres for metres, _ in way) == pytest.approx(6.0, abs=0.6)
-    short = recall_of(corridor, settings=settings_from_mapping({"context": {"max_way": 2.0}}))
-    assert short.paths_from(HERE)[last_node(recall)]["way"] == [[2.0, pytest.approx(0, abs=6)]]
+    path = recall.paths_from(HERE)[last_node(recall)]["path"]
+    assert [round(degrees / 30) * 30 for _, degrees in path] == [0, 90]
+    assert sum(metres for metres, _ in path) == pytest.approx(6.0, abs=0.6)
+    short = recall_of(corridor, settings=settings_from_mapping({"context": {"max_path": 2.0}}))
+    assert short.paths_from(HERE)[last_node(recall)]["path"] == [[2.0, pytest.approx(0, abs=6)]]
 
 
 def test_angles_are_from_where_the_robot_faces(corridor: Memory) -> None:
@@ -64,7 +64,7 @@ def test_a_checked_path_is_told_as_few_segments_from_here(corridor: Memory) -> N
     assert path is not None
     first, second = recall.segments_along(path, Pose2D(0.0, 0.0, math.pi / 2))
     assert [round(math.degrees(bearing) / 30) * 30 for _, bearing in (first, second)] == [-90, 0]
-    assert recall.segments_along(Path((0,), 0.0), Pose2D(-1.0, 0.0, 0.0)) == [pytest.approx((1.0, 0.0))]
+    assert recall.segments_along(NodePath((0,), 0.0), Pose2D(-1.0, 0.0, 0.0)) == [pytest.approx((1.0, 0.0))]
 
 
 def test_the_robot_is_at_the_nearest_node_and_far_from_all_at_none(corridor: Memory) -> None:
@@ -130,7 +130,7 @@ def test_the_nearest_thing_of_the_kind_is_told_first_with_the_path_to_it() -> No
     near, far = recall_of(memory).remembered(HERE)
     assert near.object.position[:2] == pytest.approx((2.0, 0.0), abs=0.1)
     assert far.object.position[:2] == pytest.approx((0.0, -3.0), abs=0.1)
-    assert near.spot.way == pytest.approx(2.0, abs=0.4)
+    assert near.spot.metres == pytest.approx(2.0, abs=0.4)
     assert math.degrees(far.spot.heading) == pytest.approx(-90.0, abs=15.0)
     assert recall_of(memory, "sofa").remembered(HERE) == []
 

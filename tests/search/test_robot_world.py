@@ -262,8 +262,8 @@ def test_a_decision_for_a_heading_needs_no_path() -> None:
 
 def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
     ready = setup(blind=True)
-    way = ((1.0, 0.0), (1.5, math.pi / 2))
-    decision = Decision.turn_to(0.0, why="told", source="panorama", way=way)
+    path = ((1.0, 0.0), (1.5, math.pi / 2))
+    decision = Decision.turn_to(0.0, why="told", source="panorama", segments=path)
     moves: list[str] = []
     while not ready.world.look("mug").idle or not moves:
         moves.append(ready.world.follow(decision, None).action)
@@ -283,7 +283,7 @@ def test_without_a_way_the_robot_walks_as_far_as_it_sees() -> None:
 
 
 @pytest.mark.parametrize("use_context", [True, False])
-def test_a_planner_without_context_is_given_no_way(use_context: bool) -> None:
+def test_a_planner_without_context_is_given_no_path(use_context: bool) -> None:
     ready = setup(blind=True, use_context=use_context)
     ready.run(11)
     edges = ready.world.look("mug").context["unexplored"]
@@ -291,7 +291,7 @@ def test_a_planner_without_context_is_given_no_way(use_context: bool) -> None:
     ready.loop.step()
     followed = ready.world._following
     assert followed is not None
-    assert bool(followed.way) is use_context
+    assert bool(followed.segments) is use_context
 
 
 def test_only_the_address_of_a_robot_knows_the_simulator() -> None:

@@ -13,12 +13,11 @@ from lastseen.belief import new_belief
 from lastseen.config.seeking import Search
 from lastseen.memory.nodes import embedding, retrieval, utils
 from lastseen.runtime.loop import main
-from lastseen.search import loop, memory_bridge, perceiving, step_record
-from lastseen.search.invariant import INVARIANTS
-from lastseen.search.planning import asking, hypothesis, strict_json
+from lastseen.search import belief_update, decider, loop, step_record
+from lastseen.search.planning import hypothesis, model_call, strict_json
+from lastseen.search.planning.constraints import Verdict
 from lastseen.search.planning.decision import Decision
-from lastseen.search.planning.reachability import Verdict
-from lastseen.search.self_check import print_self_check, self_check
+from lastseen.search.self_check import INVARIANTS, print_self_check, self_check
 
 Mutant = tuple[str, object, str, Any]
 
@@ -46,7 +45,7 @@ def test_the_module_exits_with_zero() -> None:
 
 def bridge(change: Callable[[Any, list[Any], float], None]) -> Callable[..., Any]:
     """The bridge with one of its rules replaced."""
-    real = memory_bridge.apply_memory_retrieval
+    real = belief_update.apply_memory_retrieval
 
     def mutant(belief: Any, candidates: list[Any], threshold: float = 0.3) -> Any:
         real(belief, candidates, threshold)
@@ -123,12 +122,12 @@ def believing_planner(self: Any, situation: Any) -> Any:
 
 
 BELIEVED: list[Any] = [new_belief("")]
-REAL_PERCEIVE = perceiving.perceive
+REAL_PERCEIVE = belief_update.perceive
 REAL_DECIDE = hypothesis.HypothesisPlanner.decide
 REAL_INIT = loop.SearchLoop.__init__
 REAL_PARSE = hypothesis.parse_hypothesis
 REAL_META = step_record.retrieval_meta
-REAL_ASK = asking.ask
+REAL_ASK = model_call.ask
 
 
 def remember_belief(self: Any, *args: Any, **options: Any) -> None:
@@ -185,31 +184,31 @@ MUTANTS: list[Mutant] = [
     ("tokens", utils, "tokenize", lambda text: sorted(set(text.lower().split()))),
     ("embedder", embedding, "normalize", lambda vector: [2.0 * value for value in vector]),
     ("embedder", embedding.DeterministicEmbedder, "embed_text", lambda self, text: [0.125] * 64),
-    ("visible_stays", memory_bridge, "apply_memory_retrieval", bridge(demote("visible"))),
-    ("visible_stays", memory_bridge, "apply_memory_retrieval", bridge(reopen("visible"))),
-    ("no_flapping", memory_bridge, "apply_memory_retrieval", bridge(demote("likely_in_memory"))),
-    ("terminal_states_stay", memory_bridge, "apply_memory_retrieval", bridge(reopen("done"))),
-    ("terminal_states_stay", memory_bridge, "apply_memory_retrieval", bridge(reopen("unreachable"))),
-    ("promotion", memory_bridge, "apply_memory_retrieval", bridge(never_promote)),
-    ("promotion", memory_bridge, "apply_memory_retrieval", bridge(always_promote)),
-    ("promotion", memory_bridge, "MEMORY_SCORE_THRESH", 0.5),
-    ("candidates_set", memory_bridge, "apply_memory_retrieval", bridge(keep_old_candidates)),
-    ("two_sightings", perceiving, "perceive", one_sighting),
-    ("two_sightings", perceiving, "perceive", streak_survives_a_miss),
-    ("done_is_verified", perceiving, "perceive", far_is_done),
-    ("done_is_verified", perceiving, "perceive", any_action_is_done),
+    ("visible_stays", belief_update, "apply_memory_retrieval", bridge(demote("visible"))),
+    ("visible_stays", belief_update, "apply_memory_retrieval", bridge(reopen("visible"))),
+    ("no_flapping", belief_update, "apply_memory_retrieval", bridge(demote("likely_in_memory"))),
+    ("terminal_states_stay", belief_update, "apply_memory_retrieval", bridge(reopen("done"))),
+    ("terminal_states_stay", belief_update, "apply_memory_retrieval", bridge(reopen("unreachable"))),
+    ("promotion", belief_update, "apply_memory_retrieval", bridge(never_promote)),
+    ("promotion", belief_update, "apply_memory_retrieval", bridge(always_promote)),
+    ("promotion", belief_update, "MEMORY_SCORE_THRESH", 0.5),
+    ("candidates_set", belief_update, "apply_memory_retrieval", bridge(keep_old_candidates)),
+    ("two_sightings", belief_update, "perceive", one_sighting),
+    ("two_sightings", belief_update, "perceive", streak_survives_a_miss),
+    ("done_is_verified", belief_update, "perceive", far_is_done),
+    ("done_is_verified", belief_update, "perceive", any_action_is_done),
     ("strict_answers", hypothesis, "parse_hypothesis", lenient_parse),
     ("strict_answers", hypothesis, "validate_hypothesis", lambda value: None),
     ("strict_answers", strict_json, "_no_constant", lambda name: 0.5),
     ("one_retry", hypothesis, "ask", lambda *a, **o: REAL_ASK(*a, **{**o, "retries": 0})),
     ("one_retry", hypothesis, "ask", lambda *a, **o: REAL_ASK(*a, **{**o, "retries": 2})),
     ("fallback_rule", hypothesis, "fallback_hypothesis", never_approach),
-    ("unreachable_nodes", loop, "check_way", lambda *a, **o: Verdict(True)),
+    ("unreachable_nodes", decider, "check_path", lambda *a, **o: Verdict(True)),
     (
         "unreachable_nodes",
-        loop.SearchLoop,
+        decider.Decider,
         "_explore_or_stop",
-        lambda self, why: Decision.turn_to(0.0, why=why, source="fallback"),
+        lambda self, why, belief: Decision.turn_to(0.0, why=why, source="fallback"),
     ),
     ("retrieval_logged", loop, "retrieval_meta", noisy_meta),
     ("retrieval_logged", loop, "tokenize", lambda text: text.split()),

@@ -7,7 +7,7 @@ import pytest
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError
-from lastseen.search.planning.asking import Attempt
+from lastseen.search.planning.model_call import Attempt
 from lastseen.search.timing import MeteredBackend, TimingLog
 from lastseen.vlm.mock import ScriptedBackend
 from lastseen.vlm.protocol import Usage

@@ -1,4 +1,4 @@
-"""A backend that passes prompts on and spoils some of the answers, in the ways real models' answers are spoilt."""
+"""A backend that passes prompts on and spoils some of the answers, in the paths real models' answers are spoilt."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue
-from lastseen.vlm.protocol import Backend, EncodedImage
-from lastseen.vlm.registry import open_backend
+from lastseen.vlm.protocol import Backend, EncodedImage, open_backend
 
 Fault = Literal["delay", "garbage", "half_json", "wrong_types", "out_of_range", "refusal", "empty", "down"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)

@@ -7,8 +7,8 @@ import pytest
 from lastseen.config import Settings
 from lastseen.config.seeking import Planner
 from lastseen.errors import InvalidValue
-from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
-from lastseen.vlm import open_backend, register_backend, registry
+from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
+from lastseen.vlm import open_backend, protocol, register_backend
 from lastseen.vlm.mock import MockBackend
 from tests.vlm.faulty import FAULTS, Fault, FaultyBackend
 
@@ -68,7 +68,7 @@ def test_no_rate_spoils_nothing() -> None:
 @pytest.fixture
 def by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register it as users register backends of their own."""
-    monkeypatch.setattr(registry, "_BACKENDS", dict(registry._BACKENDS))
+    monkeypatch.setattr(protocol, "_BACKENDS", dict(protocol._BACKENDS))
     register_backend("faulty", "tests.vlm.faulty:from_settings")
 
 

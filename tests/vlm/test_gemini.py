@@ -1,4 +1,4 @@
-"""The real google-genai SDK against a server of our own on the loopback, in every way Google can be reached."""
+"""The real google-genai SDK against a server of our own on the loopback, in every path Google can be reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.search.planning.planner import PLAN_SCHEMA, VlmPlanner
+from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.gemini import GeminiBackend, endpoint_name
 from lastseen.vlm.protocol import Usage, usage_of

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.errors import BackendError
-from lastseen.search.planning.planner import PLAN_SCHEMA, Plan, parse_plan
+from lastseen.search.planning.plan import PLAN_SCHEMA, Plan, parse_plan
 from lastseen.search.planning.prompt import View, planner_prompt, scene_prompt
 from lastseen.search.planning.scene import SCENE_SCHEMA, parse_scene
 from lastseen.vlm import household, offline, open_backend, prompt_reading
@@ -79,7 +79,7 @@ def test_the_context_turns_the_choice(line: str) -> None:
     assert plan("mug", views, line).angle == -90.0
 
 
-EDGES = "unexplored +90 deg: 3.0 m of way, 1.0 m wide\nunexplored -90 deg: 3.4 m of way, 1.0 m wide"
+EDGES = "unexplored +90 deg: 3.0 m of path, 1.0 m wide\nunexplored -90 deg: 3.4 m of path, 1.0 m wide"
 
 
 @pytest.mark.parametrize(
@@ -101,20 +101,20 @@ def test_what_was_tried_counts_among_unexplored_edges_too(lines: str) -> None:
 def test_an_edge_far_away_draws_as_one_close_by_when_there_is_no_other() -> None:
     views = [View(90.0, (), 1.0), View(-90.0, KITCHEN, 4.0)]
     for metres in (2.0, 17.0):
-        assert plan("mug", views, f"unexplored +90 deg: {metres} m of way, 1.0 m wide").angle == 90.0
+        assert plan("mug", views, f"unexplored +90 deg: {metres} m of path, 1.0 m wide").angle == 90.0
 
 
 @pytest.mark.parametrize("angle", [60, 74, 90])
 def test_where_the_target_was_seen_outweighs_what_is_unexplored(angle: int) -> None:
     views = [View(float(view), (), 4.0) for view in range(-150, 181, 30)]
-    lines = f"target seen {angle:+d} deg: 9.0 m of way, in 8 views\nunexplored -30 deg: 1.0 m of way, 3.0 m wide"
+    lines = f"target seen {angle:+d} deg: 9.0 m of path, in 8 views\nunexplored -30 deg: 1.0 m of path, 3.0 m wide"
     assert plan("mug", views, lines).angle == angle
 
 
 def test_the_one_door_of_a_room_may_be_taken_again_though_it_was_tried() -> None:
     views = [View(90.0, (), 3.0), View(-90.0, (), 3.0)]
     tried = 'tried +90 deg: for "kitchen", moved 3.9 m, goal not found\n' * 6
-    decided = plan("mug", views, f"{tried}unexplored +90 deg: 3.0 m of way, 1.0 m wide")
+    decided = plan("mug", views, f"{tried}unexplored +90 deg: 3.0 m of path, 1.0 m wide")
     assert decided.angle == 90.0
     assert "new" not in decided.discovered_context.why
     assert "tried" in decided.discovered_context.why
@@ -225,11 +225,11 @@ def test_its_knowledge_names_its_source_and_is_its_own() -> None:
 
 def test_of_the_spots_where_the_target_is_remembered_the_nearest_is_gone_to() -> None:
     views = [View(90.0, KITCHEN, 3.0), View(-90.0, BEDROOM, 3.0)]
-    lines = "target remembered +90 deg: 9.0 m of way\ntarget remembered -90 deg: 2.0 m of way"
+    lines = "target remembered +90 deg: 9.0 m of path\ntarget remembered -90 deg: 2.0 m of path"
     assert plan("mug", views, lines).angle == -90.0
 
 
-def test_what_is_remembered_is_gone_to_before_anyone_has_looked_that_way() -> None:
-    decided = plan("mug", [View(0.0, (), 3.0)], "target remembered -130 deg: 4.0 m of way; way 4.0 m at -130 deg")
+def test_what_is_remembered_is_gone_to_before_anyone_has_looked_that_path() -> None:
+    decided = plan("mug", [View(0.0, (), 3.0)], "target remembered -130 deg: 4.0 m of path; path 4.0 m at -130 deg")
     assert (decided.goal_flag, decided.angle) == (False, -130.0)
     assert decided.discovered_context.why == "memory saw a mug there"

@@ -15,7 +15,7 @@ from rich.progress import track
 from lastseen.cli.text import counted
 from lastseen.memory.map_image import Truth, draw_memory
 from lastseen.memory.memory import Memory
-from lastseen.search import log_map
+from lastseen.search import log_view
 from lastseen.search.log import RunLog, read_log
 from lastseen.search.search import Search
 from lastseen.sim.change import Change, ChangeKind, apply_all
@@ -120,7 +120,7 @@ def tell(folder: Path) -> None:
     search(changed, None, GOAL, start=FAR_START)
     console.print("  then, from the same spot, by the one that remembers")
     search(changed, file, GOAL, start=FAR_START, log=folder / "run.jsonl")
-    log_map.save_map(read_log(folder / "run.jsonl"), folder / "run.png")
+    log_view.save_map(read_log(folder / "run.jsonl"), folder / "run.png")
 
     console.print(f"\n[bold]6. It is sent to find the {thing.label}[/bold], which is not where it was")
     search(changed, file, thing.label, start=SEED + 2)

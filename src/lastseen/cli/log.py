@@ -27,7 +27,7 @@ def show(
     Example: [bold]lastseen log show run.jsonl[/bold]
     """
     from lastseen.search.log import read_log
-    from lastseen.search.timeline import timeline
+    from lastseen.search.log_view import timeline
 
     run = read_log(file)
     if as_json:
@@ -48,7 +48,7 @@ def draw(
     """
     from lastseen.errors import InvalidValue
     from lastseen.search.log import read_log
-    from lastseen.search.log_map import save_map
+    from lastseen.search.log_view import save_map
 
     if out.suffix.lower() != ".png":
         raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")

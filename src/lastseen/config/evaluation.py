@@ -30,14 +30,6 @@ class Evaluation(Section):
     viewpoint_tolerance: float = setting(
         0.1, unit="m", low=0.0, why="ObjectNav: stopped at most this far from a viewpoint of the goal"
     )
-    stuck_steps: int = setting(
-        100,
-        unit="steps",
-        low=1,
-        why="a fifth of the budget at the end without getting anywhere is a cause of failure",
-    )
-    stuck_distance: float = setting(0.5, unit="m", low=0.0, why="two forward steps: less is not getting anywhere")
-    revisit_cell: float = setting(0.5, unit="m", low=0.1, why="the robot with a step around it")
     lost_distance: float = setting(
         3.0, unit="m", low=0.0, why="how wrong a wrong start pose is at least: another room, not a bad fix"
     )

@@ -33,14 +33,8 @@ class Policy(Section):
         2, unit="pixels", low=1, why="pixels of one look that must fall on a cell: a single one is a stray"
     )
     max_range: float = setting(4.5, unit="m", low=0.5, why="beyond it depth noise blurs walls by more than a cell")
-    max_detour: float = setting(
-        2.5, low=1.0, why="times the straight way; a longer one is left to the planner, which knows more"
-    )
     max_waypoint: float = setting(4.0, unit="m", low=0.25, why="about one room: look again before the next")
     waypoint_reached: float = setting(0.3, unit="m", low=0.05, why="little more than one forward step")
-    waypoint_slack: float = setting(
-        0.3, unit="m", low=0.0, why="how far off the floor in view may be from a waypoint of the map: drift and cells"
-    )
     max_actions: int = setting(32, unit="actions", low=1, why="PixelNav stops at its 33rd prediction")
     max_collisions: int = setting(4, unit="collisions", low=1, why="per waypoint; then it is out of reach from here")
     roi_half_angle: float = setting(
@@ -54,31 +48,6 @@ class Explored(Section):
 
     cell: float = setting(0.2, unit="m", low=0.05, high=1.0, why="dead reckoning is no better; a door is four cells")
     window: float = setting(18.0, unit="m", low=5.0, why="half width: the far end of a home from any start in it")
-    min_width: float = setting(
-        0.4,
-        unit="m",
-        low=0.0,
-        why="what a door leaves once the robot's width is taken off; narrower ones are shadows",
-    )
-    min_unknown: float = setting(
-        0.2, unit="of the square of 2 m around", low=0.0, high=1.0, why="less unknown floor is a corner, no room"
-    )
-    looked_radius: float = setting(
-        1.0, unit="m", low=0.0, why="what a full turn left unknown so close by is behind furniture"
-    )
-    same_frontier: float = setting(1.2, unit="m", low=0.0, why="edges move as they are seen better, and drift adds")
-    progress: float = setting(0.5, unit="m", low=0.0, why="two forward steps nearer, or the try counts against it")
-    max_strikes: int = setting(2, unit="tries", low=1, why="one try may fail by chance; then it is out of reach")
-    label_radius: float = setting(2.0, unit="m", low=0.0, why="things this near tell the room the edge leads into")
-    most: int = setting(8, unit="edges", low=1, why="the nearest ones; a home has about as many rooms")
-    sighting_score: float = setting(
-        0.3, low=0.0, high=1.0, why="the planner's own threshold: weaker ones are as often wrong as right"
-    )
-    sighting_views: int = setting(
-        2, unit="views", low=1, why="one detection may be false; two at one spot seldom are"
-    )
-    most_sightings: int = setting(3, unit="sightings", low=0, why="the surest ones; more would be false ones")
-    most_labels: int = setting(6, unit="labels", low=0, why="a room is told by a few things")
 
 
 @dataclass(frozen=True, kw_only=True)

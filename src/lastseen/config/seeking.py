@@ -44,24 +44,12 @@ class Context(Section):
         low=500,
         why="about 1,500 tokens: cheap to send, and nothing useful is cut at home",
     )
-    recent_tries: int = setting(6, unit="directions", low=0, why="older tries were made from somewhere else")
-    tried_radius: float = setting(
-        1.5, unit="m", low=0.0, why="a direction tried from farther off is another direction from here"
+    max_path: float = setting(
+        8.0,
+        unit="m",
+        low=0.0,
+        why="two rooms along a path told by memory, then look around: drift adds up on the way",
     )
-    failed_distance: float = setting(
-        0.5, unit="m", low=0.0, why="two forward steps: a try that led less far than this was blocked"
-    )
-    visited_radius: float = setting(
-        5.0, unit="m", low=0.0, why="about one room and its neighbours: where going again finds nothing new"
-    )
-    max_way: float = setting(
-        8.0, unit="m", low=0.0, why="two rooms along a way told by memory, then look around: drift adds up on the way"
-    )
-    same_angle: float = setting(
-        5.0, unit="deg", low=0.0, high=15.0, why="a plan this near to where a way begins means that way"
-    )
-    max_labels: int = setting(12, unit="labels", low=1, why="a view or place is told by its first dozen things")
-    max_text: int = setting(80, unit="characters", low=10, why="a label or type longer than this is no label")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +57,6 @@ class Panorama(Section):
     """The look around that the planner is shown."""
 
     views: int = setting(12, unit="views", low=1, why="one per 30 degree turn: a full turn, as PixelNav looks")
-    tile_width: int = setting(256, unit="px", low=32, why="six across give 1,536 px: what models read in one go")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,15 +106,6 @@ class Scene(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hypothesis(Section):
-    """What the hypothesis planner shows a model of the memory."""
-
-    max_text: int = setting(160, unit="characters", low=10, why="a goal or summary longer than this says no more")
-    max_label: int = setting(60, unit="characters", low=5, why="a label longer than this is no label")
-    max_tags: int = setting(12, unit="tags per node", low=0, why="a place is told by its first dozen things")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Search(Section):
     """The loop that looks for one goal."""
 
@@ -138,23 +116,13 @@ class Search(Section):
     )
     success_distance: float = setting(1.0, unit="m", low=0.0, why="ObjectNav: done within one metre of the goal")
     max_failures: int = setting(
-        3, unit="failures", low=1, why="proposals in a row with no way left to go; then the search stops safely"
-    )
-    walk_score: float = setting(
-        0.55,
-        low=0.0,
-        high=1.0,
-        why="a candidate below it is not walked to before exploring: unrelated nodes score 0.40 +- 0.05, a word in "
-        "common adds up to 0.20",
+        3, unit="failures", low=1, why="proposals in a row with no path left to go; then the search stops safely"
     )
     node_reach: float = setting(
         2.5, unit="m", low=0.0, why="a node farther off than this is not where the robot is: walls may lie between"
     )
     same_spot: float = setting(
         0.45, unit="m", low=0.0, why="two robot radii and a wall are 0.46: nearer nodes have no wall between them"
-    )
-    waypoint_spacing: float = setting(
-        1.0, unit="m", low=0.0, why="on a way of nodes every half metre, each second one is enough to steer by"
     )
     link_distance: float = setting(
         4.0, unit="m", low=0.0, why="nodes without travelled edges are joined up to this: from one room to the next"

@@ -14,7 +14,6 @@ from lastseen.config.section import Section
 from lastseen.config.seeking import (
     Context,
     DiscoveredContext,
-    Hypothesis,
     Panorama,
     Planner,
     Retrieval,
@@ -55,7 +54,6 @@ class Settings(Section):
     panorama: Panorama = field(default_factory=Panorama)
     planner: Planner = field(default_factory=Planner)
     scene: Scene = field(default_factory=Scene)
-    hypothesis: Hypothesis = field(default_factory=Hypothesis)
     search: Search = field(default_factory=Search)
     policy: Policy = field(default_factory=Policy)
     explored: Explored = field(default_factory=Explored)

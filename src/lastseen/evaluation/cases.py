@@ -38,7 +38,7 @@ class Case:
         return any(pose.distance_to(spot) <= tolerance for spot in self.viewpoints)
 
     def distance_left(self, pose: Pose2D) -> float:
-        """Metres of way from here to the nearest viewpoint; the straight line where the grid knows no way."""
+        """Metres of path from here to the nearest viewpoint; the straight line where the grid knows no path."""
         spots = [(spot.x, spot.y) for spot in self.viewpoints]
         path = self.grid.path(self.grid.nearest_free(pose.x, pose.y), spots)
         return min(math.dist((pose.x, pose.y), spot) for spot in spots) if path is None else path.length

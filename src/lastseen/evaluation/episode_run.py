@@ -9,9 +9,8 @@ from typing import Any
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.evaluation.arms import Arm, Context, editor
+from lastseen.evaluation.arms import Arm, Context, FrontierBackend, RandomBackend, editor
 from lastseen.evaluation.cases import Case, camera_of
-from lastseen.evaluation.choosers import FrontierBackend, RandomBackend
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
 from lastseen.evaluation.visits import Odometry, memory_settings
 from lastseen.evaluation.witness import Witness, revisited_area
@@ -27,6 +26,13 @@ from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.level import Level
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
+
+_STUCK_STEPS = 100
+"""Steps: a fifth of the budget at the end without getting anywhere is a cause of failure."""
+_STUCK_DISTANCE = 0.5
+"""Metres: two forward steps: less is not getting anywhere."""
+_REVISIT_CELL = 0.5
+"""Metres: the robot with a step around it."""
 
 Record = dict[str, Any]
 _ELSEWHERE = 0.5
@@ -201,7 +207,7 @@ def _record(
         "goal": episode.goal,
         "geodesic": episode.geodesic_distance,
         "success": success,
-        "cause": None if success else _cause(witness, settings, stopped=stopped, recognised=recognised),
+        "cause": None if success else _cause(witness, stopped=stopped, recognised=recognised),
         "reason": reason,
         "spl": round(spl(success=success, shortest=episode.geodesic_distance, travelled=travelled), 6),
         "soft_spl": round(
@@ -220,19 +226,18 @@ def _record(
         "stuck": stuck,
         "no_progress": no_progress,
         "unique_place_ratio": unique_place_ratio,
-        "revisited_m2": round(revisited_area(witness.path, cell=rules.revisit_cell), 4),
+        "revisited_m2": round(revisited_area(witness.path, cell=_REVISIT_CELL), 4),
         "goal_views": witness.goal_in_view,
         "path": drawn(witness.path),
     }
 
 
-def _cause(witness: Witness, settings: Settings, *, stopped: bool, recognised: bool) -> str:
+def _cause(witness: Witness, *, stopped: bool, recognised: bool) -> str:
     """Why an episode failed: the first of these that holds."""
     if stopped:
         return "false_stop"
-    rules = settings.evaluation
-    tail = witness.path[-rules.stuck_steps :]
-    if len(tail) == rules.stuck_steps and all(tail[0].distance_to(pose) < rules.stuck_distance for pose in tail):
+    tail = witness.path[-_STUCK_STEPS:]
+    if len(tail) == _STUCK_STEPS and all(tail[0].distance_to(pose) < _STUCK_DISTANCE for pose in tail):
         return "stuck"
     if not witness.goal_in_view:
         return "not_seen"

@@ -24,7 +24,7 @@ from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Ran, Record, run_arm
 from lastseen.evaluation.visits import Visit, memory_settings, told_start, visit_of
 from lastseen.memory.memory import Memory
-from lastseen.search.json_lines import JsonLines
+from lastseen.search.log import JsonLines
 from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.timing import TimingLog
 

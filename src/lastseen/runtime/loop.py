@@ -1,6 +1,6 @@
 """The documented entry point of the memory-guided search: ``python -m lastseen.runtime.loop --self-check``.
 
-Without ``--self-check`` it rehearses a search over remembered nodes: the world is exactly what memory says, and
+Without ``--self-check`` it searches over memory nodes alone: the world is exactly what memory says, and
 nothing moves. The loop itself is ``lastseen.search.loop``; a search that walks is ``lastseen.Search``.
 """
 
@@ -17,25 +17,24 @@ from lastseen.errors import LastseenError
 from lastseen.memory.nodes.store import seed_demo_store
 from lastseen.search.log import RunLog
 from lastseen.search.loop import MEMORY_SCORE_THRESH, SearchLoop, SearchResult
+from lastseen.search.node_world import NodeWorld, SearchedNodes, linked_by_distance, open_nodes
 from lastseen.search.planning.constraints import judgeable
 from lastseen.search.planning.hypothesis import RULES, HypothesisPlanner
-from lastseen.search.rehearsal import RehearsalWorld
-from lastseen.search.remembered import Remembered, nodes_alone, open_remembered
 from lastseen.search.step_record import one_line
 from lastseen.vlm import open_backend
 
-__all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "rehearse", "said"]
+__all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "said", "search_nodes"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Rehearse a search over a nodes file, or run the self-check: ``python -m lastseen.runtime.loop --help``."""
+    """Search over a nodes file, or run the self-check: ``python -m lastseen.runtime.loop --help``."""
     options = _parser().parse_args(arguments)
     if options.self_check:
         from lastseen.search.self_check import print_self_check
 
         return print_self_check()
     try:
-        result = rehearse(
+        result = search_nodes(
             options.goal,
             steps=options.steps,
             seed=options.seed,
@@ -52,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def rehearse(
+def search_nodes(
     goal: str,
     *,
     steps: int | None = None,
@@ -68,17 +67,17 @@ def rehearse(
     settings = settings or Settings()
     kept, _ = judgeable(constraints := list(constraints))
     model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)
-    with RunLog(log) as run_log, _remembered(memory, settings) as held:
+    with RunLog(log) as run_log, _nodes(memory, settings) as held:
         run_log.header(goal=goal, seed=seed, settings=settings, backend=backend)
         search = SearchLoop(
             goal,
             store=held.store,
             embedder=held.embedder,
             planner=HypothesisPlanner(model, settings),
-            world=RehearsalWorld(
-                held.ways, seed=seed, closed=lambda node: any(each.forbids(node) for each in kept), find=held.find
+            world=NodeWorld(
+                held.paths, seed=seed, closed=lambda node: any(each.forbids(node) for each in kept), find=held.find
             ),
-            ways=held.ways,
+            paths=held.paths,
             settings=settings,
             constraints=constraints,
             log=run_log,
@@ -98,13 +97,13 @@ def said(result: SearchResult) -> list[str]:
     return lines
 
 
-def _remembered(
+def _nodes(
     memory: str | PathLike[str] | None, settings: Settings
-) -> contextlib.AbstractContextManager[Remembered]:
+) -> contextlib.AbstractContextManager[SearchedNodes]:
     if memory is not None:
-        return open_remembered(memory, settings)
+        return open_nodes(memory, settings)
     # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
-    return contextlib.nullcontext(nodes_alone(seed_demo_store(), settings))
+    return contextlib.nullcontext(linked_by_distance(seed_demo_store(), settings))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,16 +11,16 @@ from scipy.sparse import csgraph
 
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.ways import straightened
+from lastseen.search.planning.paths import simplified
 
 _TIGHT, _SMEARED = 3.0, 12.0
-"""How many times longer a way counts through cells too close to something, and through something."""
+"""How many times longer a path counts through cells too close to something, and through something."""
 _OFF = 1.5
-"""Cells that a segment may lie off the way it stands for: in tight places a way winds from cell to cell."""
+"""Cells that a segment may lie off the path it stands for: in tight places a path winds from cell to cell."""
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
 Cell = tuple[int, int]
 Segment = tuple[float, float]
-"""A straight part of a way: metres, and radians from where the robot faces now, positive left."""
+"""A straight part of a path: metres, and radians from where the robot faces now, positive left."""
 
 
 class FloorPaths:
@@ -66,7 +66,7 @@ class FloorPaths:
         return sparse.csr_matrix((np.concatenate(lengths), edges), shape=(count, count))
 
     def nearest_cell(self, x: float, y: float) -> Cell | None:
-        """The cell with a way to it that lies nearest to a point; None where nothing is known."""
+        """The cell with a path to it that lies nearest to a point; None where nothing is known."""
         reached = np.argwhere(self.passable & np.isfinite(self.lengths))
         if not len(reached):
             return None
@@ -76,15 +76,15 @@ class FloorPaths:
         return int(i), int(j)
 
     def segments(self, end: Cell) -> list[Segment]:
-        """The way to a cell as straight segments; at least one."""
+        """The path to a cell as straight segments; at least one."""
         points = [(self._pose.x, self._pose.y)]
-        points += [self._ground.point_of(cell) for cell in self._way(end)[1:]]
-        corners = self._pulled_tight(points)
-        found = straightened(corners, yaw=self._pose.yaw, off=_OFF * self.cell)
+        points += [self._ground.point_of(cell) for cell in self._path(end)[1:]]
+        corners = self._string_pulled(points)
+        found = simplified(corners, yaw=self._pose.yaw, off=_OFF * self.cell)
         if self._smeared or self._is_open(found):
             return found
         # few segments would cut the corner of an obstacle
-        return straightened(corners, yaw=self._pose.yaw, off=0.0)
+        return simplified(corners, yaw=self._pose.yaw, off=0.0)
 
     def _is_open(self, segments: list[Segment]) -> bool:
         """Whether segments from the pose lead over open cells alone."""
@@ -96,8 +96,8 @@ class FloorPaths:
                 return False
         return True
 
-    def _pulled_tight(self, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        """The way without the corners that the eight directions of the grid put in it."""
+    def _string_pulled(self, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """The path without the corners that the eight directions of the grid put in it."""
         kept = points[:1]
         at = 0
         while at < len(points) - 1:
@@ -110,10 +110,10 @@ class FloorPaths:
             at = turn
         return kept
 
-    def _way(self, end: Cell) -> list[Cell]:
+    def _path(self, end: Cell) -> list[Cell]:
         node = int(self._numbers[end])
-        way: list[Cell] = []
+        path: list[Cell] = []
         while node >= 0:
-            way.append((int(self._cells[node, 0]), int(self._cells[node, 1])))
+            path.append((int(self._cells[node, 0]), int(self._cells[node, 1])))
             node = int(self._before[node])
-        return way[::-1]
+        return path[::-1]

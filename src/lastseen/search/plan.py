@@ -41,11 +41,11 @@ class SearchPlan:
         for number, stop in enumerate(self.stops, start=1):
             thing = stop.object
             place = f" in the {thing.place}" if thing.place else ""
-            way = f"{stop.metres:.1f} m" if stop.metres is not None else "no path known"
+            distance = f"{stop.metres:.1f} m" if stop.metres is not None else "no path known"
             x, y, _ = thing.position
             score = "" if thing.score is None else f", score {thing.score:.2f}"
             lines.append(
-                f"  {number}. {way}: {thing.label or 'a thing without a name'} ({thing.id}){place} at "
+                f"  {number}. {distance}: {thing.label or 'a thing without a name'} ({thing.id}){place} at "
                 f"({x:.1f}, {y:.1f}); {thing.state}, last seen {_when(thing)}{score}"
             )
         lines.append("  then, if it is not there: explore")
@@ -59,7 +59,7 @@ def plan_search(goal: str, memory: Memory) -> SearchPlan:
     start = None if last is None else floor_pose(last)
     metres: dict[str, float] = {}
     if start is not None:
-        metres = {offer.object.id: offer.spot.way for offer in recall.remembered(start, most=None)}
+        metres = {offer.object.id: offer.spot.metres for offer in recall.remembered(start, most=None)}
     stops = [Stop(hit, metres.get(hit.id)) for hit in recall.known]
     stops.sort(key=lambda stop: (stop.metres is None, stop.metres or 0.0))
     return SearchPlan(goal, recall.answer, start, tuple(stops), recall.says())

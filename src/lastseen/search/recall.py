@@ -19,9 +19,9 @@ from lastseen.memory.object import Answer, Object
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.explored import Spot
 from lastseen.search.floor_paths import FloorPaths, Segment
-from lastseen.search.planning.directions import Where
-from lastseen.search.planning.node_graph import NodeGraph, Path
-from lastseen.search.planning.ways import straightened, told_way
+from lastseen.search.planning.node_graph import NodeGraph, NodePath
+from lastseen.search.planning.paths import rounded_path, simplified
+from lastseen.search.planning.prompt_text import Where
 
 _MOST_ASKED = 50
 """Objects that memory is asked for: more of a kind than a home holds."""
@@ -118,8 +118,8 @@ class Recall:
         for offer in self._offered:
             if abs(math.remainder(offer.spot.heading - heading, math.tau)) <= _SAME_HEADING:
                 before, strikes = self._tries.get(offer.object.id, (math.inf, -1))
-                nearer = offer.spot.way < before - _PROGRESS
-                self._tries[offer.object.id] = min(before, offer.spot.way), 0 if nearer else strikes + 1
+                nearer = offer.spot.metres < before - _PROGRESS
+                self._tries[offer.object.id] = min(before, offer.spot.metres), 0 if nearer else strikes + 1
                 return
 
     def remembered(self, here: Pose2D, *, most: int | None = _MOST) -> list[Remembered]:
@@ -138,7 +138,7 @@ class Recall:
                 spot = self._path_to(hit, here, smeared)
             if spot is not None:
                 self._offered.append(Remembered(hit, spot))
-        self._offered.sort(key=lambda each: (each.spot.way, each.object.id))
+        self._offered.sort(key=lambda each: (each.spot.metres, each.object.id))
         self._offered = self._offered[:most]
         return list(self._offered)
 
@@ -168,14 +168,14 @@ class Recall:
 
     def shortest_path(
         self, start: int, goal: int, *, closed: Callable[[MemoryNode], bool] = lambda _: False
-    ) -> Path | None:
+    ) -> NodePath | None:
         """The shortest path between two nodes as the memory knows them now; what proposals are checked against."""
         return self.graph.shortest_path(start, goal, closed=closed)
 
-    def segments_along(self, path: Path, here: Pose2D) -> list[Segment]:
+    def segments_along(self, path: NodePath, here: Pose2D) -> list[Segment]:
         """A path over nodes as straight segments from here."""
         poses = [here, *(self.graph.nodes[node_id].pose for node_id in path.nodes)]
-        return straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
+        return simplified([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
 
     def _hits(self) -> tuple[Object, ...]:
         """The objects that memory takes for the goal now; where none is confirmed, those seen from one side only.
@@ -225,9 +225,9 @@ class Recall:
         while came[passed[-1]] != _ENTERED:
             passed.append(came[passed[-1]])
         poses = [here, *(self.graph.nodes[each].pose for each in reversed(passed))]
-        segments = straightened([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
-        way = told_way(segments, longest=self.settings.context.max_way)
-        return {"distance": round(metres, 2), "angle": way[0][1], "way": way}
+        segments = simplified([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
+        path = rounded_path(segments, longest=self.settings.context.max_path)
+        return {"distance": round(metres, 2), "angle": path[0][1], "path": path}
 
 
 def _floor(hit: Object) -> Pose2D:

@@ -14,8 +14,8 @@ from lastseen.belief import BeliefState, Candidate, TargetStatus
 from lastseen.memory.nodes import embedding, retrieval, utils
 from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
 from lastseen.pose2d import ORIGIN
-from lastseen.search import memory_bridge
-from lastseen.search.invariant import expect, expect_all, expect_equal, invariant
+from lastseen.search import belief_update
+from lastseen.search.self_check import expect, expect_all, expect_equal, invariant
 
 WEAK: list[Candidate] = [{"node_id": 1, "score": 0.29}]
 STRONG: list[Candidate] = [{"node_id": 1, "score": 0.9}]
@@ -47,7 +47,7 @@ def _random_store(order: random.Random) -> SemanticMemoryStore:
 def _bridged(status: TargetStatus, candidates: list[Candidate]) -> BeliefState:
     belief = beliefs.new_belief("red mug")
     belief["target_status"] = status
-    return memory_bridge.apply_memory_retrieval(belief, candidates, 0.3)
+    return belief_update.apply_memory_retrieval(belief, candidates, 0.3)
 
 
 @invariant
@@ -177,7 +177,7 @@ def terminal_states_stay() -> None:
 @invariant
 def promotion() -> None:
     """Searching becomes likely_in_memory at the threshold, and not below it."""
-    expect_equal(memory_bridge.MEMORY_SCORE_THRESH, 0.3)
+    expect_equal(belief_update.MEMORY_SCORE_THRESH, 0.3)
     at: list[Candidate] = [{"node_id": 1, "score": 0.3}]
     expect_all(
         [

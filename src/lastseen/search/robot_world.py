@@ -26,11 +26,10 @@ from lastseen.protocols import Detector, Environment
 from lastseen.search.explored import ExploredMap, Spot
 from lastseen.search.goal import Goal
 from lastseen.search.log import RunLog
-from lastseen.search.look_around import LookAround
-from lastseen.search.planning.call_rule import CallRule
+from lastseen.search.panorama import LookAround
 from lastseen.search.planning.decision import Decision
-from lastseen.search.planning.node_graph import Path
-from lastseen.search.planning.panorama_planner import PanoramaPlanner, view_to_dict
+from lastseen.search.planning.node_graph import NodePath
+from lastseen.search.planning.panorama_planner import CallRule, PanoramaPlanner, view_to_dict
 from lastseen.search.policy.goal_pixel import (
     GoalPixel,
     choose_goal_pixel,
@@ -122,7 +121,7 @@ class RobotWorld:
         """Where the robot stands, in the frame of its poses."""
         return self.frame.floor_pose
 
-    def follow(self, decision: Decision, path: Path | None = None) -> Moved:
+    def follow(self, decision: Decision, path: NodePath | None = None) -> Moved:
         """Do one action of what was decided: turn to the view and walk to its goal pixel, or along a known path."""
         if decision is not self._following:
             self._take_up(decision, path)
@@ -152,7 +151,7 @@ class RobotWorld:
                     "unexplored": [_edge(each) for each in edges],
                     "sightings": [_sighting(each) for each in sightings],
                     "here": self.pose,
-                    "ways": self.recall.paths_from(self.pose),
+                    "paths": self.recall.paths_from(self.pose),
                     "looked_at": self.recall.looked_at(),
                     "remembered": [_remembered(each) for each in self.recall.remembered(self.pose)],
                     "approach_failed": self._approach_failed,
@@ -160,10 +159,10 @@ class RobotWorld:
             )
         return dict(self._context[1])
 
-    def _take_up(self, decision: Decision, path: Path | None) -> None:
+    def _take_up(self, decision: Decision, path: NodePath | None) -> None:
         self._following, self._rejected, self._confirming = decision, False, 0
         self._decided = True
-        segments, heading = decision.way, decision.heading or 0.0
+        segments, heading = decision.segments, decision.heading or 0.0
         if decision.node_id is not None and path is not None:
             segments = tuple(self.recall.segments_along(path, self.pose))
             heading = segments[0][1]
@@ -361,7 +360,7 @@ def _corners(start: Pose2D, segments: Sequence[tuple[float, float]]) -> list[Pos
 
 
 def _toward(spot: Spot) -> dict[str, Any]:
-    return {"angle": math.degrees(spot.heading), "distance": spot.way, "segments": spot.segments}
+    return {"angle": math.degrees(spot.heading), "distance": spot.metres, "segments": spot.segments}
 
 
 def _edge(spot: Spot) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class Search:
             embedder=EncoderEmbedder(memory.encoder),
             planner=MemoryFirstPlanner(panorama) if memory_first else panorama,
             world=self.world,
-            ways=self.recall,
+            paths=self.recall,
             settings=settings,
             constraints=constraints,
             log=self.log,
@@ -190,7 +190,7 @@ class Search:
         self.result = replace(result, metres=round(self.world.metres, 3), planner_calls=self.loop.calls)
 
     def _confirm_goal(self) -> None:
-        """Vouch for what was found: the way to it may have shown one side only, and memory drops what it doubts."""
+        """Vouch for what was found: the path to it may have shown one side only, and memory drops what it doubts."""
         since = self.world.check.since
         hits = self.memory.find(self.goal.text, include_tentative=True).fitting
         seen = [hit for hit in hits if since is not None and hit.age <= self.world.frame.stamp - since]

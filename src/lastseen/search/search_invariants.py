@@ -13,11 +13,11 @@ from lastseen.errors import InvalidValue, PlanError
 from lastseen.memory.nodes.embedding import DeterministicEmbedder
 from lastseen.memory.nodes.store import SemanticMemoryStore, seed_demo_store
 from lastseen.pose2d import Pose2D
-from lastseen.search import loop, perceiving
-from lastseen.search.invariant import expect, expect_equal, invariant
+from lastseen.search import belief_update, loop
+from lastseen.search.node_world import NodeWorld
 from lastseen.search.planning import hypothesis as hypotheses
 from lastseen.search.planning.node_graph import NodeGraph
-from lastseen.search.rehearsal import RehearsalWorld
+from lastseen.search.self_check import expect, expect_equal, invariant
 from lastseen.search.world import Sight
 from lastseen.vlm.mock import ScriptedBackend
 from lastseen.vlm.protocol import Backend
@@ -35,8 +35,8 @@ def _search(
         store=nodes,
         embedder=DeterministicEmbedder(),
         planner=hypotheses.HypothesisPlanner(backend),
-        world=RehearsalWorld(graph, start=start),
-        ways=graph,
+        world=NodeWorld(graph, start=start),
+        paths=graph,
         settings=Settings(),
     )
 
@@ -50,7 +50,7 @@ def _seen(times: int, *, next_action: Any, distance: float = 0.5) -> BeliefState
     for step in range(times):
         belief["next_action"] = next_action
         sight = Sight(stamp=float(step), visible=True, distance=distance)
-        perceiving.perceive(belief, sight, step=step, settings=Search())
+        belief_update.perceive(belief, sight, step=step, settings=Search())
     return belief
 
 
@@ -61,7 +61,7 @@ def two_sightings() -> None:
     expect_equal(_seen(2, next_action="explore")["target_status"], "visible")
     broken = _seen(1, next_action="explore")
     for step, visible in enumerate([False, True]):
-        perceiving.perceive(broken, Sight(stamp=0.0, visible=visible), step=step, settings=Search())
+        belief_update.perceive(broken, Sight(stamp=0.0, visible=visible), step=step, settings=Search())
     expect_equal(broken["target_status"], "searching")
 
 
@@ -125,7 +125,7 @@ def fallback_rule() -> None:
 
 @invariant
 def unreachable_nodes() -> None:
-    """A node without a way is refused and the next candidate taken; no way at all ends in a safe stop."""
+    """A node without a path is refused and the next candidate taken; no path at all ends in a safe stop."""
     apart = SemanticMemoryStore()
     apart.add_node(Pose2D(0.0, 0.0, 0.0), None, [], "corridor")
     apart.add_node(Pose2D(3.0, 0.0, 0.0), None, ["chair"], "study")
@@ -134,7 +134,7 @@ def unreachable_nodes() -> None:
         "piano", ScriptedBackend([_say(action="goto_node", navigation_goal={"node_id": 3})]), store=apart
     )
     record = search.step()
-    expect(record["meta"]["rejected"] is not None, "a node without a way was accepted")
+    expect(record["meta"]["rejected"] is not None, "a node without a path was accepted")
     expect_equal(record["decision"]["node_id"], 2)
     alone = SemanticMemoryStore()
     alone.add_node(Pose2D(0.0, 0.0, 0.0), None, [], "corridor")

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from lastseen.belief import BeliefState, Candidate
+from lastseen.search.planning.constraints import Verdict
 from lastseen.search.planning.decision import Decision, PlannerCall
-from lastseen.search.planning.quoting import clean
-from lastseen.search.planning.reachability import Verdict
+from lastseen.search.planning.prompt_text import clean
 from lastseen.search.world import Moved, Sight
 
 LOGGED_CANDIDATES = 5
@@ -66,7 +66,9 @@ def step_record(
         "sight": {"visible": sight.visible, "distance": sight.distance},
         "belief_before": before,
         "belief": json.loads(json.dumps(belief)),
-        "decision": None if decision is None else {**asdict(decision), "way": [list(part) for part in decision.way]},
+        "decision": None
+        if decision is None
+        else {**asdict(decision), "segments": [list(part) for part in decision.segments]},
         "next": moved.action,
         "move_failed": moved.failed,
         "meta": meta,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lastseen.config.seeking import Planner
-from lastseen.search.json_lines import JsonLines
-from lastseen.search.planning.asking import Attempt
+from lastseen.search.log import JsonLines
+from lastseen.search.planning.model_call import Attempt
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
 CallKind = Literal["planner", "scene"]

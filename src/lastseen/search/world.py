@@ -1,4 +1,4 @@
-"""What the loop asks of the world: look, walk, look again. A simulator, a robot and a rehearsal all fit behind it.
+"""What the loop asks of the world: look, walk, look again. A simulator, a robot and a graph of nodes fit behind it.
 
 Perception lives on this side: about what is visible and how far it is, the loop believes a sighting, nothing else.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lastseen.search.planning.decision import Decision
-from lastseen.search.planning.node_graph import Path
+from lastseen.search.planning.node_graph import NodePath
 from lastseen.vlm.protocol import EncodedImage
 
 
@@ -55,7 +55,7 @@ class World(Protocol):
         """Perceive from where the robot stands."""
         ...
 
-    def follow(self, decision: Decision, path: Path | None) -> Moved:
+    def follow(self, decision: Decision, path: NodePath | None) -> Moved:
         """Do one step of what was decided; towards a node along the path that was checked, and no other."""
         ...
 

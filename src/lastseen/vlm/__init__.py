@@ -5,7 +5,6 @@ strictly. Backends load on first use, so that a search without a model pays for 
 ``lastseen.vlm.mock``, which need no model.
 """
 
-from lastseen.vlm.protocol import Backend, EncodedImage, check_answer
-from lastseen.vlm.registry import backend_names, open_backend, register_backend
+from lastseen.vlm.protocol import Backend, EncodedImage, backend_names, check_answer, open_backend, register_backend
 
 __all__ = ["Backend", "EncodedImage", "backend_names", "check_answer", "open_backend", "register_backend"]

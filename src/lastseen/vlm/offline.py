@@ -115,11 +115,11 @@ class OfflineBackend:
             return _answer(True, seen.angle, room, f"the {read.target} is in view")
         if not read.views:
             return _answer(False, 0.0, "corridor", "nothing can be seen")
-        ways = _directions(read)
-        scores = [score(read, view) for view in ways]
+        directions = _directions(read)
+        scores = [score(read, view) for view in directions]
         # seeded by the prompt itself: no call depends on how many came before it
         digest = hashlib.sha256(f"{self.seed}:{prompt}".encode("utf-8", "replace")).digest()
-        chosen = ways[_softmax_choice(scores, self.temperature, random.Random(digest))]
+        chosen = directions[_softmax_choice(scores, self.temperature, random.Random(digest))]
         room, why = _reason(read, chosen)
         return _answer(False, _exactly(read, chosen), room, why)
 
@@ -144,7 +144,7 @@ def sighting(read: ReadPrompt) -> SeenView | None:
     best: tuple[float, SeenView] | None = None
     for view in read.views:
         if any(_near(each, view) > 0.5 for each in read.blocked):
-            # the way straight to it was blocked: go round, by what else the context says
+            # the path straight to it was blocked: go round, by what else the context says
             continue
         for label, score in view.labels:
             if score >= GOAL_SCORE and is_named(label, read.target):
@@ -164,7 +164,7 @@ def score(read: ReadPrompt, view: SeenView) -> float:
         (_promise(read, each, view) for each in (*read.remembered, *read.candidates)), default=0.0
     )
     remembered += SIGHTING_WEIGHT * max((_near(each, view) for each in read.sightings), default=0.0)
-    # what memory promises is not to be had by a way that was blocked a moment ago
+    # what memory promises is not to be had by a path that was blocked a moment ago
     total += remembered * (1.0 - barred) - BLOCKED_PENALTY * barred
     total += _unexplored(read, view, shown) if read.unexplored else -_walked(read, view)
     return total - _repetition(read, view)
@@ -230,11 +230,11 @@ def _reason(read: ReadPrompt, view: SeenView) -> tuple[str, str]:
     if room is not None and room in expected:
         return room, f"it looks like a {room}, where a {read.target} may be"
     if any(_near(each, view) > 0.5 for each in (*read.tried, *read.blocked)):
-        return room or "corridor", "nothing better is left than a way that was tried"
+        return room or "corridor", "nothing better is left than a path that was tried"
     if room is not None:
         return room, "it leads somewhere new"
     if expected:
-        return _best(expected), "open space, perhaps the way there"
+        return _best(expected), "open space, perhaps the path there"
     return "corridor", "open space to explore"
 
 

@@ -18,9 +18,9 @@ _FREE = re.compile(r"; free (\d+\.\d) m$")
 _CANDIDATE = re.compile(rf"candidate node \d+: score (\d\.\d\d), (\d+\.\d) m at {_ANGLE}, ")
 _TRIED = re.compile(rf"tried {_ANGLE}: ")
 _VISITED = re.compile(rf"visited {_ANGLE}: (\d+) anchors, nearest (\d+\.\d) m$")
-_UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of way, (\d+\.\d) m wide")
-_SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of way, in (\d+) views")
-_REMEMBERED = re.compile(rf"target remembered {_ANGLE}: (\d+\.\d) m of way")
+_UNEXPLORED = re.compile(rf"unexplored {_ANGLE}: (\d+\.\d) m of path, (\d+\.\d) m wide")
+_SIGHTING = re.compile(rf"target seen {_ANGLE}: (\d+\.\d) m of path, in (\d+) views")
+_REMEMBERED = re.compile(rf"target remembered {_ANGLE}: (\d+\.\d) m of path")
 _IN_VAIN = re.compile(r"discovered \d+: goal not seen, went for ")
 _PLACE = re.compile(rf"place \d+: (?:\"(?:[^\"\\]|\\.)*\"), (?:here|(\d+\.\d) m at {_ANGLE})")
 
@@ -46,7 +46,7 @@ class Toward:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge of what was explored: where the way to it begins, how long it is, and what is seen near it."""
+    """An edge of what was explored: where the path to it begins, how long it is, and what is seen near it."""
 
     angle: float
     distance: float

@@ -1,21 +1,25 @@
-"""What a vision-language model must offer to be plugged in, and the image it is shown.
+"""What a vision-language model must offer to be plugged in, the image it is shown, and backends by name.
 
-Images travel encoded: that is what every server takes, what a recording can hash, and what keeps this seam free
-of array types.
+Images travel encoded: that is what every server takes, what a recording can hash, and what keeps this seam free of
+array types. A backend's name may carry an argument after a colon (``mock:garbage``, ``recorded:run.jsonl``); only the
+one that the settings name is imported.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
+from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 MediaType = Literal["image/jpeg", "image/png"]
 _SIGNATURES: dict[MediaType, bytes] = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
@@ -103,3 +107,48 @@ def check_answer(backend: str, text: object) -> str:
     if not isinstance(text, str) or not text.strip():
         raise BackendError(backend, "gave an empty answer", remedy="check that the model can do what it was asked")
     return text
+
+
+Factory = Callable[[str, Planner, int], Backend]
+"""(argument, settings, seed) -> backend; the argument is what follows the colon, or empty."""
+
+_BACKENDS: dict[str, str] = {
+    "endpoint": "lastseen.vlm.gemini:endpoint_from_settings",
+    "gemini": "lastseen.vlm.gemini:from_settings",
+    "mock": "lastseen.vlm.mock:from_settings",
+    "offline": "lastseen.vlm.offline:from_settings",
+    "openai": "lastseen.vlm.openai_compatible:from_settings",
+    "record": "lastseen.vlm.recorded:recorder_from_settings",
+    "recorded": "lastseen.vlm.recorded:from_settings",
+}
+
+
+def register_backend(name: str, factory: str) -> None:
+    """Add a backend of your own: ``register_backend("mine", "my_package.my_module:from_settings")``."""
+    if not name or ":" in name:
+        raise InvalidValue("backend", name, "must be a word without a colon", remedy="choose another name")
+    module, _, function = factory.partition(":")
+    if not module or not function:
+        raise InvalidValue("factory", factory, "must be module:function", remedy="for example my_package.vlm:make")
+    if _BACKENDS.get(name, factory) != factory:
+        raise InvalidValue("backend", name, "is taken", remedy=f"choose another name than {backend_names()}")
+    _BACKENDS[name] = factory
+
+
+def backend_names() -> list[str]:
+    """Every backend that can be opened, sorted."""
+    return sorted(_BACKENDS)
+
+
+def open_backend(name: str, settings: Planner | None = None, *, seed: int = 0) -> Backend:
+    """Open a backend by its name; equal names, settings and seeds give equal behaviour where the model does.
+
+    >>> open_backend("mock").name
+    'mock:valid'
+    """
+    kind, _, argument = name.partition(":")
+    if kind not in _BACKENDS:
+        raise InvalidValue("backend", name, "is not known", remedy=f"choose one of {', '.join(backend_names())}")
+    module, _, function = _BACKENDS[kind].partition(":")
+    factory = cast("Factory", getattr(importlib.import_module(module), function))
+    return factory(argument, settings or Planner(), seed)

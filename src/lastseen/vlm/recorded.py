@@ -14,8 +14,7 @@ from typing import Any
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue
-from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
-from lastseen.vlm.registry import open_backend
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, open_backend, usage_of
 
 
 def request_key(prompt: str, images: Sequence[EncodedImage], schema: Mapping[str, Any] | None) -> str:

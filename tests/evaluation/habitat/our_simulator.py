@@ -22,7 +22,7 @@ from habitat.tasks.nav.object_nav_task import ObjectGoal, ObjectGoalNavEpisode, 
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.evaluation.habitat.configuration import CONFIGS, objectnav_config
+from lastseen.evaluation.habitat.searching import CONFIGS, objectnav_config
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D

@@ -28,7 +28,7 @@ WALKS = {
 
 
 class OpenField:
-    """A simulator of nothing but floor: every way is straight."""
+    """A simulator of nothing but floor: every path is straight."""
 
     def __init__(self) -> None:
         self.at = (0.0, 0.0, 0.0)

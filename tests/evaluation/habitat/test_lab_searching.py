@@ -1,18 +1,32 @@
-"""ObjectNav episodes of habitat-lab, searched by our loop and judged by habitat-lab."""
+"""Searches in a real habitat.Env over our simulator, configured as PixelNav's."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import habitat
 import pytest
 
 from lastseen.config import settings_from_mapping
 from lastseen.errors import InvalidValue
-from lastseen.evaluation.habitat import HabitatEnvironment, search_episode, search_episodes
+from lastseen.evaluation.habitat import HabitatEnvironment, objectnav_config, search_episode, search_episodes
+from lastseen.evaluation.habitat.searching import CONFIGS
 from lastseen.evaluation.metrics import spl
 from lastseen.sim.detector import SimulatedDetector
 from tests.evaluation.habitat.our_simulator import LastView, open_env
+
+
+@pytest.mark.parametrize("scenes", sorted(CONFIGS))
+def test_habitat_takes_every_override(scenes: str) -> None:
+    config = habitat.get_config(CONFIGS[scenes], overrides=objectnav_config(data_path="d", scenes_dir="s")).habitat
+    agent = config.simulator.agents.main_agent
+    assert (config.simulator.forward_step_size, config.simulator.turn_angle) == (0.25, 30)
+    assert config.simulator.habitat_sim_v0.allow_sliding
+    assert config.task.measurements.success.success_distance == 1.0
+    assert (config.dataset.split, config.dataset.data_path, config.dataset.scenes_dir) == ("val", "d", "s")
+    for sensor in (agent.sim_sensors.rgb_sensor, agent.sim_sensors.depth_sensor):
+        assert (sensor.width, sensor.height, sensor.hfov, list(sensor.position)) == (640, 480, 79, [0, 0.88, 0])
 
 
 def search(env: Any, **options: Any) -> dict[str, Any]:

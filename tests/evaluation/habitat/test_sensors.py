@@ -12,7 +12,7 @@ import pytest
 
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.evaluation.habitat import objectnav_config, open_objectnav
-from lastseen.evaluation.habitat.sensors import Camera, DepthRange, camera_pose
+from lastseen.evaluation.habitat.environment import Camera, DepthRange, camera_pose
 from lastseen.geometry import Intrinsics
 
 LEVEL = Camera("rgb", Intrinsics.from_fov(64, 48, horizontal_deg=79.0), (0.0, 0.88, 0.0), False)

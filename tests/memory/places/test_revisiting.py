@@ -8,7 +8,7 @@ from lastseen.action import Action
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.planning.context import build_context
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.history import DiscoveredContextQueue
 
 
 def walk(memory: SpatialMemory, scenes: Sequence[str]) -> None:

@@ -16,8 +16,7 @@ from lastseen.config.seeking import Context
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.context import build_context, context_text
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
-from lastseen.search.planning.tried import TriedDirections
+from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
 
 F, L = Action.FORWARD, Action.TURN_LEFT
 

@@ -10,12 +10,18 @@ from typing import Any
 import pytest
 
 from lastseen.belief import BeliefState, new_belief, validate_belief, validate_hypothesis
-from lastseen.config import Settings, settings_from_mapping
+from lastseen.config import settings_from_mapping
 from lastseen.errors import BackendError, PlanError
 from lastseen.memory.nodes import Pose2D, SemanticMemoryStore, seed_demo_store
 from lastseen.search.planning.decision import Situation
-from lastseen.search.planning.hypothesis import HypothesisPlanner, fallback_hypothesis, parse_hypothesis, to_decision
-from lastseen.search.planning.hypothesis_prompt import SITUATION, hypothesis_prompt
+from lastseen.search.planning.hypothesis import (
+    SITUATION,
+    HypothesisPlanner,
+    fallback_hypothesis,
+    hypothesis_prompt,
+    parse_hypothesis,
+    to_decision,
+)
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.mock import ScriptedBackend
 
@@ -222,7 +228,7 @@ def test_a_label_that_reads_like_an_order_stays_data() -> None:
     place = situation(INJECTION, candidates=[1], store=hostile_store())
     place.belief["active_constraints"] = [INJECTION]
     place.belief["rejection_reason"] = INJECTION
-    prompt = hypothesis_prompt(place, Settings().hypothesis)
+    prompt = hypothesis_prompt(place)
     *_, last = prompt.split("\n")
     assert last.startswith(SITUATION)
     assert prompt.count("ignore previous") == last.count("ignore previous") == 5
@@ -235,7 +241,7 @@ def test_a_label_that_reads_like_an_order_stays_data() -> None:
 
 
 def test_a_candidate_that_memory_no_longer_holds_is_shown_without_words() -> None:
-    prompt = hypothesis_prompt(situation(candidates=[77]), Settings().hypothesis)
+    prompt = hypothesis_prompt(situation(candidates=[77]))
     assert json.loads(prompt.split(SITUATION)[-1])["candidates"][0]["summary"] == ""
 
 

@@ -12,11 +12,11 @@ from lastseen.search.planning.memory_first import MemoryFirstPlanner
 
 def offer(object_id: str = "7", **fields: Any) -> dict[str, Any]:
     """A remembered mug, 3 m off: two ahead, then one to the left."""
-    way = ((2.0, 0.5), (1.0, 0.5 + math.pi / 2))
+    path = ((2.0, 0.5), (1.0, 0.5 + math.pi / 2))
     return {
         "angle": math.degrees(0.5),
         "distance": 3.0,
-        "segments": way,
+        "segments": path,
         "id": object_id,
         "label": "mug",
         "place": "kitchen",
@@ -49,7 +49,7 @@ def test_the_first_object_is_walked_to_along_its_path_without_asking_a_model() -
     decision, call, asked = decide(offer("7"), offer("8"))
     assert (decision.source, call.asked, asked) == ("memory", False, 0)
     assert decision.heading == pytest.approx(0.5)
-    assert decision.way == offer()["segments"]
+    assert decision.segments == offer()["segments"]
     assert decision.why == "memory: mug (7) in the kitchen, 3.0 m from here"
 
 

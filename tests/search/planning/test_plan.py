@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lastseen.errors import PlanError
-from lastseen.search.planning.planner import FALLBACK_PLAN, DiscoveredContext, Plan, parse_plan
+from lastseen.search.planning.plan import FALLBACK_PLAN, DiscoveredContext, Plan, parse_plan
 
 GOOD: dict[str, Any] = {
     "goal_flag": True,

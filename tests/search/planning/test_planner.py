@@ -11,7 +11,7 @@ import pytest
 from lastseen.config import Settings
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError
-from lastseen.search.planning.planner import FALLBACK_PLAN, PLAN_SCHEMA, Plan, VlmPlanner, parse_plan
+from lastseen.search.planning.plan import FALLBACK_PLAN, PLAN_SCHEMA, Plan, VlmPlanner, parse_plan
 from lastseen.vlm.mock import ScriptedBackend
 from lastseen.vlm.protocol import EncodedImage
 

@@ -1,14 +1,100 @@
+"""The geometric policy: its local map, and the walk to a pixel."""
+
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from lastseen.action import Action
+from lastseen.body import body_points
 from lastseen.config.policy import Policy
 from lastseen.pose2d import ORIGIN, Pose2D
-from lastseen.search.policy.geometric import GeometricPixelPolicy
+from lastseen.search.policy.geometric import GeometricPixelPolicy, LocalMap
 from lastseen.search.policy.goal_pixel import GoalPixel, choose_goal_pixel
 from lastseen.search.policy.stop_check import StopCheck
 from tests.search.policy.box_world import BoxWorld
+
+
+def map_of(world: BoxWorld, *, turns: int = 12) -> LocalMap:
+    built = LocalMap(ORIGIN, Policy())
+    for turn in range(turns):
+        world.pose = Pose2D(0.0, 0.0, turn * math.pi / 6)
+        built.add(body_points(world.look()), world.pose)
+    return built
+
+
+def test_walls_are_occupied_and_the_floor_before_them_is_free() -> None:
+    built = map_of(BoxWorld(size=3.0))
+    wall, floor = built.cell_of(3.05, 0.0), built.cell_of(2.0, 0.0)
+    assert wall is not None
+    assert floor is not None
+    assert built.occupied[wall[0] - 1 : wall[0] + 1, wall[1]].any()
+    assert built.free[floor]
+
+
+def test_what_lies_behind_an_obstacle_stays_unknown() -> None:
+    built = map_of(BoxWorld(boxes=[((1.5, -0.5, 0.0), (1.7, 0.5, 2.0))]))
+    behind = built.cell_of(2.5, 0.0)
+    assert behind is not None
+    assert not built.occupied[behind]
+    assert not built.free[behind]
+
+
+def test_a_table_top_above_the_robot_is_no_obstacle() -> None:
+    built = map_of(BoxWorld(boxes=[((1.5, -0.5, 1.2), (2.0, 0.5, 1.3))]))
+    below = built.cell_of(1.7, 0.0)
+    assert below is not None
+    assert not built.occupied[below]
+
+
+def test_the_path_goes_round_an_obstacle_with_room_for_the_robot() -> None:
+    built = map_of(BoxWorld(boxes=[((1.5, -0.6, 0.0), (1.8, 0.6, 2.0))]))
+    path = built.path(ORIGIN, (3.0, 0.0))
+    assert path is not None
+    assert math.dist(path[-1], (3.0, 0.0)) < 0.15
+    gap = min(np.hypot(max(1.5 - x, 0, x - 1.8), max(-0.6 - y, 0, y - 0.6)) for x, y in path)
+    assert gap >= Policy().robot_radius - 0.5 * Policy().cell
+
+
+def test_a_goal_inside_a_thing_ends_beside_it() -> None:
+    built = map_of(BoxWorld(boxes=[((1.5, -0.3, 0.0), (2.1, 0.3, 0.8))]))
+    path = built.path(ORIGIN, (1.6, 0.0))
+    assert path is not None
+    assert 0.9 < path[-1][0] < 1.5
+
+
+def test_walled_in_there_is_no_path() -> None:
+    walls = [
+        ((0.6, -0.8, 0.0), (0.8, 0.8, 2.0)),
+        ((-0.8, -0.8, 0.0), (-0.6, 0.8, 2.0)),
+        ((-0.8, 0.6, 0.0), (0.8, 0.8, 2.0)),
+        ((-0.8, -0.8, 0.0), (0.8, -0.6, 2.0)),
+    ]
+    path = map_of(BoxWorld(boxes=[*walls])).path(ORIGIN, (3.0, 0.0))
+    assert path is None or math.dist(path[-1], (3.0, 0.0)) > 2.0
+
+
+def test_outside_the_map_there_is_no_cell_and_no_path() -> None:
+    built = LocalMap(ORIGIN, Policy())
+    assert built.cell_of(100.0, 0.0) is None
+    assert built.path(Pose2D(100.0, 0.0, 0.0), (0.0, 0.0)) is None
+
+
+def test_a_bump_is_remembered_ahead_of_the_robot() -> None:
+    built = LocalMap(ORIGIN, Policy())
+    built.mark_blocked(ORIGIN)
+    ahead = built.cell_of(0.28, 0.0)
+    assert ahead is not None
+    assert built.occupied[ahead]
+
+
+def test_a_frame_without_any_depth_changes_nothing() -> None:
+    built = LocalMap(ORIGIN, Policy())
+    built.add(np.full((10, 10, 3), np.nan, np.float32), ORIGIN)
+    assert not built.free.any()
+    assert not built.occupied.any()
 
 
 def walk(world: BoxWorld, policy: GeometricPixelPolicy, *, steps: int = 60) -> list[Action]:

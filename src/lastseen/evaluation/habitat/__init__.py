@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 from lastseen._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from lastseen.evaluation.habitat.configuration import objectnav_config, open_objectnav
     from lastseen.evaluation.habitat.environment import HabitatEnvironment
-    from lastseen.evaluation.habitat.searching import search_episode, search_episodes
+    from lastseen.evaluation.habitat.searching import (
+        objectnav_config,
+        open_objectnav,
+        search_episode,
+        search_episodes,
+    )
 
 __all__ = [
     "HabitatEnvironment",
@@ -26,8 +30,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "HabitatEnvironment": "lastseen.evaluation.habitat.environment",
-        "objectnav_config": "lastseen.evaluation.habitat.configuration",
-        "open_objectnav": "lastseen.evaluation.habitat.configuration",
+        "objectnav_config": "lastseen.evaluation.habitat.searching",
+        "open_objectnav": "lastseen.evaluation.habitat.searching",
         "search_episode": "lastseen.evaluation.habitat.searching",
         "search_episodes": "lastseen.evaluation.habitat.searching",
     },

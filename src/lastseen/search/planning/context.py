@@ -17,10 +17,12 @@ from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.context_text import Context, render, within_budget
-from lastseen.search.planning.directions import Where, where, whole_degrees
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
-from lastseen.search.planning.quoting import clean
-from lastseen.search.planning.ways import told_way
+from lastseen.search.planning.history import DiscoveredContextQueue
+from lastseen.search.planning.paths import rounded_path
+from lastseen.search.planning.prompt_text import MAX_LABELS, MAX_TEXT, Where, clean, where, whole_degrees
+
+_VISITED_RADIUS = 5.0
+"""Metres: about one room and its neighbours: where going again finds nothing new."""
 
 _SECTOR = 30
 
@@ -50,21 +52,20 @@ def build_context(
     sightings: Sequence[Mapping[str, Any]] = (),
     remembered: Sequence[Mapping[str, Any]] = (),
     here: Pose2D | None = None,
-    ways: Mapping[int, Where] | None = None,
+    paths: Mapping[int, Where] | None = None,
     looked_at: Collection[int] = (),
     settings: Settings | None = None,
 ) -> Context:
     """All that docs/places.md lists, within the budget, ready for ``render`` and for JSON.
 
     ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
-    frame, which is the dead-reckoned one unless told otherwise. ``ways`` replace the straight line to a node by the
-    way there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
+    frame, which is the dead-reckoned one unless told otherwise. ``paths`` replace the straight line to a node by the
+    path there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
     seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
     the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
     saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians.
     """
     settings = settings or spatial.settings
-    limit = settings.context.max_text
     place, anchor = spatial.current_place, spatial.current_anchor
     hint = spatial.avoid_hint()
     context: Context = {
@@ -72,21 +73,19 @@ def build_context(
             "step": spatial.step_id,
             "pose": _pose(spatial.pose),
             "current_place_id": spatial.current_place_id,
-            "place_type": None if place is None else clean(place.place_type, limit=limit),
+            "place_type": None if place is None else clean(place.place_type, limit=MAX_TEXT),
             "current_anchor_id": spatial.current_anchor_id,
         },
         "avoid_hint": hint,
-        "belief": _belief(
-            belief, nodes or {}, here or spatial.pose, ways=ways or {}, looked_at=looked_at, settings=settings
-        ),
+        "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, looked_at=looked_at),
         "discovered_context": queue.to_list(),
-        "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=limit)} for each in tried],
+        "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=MAX_TEXT)} for each in tried],
         "sightings": [
             {
                 "angle": round(each["angle"]),
                 "distance": round(each["distance"], 1),
                 "views": int(each["views"]),
-                "way": told_way(each.get("segments", ()), longest=settings.context.max_way),
+                "path": rounded_path(each.get("segments", ()), longest=settings.context.max_path),
             }
             for each in sightings
         ],
@@ -94,13 +93,13 @@ def build_context(
             {
                 "angle": round(each["angle"]),
                 "distance": round(each["distance"], 1),
-                "way": told_way(each.get("segments", ()), longest=settings.context.max_way),
+                "path": rounded_path(each.get("segments", ()), longest=settings.context.max_path),
             }
             for each in remembered
         ],
         "unexplored": [_edge(each, settings.context) for each in unexplored],
         "places": _places(spatial, settings),
-        "visited": _visited(spatial, settings.context.visited_radius),
+        "visited": _visited(spatial, _VISITED_RADIUS),
         "nearby": [
             {"anchor_id": near.anchor_id, "place_id": near.place_id, "distance": round(near.distance, 2)}
             for near in spatial.nearby()
@@ -130,13 +129,12 @@ def _pose(pose: Pose2D) -> dict[str, float]:
 
 
 def _edge(edge: Mapping[str, Any], settings: ContextSettings) -> dict[str, Any]:
-    limit = settings.max_text
     return {
         "angle": round(edge["angle"]),
         "distance": round(edge["distance"], 1),
         "width": round(edge["width"], 1),
-        "way": told_way(edge.get("segments", ()), longest=settings.max_way),
-        "labels": [[clean(str(label), limit=limit), round(float(score), 2)] for label, score in edge["labels"]],
+        "path": rounded_path(edge.get("segments", ()), longest=settings.max_path),
+        "labels": [[clean(str(label), limit=MAX_TEXT), round(float(score), 2)] for label, score in edge["labels"]],
     }
 
 
@@ -145,13 +143,11 @@ def _belief(
     nodes: Mapping[int, NodeLike],
     here: Pose2D,
     *,
-    ways: Mapping[int, Where],
+    paths: Mapping[int, Where],
     looked_at: Collection[int],
-    settings: Settings,
 ) -> dict[str, Any]:
     if belief is None:
         return {"target_status": None, "candidates": [], "constraints": []}
-    limit = settings.context.max_text
     candidates: list[dict[str, Any]] = []
     for candidate in belief["candidate_nodes"]:
         if candidate["node_id"] in looked_at:
@@ -159,33 +155,30 @@ def _belief(
         told: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
         node = nodes.get(candidate["node_id"])
         if node is not None:
-            told |= ways.get(candidate["node_id"]) or where(here, node.pose)
-            told["tags"] = [clean(tag, limit=limit) for tag in list(node.tags)[: settings.context.max_labels]]
+            told |= paths.get(candidate["node_id"]) or where(here, node.pose)
+            told["tags"] = [clean(tag, limit=MAX_TEXT) for tag in list(node.tags)[:MAX_LABELS]]
         candidates.append(told)
     return {
         "target_status": belief["target_status"],
         "candidates": candidates,
-        "constraints": [clean(each, limit=limit) for each in belief["active_constraints"]],
+        "constraints": [clean(each, limit=MAX_TEXT) for each in belief["active_constraints"]],
     }
 
 
 def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
     """The current place first, then the others from the latest visit back."""
     recent = list(reversed(spatial.recent_places))[: settings.context.recent_places]
-    limit = settings.context.max_text
     told: list[dict[str, Any]] = []
     for place_id in recent:
         place = spatial.graph.place(place_id)
         if not place.anchors and place_id != spatial.current_place_id:
-            # files of before may hold such places: there is no way to one
+            # files of before may hold such places: there is no path to one
             continue
         entry: dict[str, Any] = {
             "place_id": place_id,
-            "place_type": clean(place.place_type, limit=limit),
+            "place_type": clean(place.place_type, limit=MAX_TEXT),
             "here": place_id == spatial.current_place_id,
-            "objects": [
-                clean(name, limit=limit) for name in sorted(place.objects_list)[: settings.context.max_labels]
-            ],
+            "objects": [clean(name, limit=MAX_TEXT) for name in sorted(place.objects_list)[:MAX_LABELS]],
             "description": clean(place.semantic_description, limit=settings.places.max_description),
             "anchors": len(place.anchors),
         }

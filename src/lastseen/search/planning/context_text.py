@@ -10,8 +10,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from lastseen.search.planning.directions import say_angle, say_way, say_where
-from lastseen.search.planning.quoting import quote
+from lastseen.search.planning.prompt_text import quote, say_angle, say_path, say_where
 
 Context = dict[str, Any]
 
@@ -60,12 +59,12 @@ def render(context: Context) -> str:
     lines += [_discovered(entry) for entry in context["discovered_context"]]
     lines += [_tried(entry) for entry in context["tried"]]
     lines += [
-        f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, in {entry['views']} views"
-        f"{say_way(entry['way'])}"
+        f"target seen {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path, in {entry['views']} views"
+        f"{say_path(entry['path'])}"
         for entry in context["sightings"]
     ]
     lines += [
-        f"target remembered {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way{say_way(entry['way'])}"
+        f"target remembered {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path{say_path(entry['path'])}"
         for entry in context["remembered"]
     ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
@@ -107,7 +106,7 @@ def _here(localization: dict[str, Any]) -> str:
 
 def _candidate(entry: dict[str, Any]) -> str:
     known = f", {say_where(entry)}, {_words(entry['tags'])}" if "distance" in entry else ", place unknown"
-    return f"candidate node {entry['node_id']}: score {entry['score']:.2f}{known}{say_way(entry.get('way', ()))}"
+    return f"candidate node {entry['node_id']}: score {entry['score']:.2f}{known}{say_path(entry.get('path', ()))}"
 
 
 def _discovered(entry: dict[str, Any]) -> str:
@@ -130,8 +129,8 @@ def _tried(entry: dict[str, Any]) -> str:
 def _unexplored(entry: dict[str, Any]) -> str:
     near = ", ".join(f"{_quoted(label)} {score:.2f}" for label, score in entry["labels"])
     return (
-        f"unexplored {say_angle(entry['angle'])}: {entry['distance']:.1f} m of way, {entry['width']:.1f} m wide"
-        f"{say_way(entry['way'])}{f'; near {near}' if near else ''}"
+        f"unexplored {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path, {entry['width']:.1f} m wide"
+        f"{say_path(entry['path'])}{f'; near {near}' if near else ''}"
     )
 
 

@@ -15,8 +15,8 @@ from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
 from lastseen.vlm.protocol import EncodedImage
 
-DecisionSource = Literal["panorama", "hypothesis", "memory", "fallback"]
-"""Which planner it came from; ``fallback`` when the model gave nothing usable and a rule decided."""
+DecisionSource = Literal["panorama", "hypothesis", "memory", "rules", "fallback"]
+"""Which planner it came from; ``rules`` where no model was asked, ``fallback`` when it gave nothing usable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class Decision:
     """What to do until the next decision: one of heading, node or stop.
 
     ``heading`` is in radians relative to where the robot faces, positive to the left; with ``turn_only`` the robot
-    turns and looks, and does not walk. ``way`` are the segments of a known way that begins there, metres and
-    radians from where the robot faces; without one the robot walks as far as it sees.
+    turns and looks, and does not walk. ``segments`` are the straight parts of a known path that begins there: metres,
+    and radians from where the robot faces; without one the robot walks as far as it sees.
     """
 
     goal_flag: bool
@@ -35,7 +35,7 @@ class Decision:
     node_id: int | None = None
     stop: bool = False
     turn_only: bool = False
-    way: tuple[tuple[float, float], ...] = ()
+    segments: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if (self.heading is not None) + (self.node_id is not None) + self.stop != 1:
@@ -59,10 +59,12 @@ class Decision:
         source: DecisionSource,
         goal_flag: bool = False,
         turn_only: bool = False,
-        way: tuple[tuple[float, float], ...] = (),
+        segments: tuple[tuple[float, float], ...] = (),
     ) -> Decision:
         """Head this way, radians, positive to the left."""
-        return cls(goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only, way=way)
+        return cls(
+            goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only, segments=segments
+        )
 
     @classmethod
     def go_to(cls, node_id: int, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:

@@ -1,7 +1,7 @@
 """Memory before exploration: go to what is remembered while there is some, then ask the planner where to explore.
 
 No model is asked for it. Once the goal was seen on this walk, what was seen counts, and memory holds back, unless the
-way straight there turned out to be blocked.
+path straight there turned out to be blocked.
 """
 
 from __future__ import annotations
@@ -63,5 +63,5 @@ def _walk_to(offer: Mapping[str, Any]) -> Decision:
         wrap_angle(math.radians(offer["angle"])),
         why=f"memory: {offer['label'] or 'it'} ({offer['id']}){place}, {offer['distance']:.1f} m from here",
         source="memory",
-        way=tuple(offer["segments"]),
+        segments=tuple(offer["segments"]),
     )

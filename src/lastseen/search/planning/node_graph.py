@@ -17,7 +17,7 @@ _DEFAULTS = Search()
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class NodePath:
     """Nodes from start to goal, both included, and the metres between them."""
 
     nodes: tuple[int, ...]
@@ -59,7 +59,7 @@ class NodeGraph:
     ) -> Self:
         """Join nodes whose anchors the robot walked between, and those that are too near for a wall between them.
 
-        For a store made by ``nodes_from_memory``: its nodes share one frame. Without the second kind of edge a way
+        For a store made by ``nodes_from_memory``: its nodes share one frame. Without the second kind of edge a path
         would go round by everything that happened between two visits of one spot.
         """
         near = cls.from_store(store, link_distance=same_spot)
@@ -86,25 +86,25 @@ class NodeGraph:
 
     def shortest_path(
         self, start: int, goal: int, *, closed: Callable[[MemoryNode], bool] = lambda _: False
-    ) -> Path | None:
-        """The shortest way that touches no closed node, or None; the start may be closed, one is there already.
+    ) -> NodePath | None:
+        """The shortest path that touches no closed node, or None; the start may be closed, one is there already.
 
-        Of ways of equal length the one over the lower ids is taken.
+        Of paths of equal length the one over the lower ids is taken.
         """
         if start not in self.nodes or goal not in self.nodes:
             return None
         frontier: list[tuple[float, tuple[int, ...]]] = [(0.0, (start,))]
         settled: set[int] = set()
         while frontier:
-            length, way = heapq.heappop(frontier)
-            here = way[-1]
+            length, path = heapq.heappop(frontier)
+            here = path[-1]
             if here == goal:
-                return Path(way, length)
+                return NodePath(path, length)
             if here in settled:
                 continue
             settled.add(here)
             for other in self._neighbors[here]:
                 if other not in settled and not closed(self.nodes[other]):
                     step = self.nodes[here].pose.distance_to(self.nodes[other].pose)
-                    heapq.heappush(frontier, (length + step, (*way, other)))
+                    heapq.heappush(frontier, (length + step, (*path, other)))
         return None

@@ -8,21 +8,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from lastseen.config import Settings
+from lastseen.config.seeking import Planner
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
+from lastseen.search.panorama import stitch, view_angles
 from lastseen.search.planning.context import NodeLike, build_context, context_text
 from lastseen.search.planning.context_text import Context
 from lastseen.search.planning.decision import Decision, PlannerCall, Situation
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
-from lastseen.search.planning.panorama import stitch, view_angles
-from lastseen.search.planning.planner import Plan, Planned, VlmPlanner
+from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
+from lastseen.search.planning.paths import Segments, path_at
+from lastseen.search.planning.plan import Plan, Planned, VlmPlanner
 from lastseen.search.planning.prompt import View, planner_prompt
-from lastseen.search.planning.tried import TriedDirections
-from lastseen.search.planning.ways import Way, way_at
 from lastseen.vlm.protocol import Backend
+
+CallReason = Literal["start", "stopped", "pattern"]
+
+
+class CallRule:
+    """Counts the calls of one episode and says at each step whether another is due, and why.
+
+    >>> rule = CallRule()
+    >>> rule.due(stopped=False, goal_flag=False), rule.due(stopped=False, goal_flag=False)
+    ('start', None)
+    """
+
+    def __init__(self, settings: Planner | None = None) -> None:
+        self.settings = settings or Planner()
+        self.calls = 0
+
+    def due(self, *, stopped: bool, goal_flag: bool, pattern: bool = False) -> CallReason | None:
+        """Judge one step; a reason that is given counts as a call.
+
+        ``stopped`` tells that the policy said STOP, ``goal_flag`` the last plan's claim as perception left it, and
+        ``pattern`` that STUCK or ABABA set in now, which counts only where the settings switch it on.
+        """
+        reason: CallReason | None = None
+        if self.calls == 0:
+            reason = "start"
+        elif self.exhausted:
+            return None
+        elif stopped and not goal_flag:
+            reason = "stopped"
+        elif pattern and self.settings.recall_on_pattern:
+            reason = "pattern"
+        if reason is not None:
+            self.calls += 1
+        return reason
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the calls of this episode are used up, which ends any cycle of plan and stop."""
+        return self.calls >= self.settings.max_calls
+
 
 NO_CONTEXT = "none"
 
@@ -49,7 +89,7 @@ class PanoramaPlanner:
         self.vlm = VlmPlanner(backend, self.settings)
         self.spatial = spatial
         self.queue = queue or DiscoveredContextQueue(self.settings.discovered_context.max_records)
-        self.tried = tried or TriedDirections(self.settings.context)
+        self.tried = tried or TriedDirections()
         self.use_context, self.edit = use_context, edit
         self.last: Planned | None = None
         self.last_context: dict[str, Any] | None = None
@@ -77,7 +117,7 @@ class PanoramaPlanner:
                 sightings=situation.context.get("sightings", ()),
                 remembered=situation.context.get("remembered", ()),
                 here=_pose(situation.context.get("here")),
-                ways=situation.context.get("ways"),
+                paths=situation.context.get("paths"),
                 # a node that was tried gets no second visit, whoever went there
                 looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
                 settings=self.settings,
@@ -85,10 +125,8 @@ class PanoramaPlanner:
             if self.edit is not None:
                 self.last_context = self.edit(self.last_context)
             text = context_text(self.last_context)
-        prompt = planner_prompt(
-            situation.belief["goal_text"], text, _views(situation), settings=self.settings.context
-        )
-        pictures = [stitch(situation.images, settings=self.settings.panorama)] if situation.images else []
+        prompt = planner_prompt(situation.belief["goal_text"], text, _views(situation))
+        pictures = [stitch(situation.images)] if situation.images else []
         self.last = planned = self.vlm.plan(prompt, pictures)
         plan = planned.plan
         discovered = plan.discovered_context
@@ -104,7 +142,7 @@ class PanoramaPlanner:
             why=discovered.why,
             source="fallback" if planned.fallback else "panorama",
             goal_flag=plan.goal_flag,
-            way=self._way(plan),
+            segments=self._path(plan),
         )
         call = PlannerCall(
             backend=self.vlm.backend.name,
@@ -116,11 +154,11 @@ class PanoramaPlanner:
         )
         return decision, call
 
-    def _way(self, plan: Plan) -> Way:
-        """The way the plan takes, from the very context that the model read; a goal in view is walked to by sight."""
+    def _path(self, plan: Plan) -> Segments:
+        """The path the plan takes, from the context that the model read; a goal in view is walked to by sight."""
         if plan.goal_flag or self.last_context is None:
             return ()
-        return way_at(self.last_context, plan.angle, self.settings)
+        return path_at(self.last_context, plan.angle)
 
 
 def view_to_dict(view: View) -> dict[str, Any]:

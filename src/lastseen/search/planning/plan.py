@@ -1,14 +1,20 @@
-"""The planner's answer: what it is, how it is read, and what stands in for it when it cannot be (docs/places.md)."""
+"""The planner's answer, how it is read, and the call for it: one retry, then the fallback (docs/places.md)."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lastseen.config import Settings
 from lastseen.config.seeking import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import PlanError
 from lastseen.search.planning import strict_json
-from lastseen.search.planning.quoting import clean
+from lastseen.search.planning.model_call import Asker, Attempt, Failure
+from lastseen.search.planning.prompt_text import clean
+from lastseen.vlm.protocol import Backend, EncodedImage
 
 _LIMITS = DiscoveredContextSettings()
 _MAX_SCENE_TYPE = 80
@@ -90,3 +96,55 @@ def parse_plan(text: str, *, max_why: int = _LIMITS.max_why) -> Plan:
 def _line(name: str, value: object, *, limit: int = _MAX_SCENE_TYPE) -> str:
     line = clean(strict_json.text(name, value), limit=limit)
     return strict_json.text(name, line)
+
+
+__all__ = [
+    "FALLBACK_PLAN",
+    "PLAN_SCHEMA",
+    "DiscoveredContext",
+    "Plan",
+    "PlanError",
+    "Planned",
+    "VlmPlanner",
+    "parse_plan",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan and how it came about; ``fallback`` tells that no answer was fit."""
+
+    plan: Plan
+    fallback: bool
+    failures: tuple[Failure, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class VlmPlanner(Asker[Plan]):
+    """Asks a backend for plans; ``ignored_keys`` counts the keys nobody asked for."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(backend, settings, parse=self._read, schema=PLAN_SCHEMA, clock=clock)
+        self.ignored_keys: Counter[str] = Counter()
+
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """How often the fallback was taken, by reason."""
+        return self.given_up
+
+    def _read(self, text: str) -> Plan:
+        return parse_plan(text, max_why=self.settings.discovered_context.max_why)
+
+    def plan(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Planned:
+        """One decision: at most one retry by default, within the time limit, else the fallback."""
+        asked = self.ask(prompt, images)
+        if asked.answer is None:
+            return Planned(FALLBACK_PLAN, True, asked.failures, asked.attempts)
+        self.ignored_keys.update(asked.answer.ignored_keys)
+        return Planned(asked.answer, False, asked.failures, asked.attempts)

@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lastseen.config.seeking import Context
-from lastseen.search.planning.directions import say_angle
-from lastseen.search.planning.quoting import quote
-
-_DEFAULTS = Context()
+from lastseen.search.planning.prompt_text import MAX_LABELS, MAX_TEXT, quote, say_angle
 
 PLANNER_SYSTEM_PROMPT = """\
 You guide a robot through a home to a target object. You see a panorama of labelled views and a memory of the way.
@@ -22,7 +18,7 @@ Answer with one JSON object and no other text:
 {"goal_flag": true or false, "angle": number, "discovered_context": {"goal_scene_type": "text", "why": "text"}}
 - goal_flag: true only if the target object itself is visible in a view now.
 - angle: degrees from straight ahead, positive to the left, negative to the right, from -180 to 180. If goal_flag \
-is true, the direction of the target. To take a way that the memory tells, its angle: the robot then follows it \
+is true, the direction of the target. To take a path that the memory tells, its angle: the robot then follows it \
 round its corners.
 - goal_scene_type: the kind of space you head for. why: one short sentence.
 
@@ -57,31 +53,28 @@ class View:
     free: float | None = None
 
 
-def planner_prompt(target: str, context: str, views: Sequence[View], *, settings: Context = _DEFAULTS) -> str:
+def planner_prompt(target: str, context: str, views: Sequence[View]) -> str:
     """The whole prompt of a planner call."""
     return "\n\n".join(
         [
             PLANNER_SYSTEM_PROMPT,
-            f"TARGET: {quote(target, limit=settings.max_text)}",
-            f"VIEWS\n{say_views(views, settings=settings)}",
+            f"TARGET: {quote(target, limit=MAX_TEXT)}",
+            f"VIEWS\n{say_views(views)}",
             f"NAVIGATION CONTEXT\n{context}",
         ]
     )
 
 
-def scene_prompt(views: Sequence[View], *, settings: Context = _DEFAULTS) -> str:
+def scene_prompt(views: Sequence[View]) -> str:
     """The whole prompt of a scene analysis."""
-    return f"{SCENE_SYSTEM_PROMPT}\n\nVIEWS\n{say_views(views, settings=settings)}"
+    return f"{SCENE_SYSTEM_PROMPT}\n\nVIEWS\n{say_views(views)}"
 
 
-def say_views(views: Sequence[View], *, settings: Context = _DEFAULTS) -> str:
+def say_views(views: Sequence[View]) -> str:
     """One line per view, from the left-most to the right-most."""
     lines: list[str] = []
     for view in sorted(views, key=lambda each: -each.angle):
-        seen = ", ".join(
-            f"{quote(label, limit=settings.max_text)} {score:.2f}"
-            for label, score in view.labels[: settings.max_labels]
-        )
+        seen = ", ".join(f"{quote(label, limit=MAX_TEXT)} {score:.2f}" for label, score in view.labels[:MAX_LABELS])
         free = "" if view.free is None else f"; free {view.free:.1f} m"
         lines.append(f"view {say_angle(view.angle)}: {seen or 'nothing detected'}{free}")
     return "\n".join(lines) or "no views"

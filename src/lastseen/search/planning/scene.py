@@ -18,9 +18,9 @@ from lastseen.frame import Frame
 from lastseen.memory.places import normalize_scene_type
 from lastseen.protocols import Scene, SceneAnalyzer
 from lastseen.search.planning import strict_json
-from lastseen.search.planning.asking import Asker, Attempt, Failure
+from lastseen.search.planning.model_call import Asker, Attempt, Failure
 from lastseen.search.planning.prompt import View, scene_prompt
-from lastseen.search.planning.quoting import clean
+from lastseen.search.planning.prompt_text import clean
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend, EncodedImage
 from lastseen.vlm.room_rules import RoomRules
@@ -95,7 +95,7 @@ class ModelSceneAnalyzer(Asker[Scene]):
 
     def analyze(self, views: Sequence[View], images: Sequence[EncodedImage] = ()) -> Analyzed:
         """One analysis of what is in front of the robot now; waits for the answer."""
-        asked = self.ask(scene_prompt(views, settings=self.settings.context), images)
+        asked = self.ask(scene_prompt(views), images)
         return Analyzed(asked.answer, asked.failures, asked.attempts)
 
     def _read(self, text: str) -> Scene:

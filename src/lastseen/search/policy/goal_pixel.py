@@ -18,6 +18,9 @@ from lastseen.config.policy import Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 
+_WAYPOINT_SLACK = 0.3
+"""Metres: how far off the floor in view may be from a waypoint of the map: drift and cells."""
+
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
 _METRES_PER_RADIAN = 2.0
@@ -86,7 +89,7 @@ def waypoint_pixel(frame: Frame, *, rest_deg: float, metres: float, settings: Po
     off = np.hypot(points[..., 0] - wanted[0], points[..., 1] - wanted[1])
     off = np.where(_open_floor(points, rest_deg, settings), off, np.inf)
     row, column = np.unravel_index(int(np.argmin(off)), off.shape)
-    if off[row, column] <= settings.waypoint_slack:
+    if off[row, column] <= _WAYPOINT_SLACK:
         return _pixel(points, int(row), int(column), "floor")
     # floor close to the robot is below the picture: the lowest pixel that way stands for it
     height, width = off.shape

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lastseen.errors import InvalidValue
 from lastseen.search.policy.goal_pixel import GoalPixel
-from lastseen.search.policy.pixelnav.images import goal_image, goal_mask, network_image, resized
+from lastseen.search.policy.pixelnav.policy import goal_image, goal_mask, network_image, resized
 from tests.search.policy.pixelnav.views import NO_TORCH, view
 
 

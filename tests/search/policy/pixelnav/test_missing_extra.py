@@ -15,7 +15,7 @@ class NoTorch:
 
 sys.meta_path.insert(0, NoTorch())
 from lastseen.errors import MissingExtra
-import lastseen.search.policy.pixelnav.images
+import lastseen.search.policy.pixelnav.policy
 from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
 try:
     {attempt}
@@ -29,7 +29,6 @@ except MissingExtra as error:
     [
         "PixelNavPolicy.from_checkpoint('any.ckpt')",
         "import lastseen.search.policy.pixelnav.network",
-        "import lastseen.search.policy.pixelnav.inference",
     ],
 )
 def test_without_torch_it_says_what_to_install(attempt: str) -> None:

@@ -10,7 +10,7 @@ from lastseen.action import Action
 from lastseen.config.policy import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.search.policy.goal_pixel import GoalPixel
-from lastseen.search.policy.pixelnav.images import goal_image, network_image
+from lastseen.search.policy.pixelnav.policy import goal_image, network_image
 from tests.search.policy.pixelnav.views import NO_TORCH, view
 
 pytest.importorskip("torch", reason=NO_TORCH)

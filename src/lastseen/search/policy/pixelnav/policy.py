@@ -1,7 +1,4 @@
-"""The learned pixel policy at run time: views in, one action a step, PixelNav's own rules around its network.
-
-It fits wherever the geometric policy does. It looks at colour only, so it needs neither depth nor a map.
-"""
+"""PixelNav behind the pixel-policy contract: views as its network was trained on them, its actions as ours."""
 
 from __future__ import annotations
 
@@ -9,18 +6,71 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.action import Action
 from lastseen.config.policy import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.search.policy.goal_pixel import GoalPixel
-from lastseen.search.policy.pixelnav.images import goal_image, network_image
 from lastseen.search.policy.protocol import StopReason
 
 if TYPE_CHECKING:
-    from lastseen.search.policy.pixelnav.inference import GoalWalk, Prediction
-    from lastseen.search.policy.pixelnav.network import PixelNavNetwork
+    from lastseen.search.policy.pixelnav.network import GoalWalk, PixelNavNetwork, Prediction
+
+
+_MASKED = 255
+
+
+def network_image(rgb: NDArray[np.uint8], *, size: int) -> NDArray[np.uint8]:
+    """An RGB image as the network takes it: size x size, channels swapped to BGR, 0 to 255."""
+    return resized(rgb, size)[..., ::-1]
+
+
+def goal_mask(frame: Frame, pixel: GoalPixel, *, side: int) -> NDArray[np.uint8]:
+    """The colour image's pixels around the goal, 255 in a square of ``side`` pixels that the borders cut off.
+
+    A goal pixel counts in the depth image; where colour has another size, it moves to the same place there.
+    """
+    rows, columns = frame.depth.shape
+    if not (0 <= pixel.u < columns and 0 <= pixel.v < rows):
+        raise InvalidValue(
+            "goal_pixel",
+            (pixel.u, pixel.v),
+            f"lies outside the view of {columns} x {rows} pixels",
+            remedy="choose it in the frame that was seen last",
+        )
+    height, width = frame.rgb.shape[:2]
+    left = (2 * pixel.u + 1) * width // (2 * columns) - side // 2
+    top = (2 * pixel.v + 1) * height // (2 * rows) - side // 2
+    mask = np.zeros((height, width), dtype=np.uint8)
+    mask[max(top, 0) : max(top + side, 0), max(left, 0) : max(left + side, 0)] = _MASKED
+    return mask
+
+
+def goal_image(frame: Frame, pixel: GoalPixel, *, size: int, mask_side: int) -> NDArray[np.uint8]:
+    """The goal as the network takes it, (size, size, 4): the view in BGR and the goal mask."""
+    mask = resized(goal_mask(frame, pixel, side=mask_side), size)
+    return np.concatenate([network_image(frame.rgb, size=size), mask[..., None]], axis=-1)
+
+
+def resized(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Stretch an image to size x size: bilinear between pixel middles, without smoothing before."""
+    above, below, down = _between(image.shape[0], size)
+    left, right, across = _between(image.shape[1], size)
+    trailing = (1,) * (image.ndim - 2)
+    down, across = down.reshape(size, 1, *trailing), across.reshape(size, *trailing)
+    rows = image[above] * (1 - down) + image[below] * down
+    stretched = rows[:, left] * (1 - across) + rows[:, right] * across
+    return np.floor(stretched + np.float32(0.5)).astype(np.uint8)
+
+
+def _between(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """For each new pixel the two old ones it lies between, and its share of the second."""
+    place = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0.0, old - 1.0)
+    first = np.floor(place).astype(np.int64)
+    return first, np.minimum(first + 1, old - 1), (place - first).astype(np.float32)
+
 
 ACTION_ORDER = (
     Action.STOP,
@@ -74,7 +124,7 @@ class PixelNavPolicy:
 
     def follow(self, pixel: GoalPixel) -> None:
         """Walk to what a pixel of the view seen last shows; the history begins again."""
-        from lastseen.search.policy.pixelnav.inference import GoalWalk
+        from lastseen.search.policy.pixelnav.network import GoalWalk
 
         if self._frame is None:
             raise InvalidValue(

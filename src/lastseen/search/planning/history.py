@@ -1,10 +1,11 @@
-"""What the planner meant to do in its last calls and why: the memory of intentions; see docs/places.md.
+"""What was planned and tried before: the discovered-context queue and the directions taken; see docs/places.md.
 
 It is there so that a direction which led nowhere is not chosen again for the same reason.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +13,15 @@ from typing import Any
 
 from lastseen.config.seeking import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import InvalidValue
+from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.search.planning.prompt_text import whole_degrees
+
+_RECENT_TRIES = 6
+"""Directions: older tries were made from somewhere else."""
+_TRIED_RADIUS = 1.5
+"""Metres: a direction tried from farther off is another direction from here."""
+_FAILED_DISTANCE = 0.5
+"""Metres: two forward steps: a try that led less far than this was blocked."""
 
 _DEFAULTS = DiscoveredContextSettings()
 
@@ -83,3 +93,51 @@ class DiscoveredContextQueue:
 
     def __len__(self) -> int:
         return len(self._records)
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One direction taken from ``start``; ``heading`` is absolute, in the dead-reckoned frame."""
+
+    start: Pose2D
+    heading: float
+    goal_scene_type: str
+    moved: float
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the path was blocked: hardly any ground was covered."""
+        return self.moved < _FAILED_DISTANCE
+
+
+class TriedDirections:
+    """Remembers the last tries; ``begin`` when a plan is taken up, ``end`` when the policy gives up on it."""
+
+    def __init__(self) -> None:
+        self.tries: deque[Try] = deque(maxlen=_RECENT_TRIES)
+        self._open: Try | None = None
+
+    def begin(self, pose: Pose2D, *, angle: float, goal_scene_type: str) -> None:
+        """Take up a direction, in degrees from where the robot faces; a try that is still open ends here."""
+        self.end(pose)
+        self._open = Try(pose, wrap_angle(pose.yaw + math.radians(angle)), goal_scene_type, 0.0)
+
+    def end(self, pose: Pose2D) -> None:
+        """Close the open try, if there is one, with the ground it covered."""
+        if self._open is not None:
+            moved = self._open.start.distance_to(pose)
+            self.tries.append(Try(self._open.start, self._open.heading, self._open.goal_scene_type, moved))
+            self._open = None
+
+    def from_here(self, pose: Pose2D) -> list[dict[str, Any]]:
+        """The tries made near here, oldest first, their directions as seen from this pose."""
+        return [
+            {
+                "angle": whole_degrees(each.heading - pose.yaw),
+                "goal_scene_type": each.goal_scene_type,
+                "moved": round(each.moved, 2),
+                "blocked": each.blocked,
+            }
+            for each in self.tries
+            if each.start.distance_to(pose) <= _TRIED_RADIUS
+        ]

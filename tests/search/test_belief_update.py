@@ -1,3 +1,5 @@
+"""What perception does to the belief: two sightings make visible, close and approaching makes done."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from lastseen.belief import BeliefState, new_belief, validate_belief
 from lastseen.config import seeking
 from lastseen.perception.detectors import open_detector
-from lastseen.search.perceiving import perceive, unconfirmed
+from lastseen.search.belief_update import perceive, unconfirmed
 from lastseen.search.search import Search
 from lastseen.search.world import Sight
 from tests.perception.tiny_onnx import logits_of, raw_detector
@@ -104,7 +106,7 @@ def test_visible_and_done_always_rest_on_enough_sightings(looks: list[Any]) -> N
 
 
 def test_a_detector_from_a_file_makes_its_target_visible(tmp_path: Path) -> None:
-    """The whole way: model file, detections, the world's sighting, the belief."""
+    """The whole path: model file, detections, the world's sighting, the belief."""
     model = raw_detector(
         tmp_path / "m.onnx",
         logits=logits_of([{41: 0.95}]),

@@ -1,3 +1,5 @@
+"""The discovered-context queue: what was planned before, and why."""
+
 from __future__ import annotations
 
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
-from lastseen.search.planning.discovered_context import DiscoveredContextQueue
+from lastseen.search.planning.history import DiscoveredContextQueue
 
 
 def pushed(*types: str, maxlen: int = 5) -> DiscoveredContextQueue:

@@ -1,23 +1,87 @@
-"""A world that is exactly what memory says it is: a search is rehearsed in it before a robot walks.
+"""A world made of memory nodes alone: where a search over a nodes file is tried before a robot walks.
 
-Every node shows the things in its text, and nothing has moved since. It needs no simulator, so that the loop, its
-planners and their prompts can be tried on any nodes file.
+Every node shows the things in its text, and nothing has moved since. In a nodes file nearness stands for paths; the
+memory file of a robot that walked gives the paths it walked, its encoder for words, and its own answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.memory.nodes.embedding import DeterministicEmbedder, Embedder, EncoderEmbedder
+from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.object import Answer
 from lastseen.pose2d import wrap_angle
 from lastseen.search.planning.decision import Decision
-from lastseen.search.planning.node_graph import NodeGraph, Path
+from lastseen.search.planning.node_graph import NodeGraph, NodePath
 from lastseen.search.world import Moved, Sight
+
+if TYPE_CHECKING:
+    from lastseen.memory.memory import Memory
+
+
+_SQLITE = b"SQLite format 3"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedNodes:
+    """Nodes, the paths between them and an embedder that fits; ``find`` answers where a memory is attached."""
+
+    store: SemanticMemoryStore
+    paths: NodeGraph
+    embedder: Embedder
+    find: Callable[[str], Answer] | None = None
+
+
+@contextlib.contextmanager
+def open_nodes(file: str | PathLike[str], settings: Settings) -> Iterator[SearchedNodes]:
+    """What a nodes file or a memory file holds, for the time of a search."""
+    if not _is_memory(Path(file)):
+        yield linked_by_distance(SemanticMemoryStore.load_json(file), settings)
+        return
+    from lastseen.memory.memory import Memory
+
+    with Memory.open(Path(file), read_only=True, settings=settings) as memory:
+        yield _walked(memory, Path(file))
+
+
+def linked_by_distance(store: SemanticMemoryStore, settings: Settings) -> SearchedNodes:
+    """Nodes without a history: those near each other are taken to be joined."""
+    paths = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
+    return SearchedNodes(store, paths, DeterministicEmbedder(settings.retrieval.embedder_dim))
+
+
+def _walked(memory: Memory, file: Path) -> SearchedNodes:
+    from lastseen.memory.nodes_of_memory import NodesOfMemory
+
+    store = NodesOfMemory(memory).store
+    if not store.nodes:
+        raise InvalidValue(
+            "memory",
+            str(file),
+            "holds no walked places",
+            remedy="make it anew with `lastseen run`, or ask it with `lastseen find`",
+        )
+    paths = NodeGraph.from_anchors(store, memory.spatial.graph, same_spot=memory.settings.search.same_spot)
+    return SearchedNodes(store, paths, EncoderEmbedder(memory.encoder), memory.find)
+
+
+def _is_memory(file: Path) -> bool:
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False
+
 
 FIRST_SEEN_AT = 3.0
 """Metres at which a thing comes into view: across a room."""
@@ -25,7 +89,7 @@ APPROACH_STEP = 1.0
 """Metres that one approach brings the robot nearer."""
 
 
-class RehearsalWorld:
+class NodeWorld:
     """Walks the graph of nodes; starts at a node chosen by the seed, or nowhere when there are none.
 
     ``closed`` nodes are not explored; on the way to a node the path given is kept to. With ``find`` a node also shows
@@ -48,7 +112,7 @@ class RehearsalWorld:
         self.at: int | None = start if start is not None or not ids else random.Random(seed).choice(ids)
         self._stamp = 0.0
         self._distance = FIRST_SEEN_AT
-        self._way: list[int] = []
+        self._path: list[int] = []
         self._visits: Counter[int] = Counter([] if self.at is None else [self.at])
         self._closed = {node_id for node_id, node in graph.nodes.items() if closed(node)}
         reachable = set() if self.at is None else graph.reachable_from(self.at, without=self._closed)
@@ -63,7 +127,7 @@ class RehearsalWorld:
             visible=visible,
             distance=self._distance if visible else None,
             node_id=self.at,
-            idle=not self._way,
+            idle=not self._path,
             log={} if here is None else {"pose": [here.pose.x, here.pose.y, here.pose.yaw]},
         )
 
@@ -74,12 +138,12 @@ class RehearsalWorld:
         said = bool(words) and words <= set(tokenize(node.text))
         return said or not self._meant.get(goal_text, set()).isdisjoint(node.tags[1:])
 
-    def follow(self, decision: Decision, path: Path | None) -> Moved:
-        """One node along the way, one step nearer to what is in view, or on to the neighbour least visited."""
+    def follow(self, decision: Decision, path: NodePath | None) -> Moved:
+        """One node along the path, one step nearer to what is in view, or on to the neighbour least visited."""
         self._stamp += 1.0
         if decision.node_id is not None:
             return self._walk_to(decision.node_id, path)
-        self._way = []
+        self._path = []
         if decision.turn_only or decision.stop:
             return Moved(action="stop" if decision.stop else "turn")
         if decision.goal_flag:
@@ -88,7 +152,7 @@ class RehearsalWorld:
         return self._explore(decision.heading or 0.0)
 
     def record(self) -> dict[str, Any]:
-        """The node that the rehearsal is at, in the form of every log."""
+        """The node where the search stands, in the form of every log."""
         pose = None if self.at is None else self.graph.nodes[self.at].pose
         spot = None if pose is None else [pose.x, pose.y, pose.yaw]
         return {
@@ -111,13 +175,13 @@ class RehearsalWorld:
         self._stamp += 1.0
         return Moved(action="look")
 
-    def _walk_to(self, goal: int, path: Path | None) -> Moved:
+    def _walk_to(self, goal: int, path: NodePath | None) -> Moved:
         if path is None or self.at not in path.nodes:
-            self._way = []
-            return Moved(action="none", failed=f"node {goal}: no way there")
-        self._way = list(path.nodes[path.nodes.index(self.at) + 1 :])
-        if self._way:
-            self._arrive(self._way.pop(0))
+            self._path = []
+            return Moved(action="none", failed=f"node {goal}: no path there")
+        self._path = list(path.nodes[path.nodes.index(self.at) + 1 :])
+        if self._path:
+            self._arrive(self._path.pop(0))
         return Moved(action="walk")
 
     def _explore(self, heading: float) -> Moved:

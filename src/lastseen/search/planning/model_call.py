@@ -1,7 +1,7 @@
-"""Asking a model and taking no nonsense: strict reading, one retry that says what was wrong, a time limit.
+"""One question to a model: strict reading of its answer, one retry that says what was wrong, a time limit.
 
-Planner and scene analyzer share it. It never raises for what a model says or fails to say: the caller gets a
-parsed answer or None, and a record of every attempt.
+Planner and scene analyzer share it. It never raises for what a model says or fails to say: the caller gets a parsed
+answer or None, and a record of every attempt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from lastseen.config import Settings
 from lastseen.errors import LastseenError, PlanError
-from lastseen.search.planning.quoting import clean
+from lastseen.search.planning.prompt_text import clean
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
 Answer = TypeVar("Answer")

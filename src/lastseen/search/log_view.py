@@ -1,10 +1,11 @@
-"""A run's log as a picture: the path in the colours of its places, anchors, planner calls, and where it swung."""
+"""A run's log for people: a timeline of what happened when, and a map of the walk."""
 
 from __future__ import annotations
 
 import colorsys
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,80 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 
 from lastseen.search.log import Run
+from lastseen.search.planning.prompt_text import say_angle
+
+_SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
+
+
+def timeline(run: Run, *, anchors: bool = False) -> Iterator[str]:
+    """The lines of the timeline; ``anchors`` shows every anchor too, which are many."""
+    header = run.header
+    asked = header["backend"] or "no planner"
+    yield f"looking for {header['goal']!r}, seed {header['seed']}, planner {asked}, {len(run.steps)} steps"
+    hidden = set() if anchors else _SHOWN_QUIETLY
+    events = {
+        step_id: [event for event in group if event["event"] not in hidden]
+        for step_id, group in itertools.groupby(run.events, key=lambda event: event["step_id"])
+    }
+    walked: list[dict[str, Any]] = []
+    for step in run.steps:
+        walked.append(step)
+        noted = events.get(step["step_id"], [])
+        if noted or step["planner_called"]:
+            yield from _folded(walked)
+            walked = []
+        if step["planner_called"] and step["planner_output"] is not None:
+            yield _line(step["step_id"], f"PLAN  {_plan(step['planner_output'])}")
+        for event in noted:
+            yield _line(step["step_id"], _event(event))
+    yield from _folded(walked)
+    if run.torn:
+        yield "the log ends in the middle of a line: the run was killed"
+
+
+def _folded(steps: list[dict[str, Any]]) -> Iterator[str]:
+    if not steps or (len(steps) == 1 and steps[0]["action"] is None):
+        return
+    words = [
+        f"{action} x{count}" if count > 1 else action
+        for action, count in (
+            (action, len(list(group)))
+            for action, group in itertools.groupby(step["action"] for step in steps if step["action"])
+        )
+    ]
+    shown = ", ".join(words) if len(words) <= 6 else f"{', '.join(words[:5])}, … {words[-1]}"
+    bumps = sum(step["collided"] for step in steps)
+    last = steps[-1]
+    x, y, yaw = last["pose"]
+    spot = f"at ({x:.2f}, {y:.2f}) facing {say_angle(math.degrees(yaw))}"
+    where = f"place {last['current_place_id']}, anchor {last['current_anchor_id']}"
+    bumped = f", {bumps} bumps" if bumps else ""
+    yield _line(last["step_id"], f"      {shown}{bumped}; {spot}, {where}")
+
+
+def _plan(plan: dict[str, Any]) -> str:
+    context = plan["discovered_context"]
+    seen = "goal in view, " if plan["goal_flag"] else ""
+    return f"{seen}{say_angle(plan['angle'])} toward {context['goal_scene_type']!r}: {context['why']}"
+
+
+def _event(event: dict[str, Any]) -> str:
+    name = event["event"].upper().replace("_", " ")
+    facts = {key: value for key, value in event.items() if key not in ("type", "event", "step_id")}
+    return f"{name}  {', '.join(f'{key} {_value(value)}' for key, value in facts.items())}".rstrip()
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, list):
+        return "(" + ", ".join(_value(item) for item in value) + ")"
+    return str(value)
+
+
+def _line(step_id: int, text: str) -> str:
+    return f"{step_id:5d}  {text}"
+
 
 Point = tuple[float, float]
 Colour = tuple[int, int, int]
@@ -106,7 +181,7 @@ def _grid(draw: ImageDraw.ImageDraw, frame: _Frame) -> None:
 
 
 def _call(draw: ImageDraw.ImageDraw, frame: _Frame, step: dict[str, Any]) -> None:
-    """A triangle where the planner was asked, and an arrow the way it pointed."""
+    """A triangle where the planner was asked, and an arrow the path it pointed."""
     x, y = frame.pixel(*step["pose"][:2])
     size = 11 * _SCALE
     corners = [(x, y - size), (x - 0.87 * size, y + size / 2), (x + 0.87 * size, y + size / 2)]
@@ -141,7 +216,7 @@ def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
         f"{counts['anchor_created']} anchors (dots)",
         f"STUCK {counts['stuck']}, ABABA {counts['ababa']}, fallbacks {counts['fallback']}",
         "ring: start, square: end",
-        "triangle: planner call, arrow: its way",
+        "triangle: planner call, arrow: its path",
     ]
     for index, line in enumerate(lines):
         _text(draw, (left, top + 32 + 22 * index), line, _GREY, 15)

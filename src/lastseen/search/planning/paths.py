@@ -1,7 +1,7 @@
-"""Ways that the navigation context tells: which one a plan takes, and how far along it the robot may trust it.
+"""Paths as the navigation context gives them: which one a plan takes, and how far along it the robot follows.
 
-A plan is only an angle. Where that angle is the beginning of a way the context named, the robot follows the way round
-its corners; without it, it walks straight on, past the door it was sent to.
+A plan is only an angle. Where that angle is the beginning of a path that the context named, the robot follows it
+round its corners; without it, the robot walks straight on, past the door it was sent to.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lastseen.config import Settings
 from lastseen.pose2d import wrap_angle
 from lastseen.search.planning.context_text import Context
 
-Way = tuple[tuple[float, float], ...]
+_WALK_SCORE = 0.55
+"""A candidate below it is not walked to before exploring: unrelated nodes score 0.40 +- 0.05, a word in common adds
+up to 0.20."""
+
+_SAME_ANGLE = 5.0
+"""Degrees: a plan this near to where a path begins means that way."""
+
+Segments = tuple[tuple[float, float], ...]
 """Straight segments one after the other: metres, and radians from where the robot faced when it was told."""
 
 
-def told_way(segments: Sequence[tuple[float, float]], *, longest: float) -> list[list[float]]:
-    """A way as the context holds it, metres and whole degrees; what lies beyond ``longest`` is left for later.
+def rounded_path(segments: Sequence[tuple[float, float]], *, longest: float) -> list[list[float]]:
+    """A path as the context holds it, metres and whole degrees; what lies beyond ``longest`` is left for later.
 
-    >>> told_way([(2.04, 0.0), (3.0, 1.5708)], longest=4.0)
+    >>> rounded_path([(2.04, 0.0), (3.0, 1.5708)], longest=4.0)
     [[2.0, 0], [2.0, 90]]
     """
     told: list[list[float]] = []
@@ -34,12 +40,12 @@ def told_way(segments: Sequence[tuple[float, float]], *, longest: float) -> list
     return told
 
 
-def straightened(points: Sequence[tuple[float, float]], *, yaw: float, off: float) -> list[tuple[float, float]]:
-    """A way of many points as few segments: metres, and radians from a heading.
+def simplified(points: Sequence[tuple[float, float]], *, yaw: float, off: float) -> list[tuple[float, float]]:
+    """A path of many points as few segments: metres, and radians from a heading.
 
-    A stretch may lie this far off the points it stands for. There is at least one, however short.
+    A segment may lie this far off the points it stands for. There is at least one, however short.
 
-    >>> straightened([(0, 0), (1, 0.1), (2, 0), (2, 3)], yaw=0.0, off=0.3)
+    >>> simplified([(0, 0), (1, 0.1), (2, 0), (2, 3)], yaw=0.0, off=0.3)
     [(2.0, 0.0), (3.0, 1.5707963267948966)]
     """
     found: list[tuple[float, float]] = []
@@ -70,26 +76,26 @@ def _near_line(points: Sequence[tuple[float, float]], off: float) -> bool:
     return True
 
 
-def way_at(context: Context, angle: float, settings: Settings) -> Way:
-    """The way that begins at this angle in degrees; empty where the context, as it was read, names none.
+def path_at(context: Context, angle: float) -> Segments:
+    """The path that begins at this angle in degrees; empty where the context, as it was read, names none.
 
-    Sightings of the target come first, then where it is remembered, nodes that are worth the way, and unexplored
+    Sightings of the target come first, then where it is remembered, nodes that are worth the path, and unexplored
     edges; of one kind the shortest wins.
     """
-    for entries in _kinds(context, settings.search.walk_score):
+    for entries in _kinds(context):
         matching = [
             entry
             for entry in entries
-            if entry.get("way") and abs(math.remainder(entry["angle"] - angle, 360.0)) <= settings.context.same_angle
+            if entry.get("path") and abs(math.remainder(entry["angle"] - angle, 360.0)) <= _SAME_ANGLE
         ]
         if matching:
-            nearest = min(matching, key=lambda entry: (entry["distance"], entry["way"]))
-            return tuple((float(metres), math.radians(degrees)) for metres, degrees in nearest["way"])
+            nearest = min(matching, key=lambda entry: (entry["distance"], entry["path"]))
+            return tuple((float(metres), math.radians(degrees)) for metres, degrees in nearest["path"])
     return ()
 
 
-def _kinds(context: Context, walk_score: float) -> Iterator[Sequence[Mapping[str, Any]]]:
+def _kinds(context: Context) -> Iterator[Sequence[Mapping[str, Any]]]:
     yield context["sightings"]
     yield context["remembered"]
-    yield [each for each in context["belief"]["candidates"] if each["score"] >= walk_score]
+    yield [each for each in context["belief"]["candidates"] if each["score"] >= _WALK_SCORE]
     yield context["unexplored"]

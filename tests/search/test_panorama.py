@@ -1,3 +1,5 @@
+"""The look around as one picture: views in reading order, each labelled."""
+
 from __future__ import annotations
 
 import io
@@ -7,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lastseen.errors import InvalidValue
-from lastseen.search.planning.panorama import stitch, view_angles
+from lastseen.search.panorama import stitch, view_angles
 from lastseen.vlm.protocol import EncodedImage
 
 

@@ -25,7 +25,7 @@ FILE_NAME = "source.toml"
 
 _CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
 _CAMERA |= {"image_rotation", "rescale_intrinsics", "fx", "fy", "cx", "cy", "share_view", "focal_factor"}
-_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y"}
+_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y", "poses"}
 _CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
 _TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
 _TOPICS |= {"world_frame", "camera_frame", "pose_frame", "odom_frame"}
@@ -34,6 +34,7 @@ _STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_
 
 TAKEN = {
     "bag": _CAMERA | _CLOCKS | _TOPICS,
+    "layout": _CAMERA | {"min_confidence"},
     "ros2": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "ros2+zenoh": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "sim": _CAMERA,
@@ -62,6 +63,11 @@ class SourceOptions(Section):
         CameraAxes.OPENCV.value,
         choices=tuple(axes.value for axes in CameraAxes),
         why="how the source names the camera's axes; ARKit is opengl, a ROS body frame ros_body",
+    )
+    poses: str = setting(
+        "recorded",
+        choices=("recorded", "odometry"),
+        why="where poses come from: the recording, or the images themselves (docs/sources.md)",
     )
     pose_inverted: bool = setting(False, why="true where the poses are T_camera_world, as COLMAP writes them")
     quaternion_order: str = setting(

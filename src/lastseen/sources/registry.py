@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
+    "layout": "lastseen.sources.layouts:open_layout",
     "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
     "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
     "sim": "lastseen.sources.simulated:SimSource",
@@ -25,6 +26,9 @@ SCHEMES = {
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
 
 BAG_FILES = (".bag", ".mcap", ".db3")
+
+MAX_CHILDREN = 200
+"""Entries of a folder that are looked at for recordings inside it."""
 
 
 def register_source(scheme: str, target: str) -> None:
@@ -88,9 +92,27 @@ def _scheme_of_path(path: Path) -> str:
     # metadata.yaml is written when a recorder ends: one that lost power leaves none
     if path.is_dir() and any(one.suffix in {".mcap", ".db3"} for one in path.iterdir()):
         return "bag"
+    if _is_layout(path):
+        return "layout"
+    within = (
+        [one.name for one in sorted(path.iterdir())[:MAX_CHILDREN] if _is_recording(one)] if path.is_dir() else []
+    )
+    if within:
+        names = ", ".join(within[:5]) + (" ..." if len(within) > 5 else "")
+        raise SourceError("source", str(path), f"holds recordings ({names})", remedy="give one of them")
     raise SourceError(
         "source",
         str(path),
         "is no recording that is known here",
-        remedy="give a .bag, .mcap or rosbag2 folder, or one with rgb.txt, depth.txt, groundtruth.txt, camera.json",
+        remedy="docs/sources.md lists the layouts; the simplest is rgb.txt, depth.txt, groundtruth.txt, camera.json",
     )
+
+
+def _is_recording(path: Path) -> bool:
+    return (path / "rgb.txt").exists() or path.suffix in BAG_FILES or _is_layout(path)
+
+
+def _is_layout(path: Path) -> bool:
+    from lastseen.sources.layouts import layout_of
+
+    return layout_of(path) is not None

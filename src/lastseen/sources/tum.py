@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,13 @@ from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Stored
 
 TUM_RAW_PER_METRE = 5000.0
 """Raw values per metre of the benchmark's depth images, where camera.json has no depth_scale."""
+
+FREIBURG = {
+    "1": (517.3, 516.5, 318.6, 255.3),
+    "2": (520.9, 521.0, 325.1, 249.7),
+    "3": (535.4, 539.2, 320.1, 247.6),
+}
+"""fx, fy, cx, cy of the benchmark's three cameras, for folders named as they are downloaded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,14 +213,18 @@ def read_camera(path: Path, options: SourceOptions) -> tuple[Intrinsics, Intrins
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        if not (options.fx and options.fy):
+        named = re.search(r"(?:freiburg|fr)([123])", path.parent.resolve().name)
+        if options.fx and options.fy:
+            tree = {"fx": options.fx, "fy": options.fy, "cx": options.cx, "cy": options.cy}
+        elif named:
+            tree = dict(zip(("fx", "fy", "cx", "cy"), FREIBURG[named[1]], strict=True))
+        else:
             raise SourceError(
                 "camera.json",
                 str(path),
                 "does not exist",
-                remedy="write fx fy cx cy width height depth_scale into it",
+                remedy="write fx fy cx cy width height depth_scale into it; folders named as downloaded need none",
             ) from None
-        tree = {"fx": options.fx, "fy": options.fy, "cx": options.cx, "cy": options.cy}
     except (OSError, ValueError) as error:
         raise SourceError("camera.json", str(path), f"cannot be read ({error})", remedy="write JSON") from error
     if not isinstance(tree, dict):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, SourceError
+from lastseen.geometry import Pose3D
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.conversion import Box
@@ -26,7 +27,7 @@ from lastseen.sources.record import NO_POSE, Intake, RawRecord, Trajectory
 from lastseen.sources.ros import messages
 from lastseen.sources.ros.cameras import UNPLACED_DEPTH, CameraPair, color_frame_in
 from lastseen.sources.ros.container import Container, Raw
-from lastseen.sources.ros.messages import CAMERA_INFO, IMAGES, TF
+from lastseen.sources.ros.messages import CAMERA_INFO, IMAGES, TF, TRANSFORM
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Topic, choose
@@ -154,6 +155,8 @@ class BagIndex:
         self.detections: list[tuple[float, StoredDetection]] = []
         self.intake = Intake()
         self._infos: dict[str, Any] = {}
+        self._extrinsics: dict[str, Pose3D] = {}
+        """Poses of streams in the reference stream, in RealSense's own bags."""
         self._pose_link: Link | None = None
         self._read()
         self._settle_links()
@@ -167,7 +170,10 @@ class BagIndex:
         """The two cameras as one; what cannot be put right about them is noted in ``intake``."""
         T_color_depth = None
         topics, color, depth = self.topics, self.camera_frame, self.topics.depth.frame
-        if depth and depth != color and self.color_stamps:
+        own = [self._extrinsics.get(_stream(topic.name)) for topic in (topics.color, topics.depth)]
+        if own[0] is not None and own[1] is not None:
+            T_color_depth = own[0].inverse() @ own[1]
+        elif depth and depth != color and self.color_stamps:
             color = color_frame_in(self.tree, color, options)
             # tf may begin later than the images, so stamps spread over the recording are tried
             stamps = sorted(self.color_stamps)
@@ -192,7 +198,7 @@ class BagIndex:
             self.intake.note(f"{name} cannot be read, and is left out")
         topics = self.topics
         named = {topics.color.name, topics.depth.name, topics.color_info, topics.depth_info, topics.pose}
-        tf = {name for name, (kind, _) in self._bag.topics().items() if kind == TF}
+        tf = {name for name, (kind, _) in self._bag.topics().items() if kind in {TF, TRANSFORM}}
         try:
             for raw in self._bag.messages({*named, *tf, topics.detections_text or topics.detections} - {""}):
                 self._add(raw)
@@ -223,6 +229,8 @@ class BagIndex:
             message = self._bag.decode(raw)
             if raw.type == CAMERA_INFO:
                 self._infos[raw.topic] = message
+            elif raw.type == TRANSFORM:
+                self._extrinsics[_stream(raw.topic)] = messages.pose(message.translation, message.rotation)
             elif raw.type == TF:
                 self.tree.add_message(message, topic=raw.topic, skip=self.intake.skip)
             elif raw.topic == topics.detections_text:
@@ -290,6 +298,11 @@ def _topics(bag: Container) -> Iterator[Topic]:
         frame = "" if message is None else frame_name(message.header.frame_id)
         depth = messages.holds_depth(message) if message is not None and kind in IMAGES else None
         yield Topic(name, kind, count, depth, frame)
+
+
+def _stream(topic: str) -> str:
+    """The stream of a topic of RealSense's own bags: ``/device_0/sensor_1/Color_0`` of ``.../image/data``."""
+    return "/".join(topic.split("/")[:4])
 
 
 def _cut_off_line(stamps: list[float]) -> str:

@@ -33,6 +33,7 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 TF = "tf2_msgs/msg/TFMessage"
 DETECTIONS = "vision_msgs/msg/Detection2DArray"
 TEXT = "std_msgs/msg/String"
+TRANSFORM = "geometry_msgs/msg/Transform"
 
 IMAGES = (IMAGE, COMPRESSED)
 POSES = (POSE, POSE_COVARIANCE, ODOMETRY)

@@ -118,7 +118,9 @@ def _beside(image: Topic, infos: list[Topic], name: str, option: str) -> str:
     folder = image.name
     for _ in range(2):
         folder = folder.rpartition("/")[0]
-        sibling = next((topic.name for topic in infos if topic.name == f"{folder}/camera_info"), "")
+        # RealSense's own bags keep it in a folder of its own
+        names = {f"{folder}/camera_info", f"{folder}/info/camera_info"}
+        sibling = next((topic.name for topic in infos if topic.name in names), "")
         if sibling:
             return sibling
     framed = [topic.name for topic in infos if topic.frame and topic.frame == image.frame]

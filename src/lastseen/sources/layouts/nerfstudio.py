@@ -1,0 +1,75 @@
+"""nerfstudio and Polycam: ``transforms.json`` with ``file_path``, ``depth_file_path`` and ``transform_matrix``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lastseen.errors import SourceError
+from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, first_size, fitted, read_json
+from lastseen.sources.options import SourceOptions
+
+MILLIMETRES = 0.001
+"""Metres of a raw depth value where depth_unit_scale_factor is not given."""
+
+
+def matches(path: Path) -> bool:
+    """Whether a folder has a transforms.json."""
+    return (path / "transforms.json").is_file()
+
+
+def read(path: Path, options: SourceOptions) -> Sequence:
+    """List a capture: OpenGL camera axes, z up; distortion is not undone and noted."""
+    del options
+    tree = read_json(path / "transforms.json")
+    frames = tree.get("frames")
+    if not isinstance(frames, list) or not all(isinstance(frame, dict) for frame in frames):
+        raise SourceError("transforms.json frames", frames, "must be a list of objects", remedy="export it again")
+    if frames and not any("depth_file_path" in frame for frame in frames):
+        raise SourceError(
+            "transforms.json", str(path), "has no depth_file_path", remedy="export with depth: lastseen needs RGB-D"
+        )
+    frames = sorted(frames, key=lambda frame: str(frame.get("file_path")))
+    shots = []
+    for number, frame in enumerate(frames):
+        stamp = frame.get("timestamp", number / FRAME_RATE)
+        color = _inside(path, frame.get("file_path"))
+        depth = _inside(path, frame["depth_file_path"]) if "depth_file_path" in frame else None
+        try:
+            matrix = np.array(frame["transform_matrix"], dtype=np.float64)
+            camera = _camera({**tree, **frame}, color)
+            shots.append(
+                Shot(float(stamp), color, depth, converted(matrix, CameraAxes.OPENGL, WorldUp.Z), None, camera)
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SourceError):
+                raise
+            raise SourceError(
+                f"transforms.json frame {number}", frame.get("file_path"), f"has no {error}", remedy="export it again"
+            ) from error
+    unit = tree.get("depth_unit_scale_factor", MILLIMETRES)
+    if isinstance(unit, bool) or not isinstance(unit, int | float) or unit <= 0:
+        raise SourceError("depth_unit_scale_factor", unit, "must be positive", remedy="0.001 for millimetres")
+    bent = [name for name in ("k1", "k2", "k3", "p1", "p2") if tree.get(name)]
+    notes = [f"distortion ({', '.join(bent)}) is not undone: undistort the images first"] if bent else []
+    return Sequence(shots, None, 1.0 / float(unit), notes=notes)
+
+
+def _inside(folder: Path, name: object) -> Path:
+    """A file named in the JSON, which must lie in the folder."""
+    path = (folder / str(name)).resolve()
+    if not isinstance(name, str) or not path.is_relative_to(folder.resolve()):
+        raise SourceError(
+            "transforms.json file_path", name, "does not lie in the folder", remedy="use relative paths"
+        )
+    return path
+
+
+def _camera(tree: dict[str, Any], color: Path) -> Intrinsics | None:
+    focal = float(tree["fl_x"])
+    size = (int(tree["w"]), int(tree["h"])) if "w" in tree and "h" in tree else first_size({0: color})
+    center = (float(tree.get("cx", size[0] / 2)), float(tree.get("cy", size[1] / 2)))
+    return fitted(focal, float(tree.get("fl_y", focal)), *center, size)

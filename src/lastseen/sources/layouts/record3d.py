@@ -1,0 +1,155 @@
+"""Record3D's ``.r3d``: a zip of ``metadata`` (JSON), ``rgbd/N.jpg``, ``rgbd/N.depth`` and ``rgbd/N.conf`` (LZFSE)."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import MissingExtra, SourceError
+from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
+from lastseen.sources.layouts.sequence import FRAME_RATE, MAX_TEXT, Sequence, Shot, converted, pose_matrix
+from lastseen.sources.options import SourceOptions
+
+MAX_MEMBER = 32 * 2**20
+"""Bytes of one image in the archive, packed: depth of 256x192 has 196 kB."""
+
+
+def matches(path: Path) -> bool:
+    """Whether a file is named like one."""
+    return path.is_file() and path.suffix.lower() == ".r3d"
+
+
+def read(path: Path, options: SourceOptions) -> Sequence:
+    """List a recording: ARKit's camera axes (OpenGL) and world (y up). Its files are unpacked one at a time."""
+    archive = _opened(path)
+    try:
+        tree = _metadata(archive, path)
+        camera, size = _camera(tree, options.max_pixels)
+        poses, stamps = tree.get("poses") or [], tree.get("frameTimestamps") or []
+        rate = float(tree.get("fps") or FRAME_RATE)
+        names = {Path(name) for name in archive.namelist() if re.fullmatch(r"rgbd/\d+\.(jpg|depth|conf)", name)}
+        shots = []
+        for number in sorted(int(name.stem) for name in names if name.suffix == ".jpg"):
+            pose = None
+            if number < len(poses) and len(poses[number]) == 7:
+                pose = converted(pose_matrix(poses[number][4:], poses[number][:4]), CameraAxes.OPENGL, WorldUp.Y)
+            stamp = float(stamps[number]) if number < len(stamps) else number / rate
+            color, depth, conf = (Path(f"rgbd/{number}{end}") for end in (".jpg", ".depth", ".conf"))
+            shots.append(Shot(stamp, color, depth if depth in names else None, pose, conf if conf in names else None))
+    except (TypeError, ValueError, OverflowError) as error:
+        archive.close()
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError("metadata", str(path), f"is not Record3D's ({error})", remedy="share it again") from error
+    return Sequence(
+        shots,
+        camera,
+        1.0,
+        camera.resized(*size),
+        read_bytes=lambda name: _unpacked(archive, name),
+        decode_depth=lambda data, name: _lzfse(data, np.dtype("<f4"), size, name),
+        decode_confidence=lambda data, name: _lzfse(data, np.dtype("u1"), size, name),
+        close=archive.close,
+    )
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise SourceError(
+            path.name, str(path), f"is no archive ({error})", remedy="share it from Record3D again"
+        ) from error
+
+
+def _metadata(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+    try:
+        member = archive.getinfo("metadata")
+        if member.file_size > MAX_TEXT:
+            raise ValueError("it is too large")
+        with archive.open(member) as file:
+            tree = json.loads(file.read(MAX_TEXT + 1))
+        if not isinstance(tree, dict):
+            raise TypeError("it is no object")
+        return tree
+    except (KeyError, ValueError, TypeError, zipfile.BadZipFile, OSError, RecursionError) as error:
+        raise SourceError(
+            "metadata", str(path), f"cannot be read ({error})", remedy="share it from Record3D again"
+        ) from error
+
+
+def _unpacked(archive: zipfile.ZipFile, name: Path) -> bytes:
+    """One file of the archive, no more than it may have."""
+    try:
+        member = archive.getinfo(name.as_posix())
+        if member.file_size > MAX_MEMBER:
+            raise SourceError(name.name, member.file_size, f"exceeds {MAX_MEMBER} bytes", remedy="check the file")
+        with archive.open(member) as file:
+            data = file.read(MAX_MEMBER + 1)
+    except (zipfile.BadZipFile, OSError, EOFError, LookupError, RuntimeError, zlib.error) as error:
+        raise SourceError(
+            name.as_posix(), "file", f"cannot be unpacked ({error})", remedy="the frame is left out; share it again"
+        ) from error
+    if len(data) > MAX_MEMBER:
+        raise SourceError(name.name, len(data), f"exceeds {MAX_MEMBER} bytes", remedy="check the file")
+    return data
+
+
+def _camera(tree: dict[str, Any], max_pixels: int) -> tuple[Intrinsics, tuple[int, int]]:
+    """Intrinsics of colour, and width and height of depth (LiDAR's where they are not given)."""
+    try:
+        k = [float(value) for value in tree["K"]]
+        camera = Intrinsics(k[0], k[4], k[6], k[7], int(tree["w"]), int(tree["h"]))
+        size = int(tree.get("dw", 192)), int(tree.get("dh", 256))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise SourceError(
+            "metadata K, w, h", tree.get("K"), f"are missing ({error})", remedy="share it again"
+        ) from error
+    if min(size) < 1 or size[0] * size[1] > max_pixels:
+        raise SourceError("metadata dw, dh", size, f"must be 1 to {max_pixels} pixels", remedy="share it again")
+    return camera, size
+
+
+def _lzfse(packed: bytes, kind: np.dtype[Any], size: tuple[int, int], name: str) -> NDArray[np.generic]:
+    try:
+        lzfse = importlib.import_module("liblzfse")
+    except ImportError as error:
+        raise MissingExtra("depth of Record3D", extra="record3d") from error
+    wanted = size[0] * size[1] * kind.itemsize
+    stated = _stated(packed)
+    if stated != wanted:
+        raise SourceError(name, f"{stated} bytes", f"must have {wanted}", remedy="the frame is left out")
+    try:
+        data: bytes = lzfse.decompress(packed)
+    except Exception as error:  # the library's own class is not exported
+        raise SourceError(name, "data", f"cannot be unpacked ({error})", remedy="the frame is left out") from error
+    if len(data) != wanted:
+        raise SourceError(name, f"{len(data)} bytes", f"must have {wanted}", remedy="the frame is left out")
+    return np.frombuffer(data, dtype=kind).reshape(size[1], size[0])
+
+
+def _stated(packed: bytes) -> int:
+    """Bytes that the blocks of LZFSE data state, all together; -1 where they are no blocks."""
+    at = total = 0
+    while at + 12 <= len(packed) and packed[at : at + 4] != b"bvx$":
+        kind, (raw, payload) = packed[at : at + 4], struct.unpack_from("<II", packed, at + 4)
+        total += raw
+        if kind == b"bvx-":
+            at += 8 + raw
+        elif kind == b"bvxn":
+            at += 12 + payload
+        elif kind == b"bvx2" and at + 32 <= len(packed):
+            literals, matches, states = struct.unpack_from("<QQQ", packed, at + 8)
+            at += (states & 0xFFFFFFFF) + (literals >> 20 & 0xFFFFF) + (matches >> 40 & 0xFFFFF)
+        else:
+            return -1
+    return total

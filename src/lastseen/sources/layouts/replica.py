@@ -1,0 +1,44 @@
+"""Replica as NICE-SLAM renders it: ``results/frame000000.jpg``, ``results/depth000000.png`` and ``traj.txt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lastseen.sources.layouts.sequence import (
+    FRAME_RATE,
+    Sequence,
+    Shot,
+    first_size,
+    fitted,
+    numbered,
+    read_json,
+    read_numbers,
+)
+from lastseen.sources.options import SourceOptions
+
+CAMERA = {"fx": 600.0, "fy": 600.0, "cx": 599.5, "cy": 339.5, "scale": 6553.5}
+"""What cam_params.json holds for every room: images of 1200x680."""
+
+
+def matches(path: Path) -> bool:
+    """Whether a folder is a rendered room."""
+    return (path / "traj.txt").is_file() and (path / "results").is_dir()
+
+
+def read(path: Path, options: SourceOptions) -> Sequence:
+    """List a room: T_world_camera as 16 numbers a line, z up; cam_params.json lies in the folder or above it."""
+    del options
+    colors = numbered(path / "results", contains="frame")
+    depths = numbered(path / "results", (".png",), contains="depth")
+    poses = read_numbers(path / "traj.txt", columns=16).reshape(-1, 4, 4)
+    camera = dict(CAMERA)
+    found = next((place for place in (path, path.parent) if (place / "cam_params.json").is_file()), None)
+    if found is not None:
+        tree = read_json(found / "cam_params.json").get("camera", {})
+        camera.update({name: float(tree[name]) for name in CAMERA if isinstance(tree.get(name), int | float)})
+    shots = [
+        Shot(number / FRAME_RATE, color, depths.get(number), poses[number] if number < len(poses) else None)
+        for number, color in colors.items()
+    ]
+    intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], first_size(colors))
+    return Sequence(shots, intrinsics, camera["scale"])

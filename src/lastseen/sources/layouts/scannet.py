@@ -1,0 +1,37 @@
+"""ScanNet as its reader exports it: ``color/N.jpg``, ``depth/N.png`` (mm), ``pose/N.txt``, ``intrinsic/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lastseen.geometry import Intrinsics
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, first_size, fitted, matrix, numbered
+from lastseen.sources.options import SourceOptions
+
+
+def matches(path: Path) -> bool:
+    """Whether a folder is an exported scan."""
+    return (path / "pose").is_dir() and (path / "color").is_dir() and (path / "depth").is_dir()
+
+
+def read(path: Path, options: SourceOptions) -> Sequence:
+    """List a scan; its world has z up. Frames that lost track hold -inf and are left out."""
+    del options
+    colors, depths = numbered(path / "color"), numbered(path / "depth", (".png",))
+    poses = numbered(path / "pose", (".txt",))
+    shots = [
+        Shot(number / FRAME_RATE, color, depths.get(number), matrix(poses[number]) if number in poses else None)
+        for number, color in colors.items()
+    ]
+    camera = _camera(path, "color", first_size(colors))
+    return Sequence(shots, camera, 1000.0, _camera(path, "depth", first_size(depths)) or camera)
+
+
+def _camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | None:
+    """The intrinsics of colour or depth, from the folder ``intrinsic`` or from beside the images."""
+    places = [path / "intrinsic" / f"intrinsic_{kind}.txt", path / f"intrinsic_{kind}.txt", path / "intrinsic.txt"]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        return None
+    k = matrix(found)
+    return fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)

@@ -1,0 +1,319 @@
+"""What all folder layouts share: a list of shots (colour, depth, pose by number), read one at a time as records.
+
+A layout's module says whether a folder is of its kind (``matches``) and lists what is in it (``read``); poses leave
+it as 4 x 4 matrices T_world_camera with OpenCV's camera axes and z up, where the layout documents its axes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from lastseen.errors import SourceError
+from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
+from lastseen.images import image_size, read_color, read_depth
+from lastseen.sources.base import RecordSource
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Trajectory
+
+FRAME_RATE = 30.0
+"""Frames a second where a layout has no stamps: that of the sensors these layouts come from."""
+
+MAX_SKEW = 0.02
+"""How far from a rotation a stored matrix may be: files round, and 7-Scenes' poses are off by half a percent."""
+
+MAX_TEXT = 64 * 2**20
+"""Bytes of a text file at most: the poses of ten hours have as much."""
+
+_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+IMAGES = (".png", ".jpg", ".jpeg")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shot:
+    """One frame of a layout: files of its images, its pose, and a camera of its own where it has one."""
+
+    stamp: float
+    color: Path | int
+    """A file, or the number of a picture in a video."""
+    depth: Path | None
+    pose: NDArray[np.float64] | None
+    confidence: Path | None = None
+    intrinsics: Intrinsics | None = None
+
+
+@dataclass(slots=True)
+class Sequence:
+    """A recording as a layout describes it."""
+
+    shots: list[Shot]
+    intrinsics: Intrinsics | None
+    raw_per_metre: float
+    depth_intrinsics: Intrinsics | None = None
+    read_bytes: Callable[[Path], bytes] | None = None
+    """Reads a file where the paths are those inside an archive."""
+    decode_depth: Callable[[bytes, str], NDArray[np.generic]] | None = None
+    """Decodes depth that is no image: its bytes and its name."""
+    decode_confidence: Callable[[bytes, str], NDArray[np.generic]] | None = None
+    colors: Callable[[Callable[[int], bool]], Iterator[NDArray[np.uint8]]] | None = None
+    """Yields the pictures of a video that are wanted, by number."""
+    notes: list[str] = field(default_factory=list)
+    invalid_depth: int = 0
+    """A raw value that means nothing was measured, beside 0."""
+    close: Callable[[], None] = lambda: None
+
+
+class SequenceSource(RecordSource):
+    """Frames of a folder or file in one of the layouts."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        options: SourceOptions | None,
+        *,
+        layout: str,
+        read: Callable[[Path, SourceOptions], Sequence],
+    ) -> None:
+        super().__init__(str(path), options)
+        self.layout = layout
+        self._sequence = read(Path(path), self.options)
+        if not self._sequence.shots:
+            raise SourceError(layout, str(path), "has no frame", remedy="check that the folder was copied whole")
+        if self._sequence.intrinsics is None and all(shot.intrinsics is None for shot in self._sequence.shots):
+            camera_of_options(self.options, (1, 1), str(path))
+        self._sequence.shots.sort(key=lambda shot: shot.stamp)
+
+    def length(self) -> int:
+        """How many colour images there are."""
+        return len(self._sequence.shots)
+
+    def trajectory(self) -> Trajectory | None:
+        """The poses of the shots that have one."""
+        known = [(shot.stamp, _numbers(shot.pose)) for shot in self._sequence.shots if shot.pose is not None]
+        rows = [(stamp, *numbers) for stamp, numbers in known if numbers is not None]
+        if not rows:
+            return None
+        table = np.array(rows)
+        return Trajectory(table[:, 0], table[:, 1:4], table[:, 4:8])
+
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
+        """Yield raw records by stamp; what is missing or cannot be read is counted."""
+        self.intake = Intake()
+        for note in self._sequence.notes:
+            self.intake.note(note)
+        picked = [number for number in range(self.length()) if wanted is None or wanted(number)]
+        for number, rgb in self._colored(picked):
+            shot = self._sequence.shots[number]
+            try:
+                record = self._record(shot, rgb)
+            except SourceError as error:
+                self.intake.skip(f"unreadable {Path(error.field).parent.name or 'image'}", str(error))
+                continue
+            if record is not None:
+                yield record
+
+    def close(self) -> None:
+        """Release what the layout holds open."""
+        self._sequence.close()
+
+    def _colored(self, picked: list[int]) -> Iterator[tuple[int, NDArray[np.uint8] | None]]:
+        """Each picked shot with its picture, where that comes from a video; None where it is read from a file."""
+        shots, colors = self._sequence.shots, self._sequence.colors
+        if colors is None:
+            yield from ((number, None) for number in picked)
+            return
+        by_picture = {shots[number].color: number for number in picked}
+        ordered = sorted(picture for picture in by_picture if isinstance(picture, int))
+        for picture, rgb in zip(ordered, colors(by_picture.__contains__), strict=False):
+            yield by_picture[picture], rgb
+
+    def _record(self, shot: Shot, rgb: NDArray[np.uint8] | None) -> RawRecord | None:
+        sequence, limit = self._sequence, self.options.max_pixels
+        name = shot.color.name if isinstance(shot.color, Path) else f"picture {shot.color}"
+        if shot.depth is None:
+            self.intake.skip(NO_DEPTH, name)
+            return None
+        numbers = None if shot.pose is None else _numbers(shot.pose)
+        if numbers is None:
+            if self.options.poses != "odometry":
+                self.intake.skip(NO_POSE, f"{name}: no pose, or none that is a rigid motion")
+                return None
+            numbers = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        if rgb is None:
+            assert isinstance(shot.color, Path)
+            rgb = read_color(self._data(shot.color), name=_short(shot.color), max_pixels=limit)
+        depth = self._plane(shot.depth, sequence.decode_depth)
+        if sequence.invalid_depth:
+            depth = np.where(depth == sequence.invalid_depth, 0, depth)
+        confidence = None
+        if shot.confidence is not None:
+            confidence = self._plane(shot.confidence, sequence.decode_confidence).astype(np.uint8)
+        camera = shot.intrinsics or sequence.intrinsics or camera_of_options(self.options, rgb.shape[1::-1])
+        return RawRecord(
+            stamp=shot.stamp,
+            rgb=rgb,
+            depth=depth,
+            raw_per_metre=sequence.raw_per_metre,
+            translation=np.array(numbers[:3]),
+            quaternion=np.array(numbers[3:]),
+            intrinsics=camera,
+            depth_intrinsics=sequence.depth_intrinsics,
+            confidence=confidence,
+            depth_stamp=shot.stamp,
+            pose_stamp=shot.stamp,
+        )
+
+    def _data(self, path: Path) -> Path | bytes:
+        return path if self._sequence.read_bytes is None else self._sequence.read_bytes(path)
+
+    def _plane(self, path: Path, decode: Callable[[bytes, str], NDArray[np.generic]] | None) -> NDArray[np.generic]:
+        """Depth or confidence: an image, or what ``decode`` makes of the bytes."""
+        data = self._data(path)
+        if decode is None:
+            return read_depth(data, name=_short(path), max_pixels=self.options.max_pixels)
+        return decode(path.read_bytes() if isinstance(data, Path) else data, _short(path))
+
+
+def camera_of_options(options: SourceOptions, size: tuple[int, ...], where: str = "the folder") -> Intrinsics:
+    """Intrinsics from the options, where a layout stores none."""
+    width, height = size
+    if not (options.fx and options.fy):
+        raise SourceError(
+            "intrinsics", where, "does not say them", remedy="write camera.json, or give --set fx=525 --set fy=525"
+        )
+    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
+    return Intrinsics(options.fx, options.fy, *center, width, height)
+
+
+def fitted(fx: float, fy: float, cx: float, cy: float, size: tuple[int, int]) -> Intrinsics:
+    """Intrinsics for images of this size; where the principal point says that they are of another size, scaled."""
+    width, height = size
+    if fx <= 0 or fy <= 0 or cx <= 0 or cy <= 0:
+        raise SourceError("intrinsics", (fx, fy, cx, cy), "must be positive", remedy="give fx, fy, cx, cy in pixels")
+    if abs(2 * cx / width - 1) < 0.2 and abs(2 * cy / height - 1) < 0.2:
+        return Intrinsics(fx, fy, cx, cy, width, height)
+    return Intrinsics(fx, fy, cx, cy, round(2 * cx), round(2 * cy)).resized(width, height)
+
+
+def numbered(folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str = "") -> dict[int, Path]:
+    """The files of a folder by the last number in their names; a folder that is not there is an error."""
+    if not folder.is_dir():
+        raise SourceError(folder.name, str(folder), "is no folder", remedy="copy the recording whole")
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()):
+        number = _NUMBER.search(path.stem)
+        if path.suffix.lower() in suffixes and contains in path.name and number:
+            found[int(number[1])] = path
+    if not found:
+        kinds = " or ".join(suffixes)
+        raise SourceError(folder.name, str(folder), f"holds no numbered {kinds} files", remedy="copy it whole")
+    return found
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; one that is missing, too large or no text is an error that names it."""
+    try:
+        if path.stat().st_size > MAX_TEXT:
+            raise SourceError(path.name, path.stat().st_size, f"exceeds {MAX_TEXT} bytes", remedy="check the file")
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SourceError(path.name, str(path), "does not exist", remedy="copy the recording whole") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object that a JSON file holds."""
+    try:
+        tree = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(path.name, str(path), f"is no JSON ({error})", remedy="copy it again") from error
+    if not isinstance(tree, dict):
+        raise SourceError(path.name, str(path), "must hold an object", remedy="check how it was made")
+    return tree
+
+
+def read_numbers(path: Path, *, columns: int | None = None, text: str | None = None) -> NDArray[np.float64]:
+    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error."""
+    rows: list[list[float]] = []
+    for number, line in enumerate((read_text(path) if text is None else text).splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if not words or words[0].startswith("#"):
+            continue
+        try:
+            rows.append([float(word) for word in words])
+        except ValueError:
+            raise SourceError(path.name, line[:60], f"line {number} holds no numbers", remedy="check it") from None
+        wanted = columns or len(rows[0])
+        if len(rows[-1]) != wanted:
+            raise SourceError(path.name, line[:60], f"line {number} must have {wanted} numbers", remedy="check it")
+    if not rows:
+        raise SourceError(path.name, str(path), "holds no numbers", remedy="copy it again")
+    return np.array(rows)
+
+
+def matrix(path: Path) -> NDArray[np.float64]:
+    """The 4 x 4 (or 3 x 4, 3 x 3) matrix in a text file, as 4 x 4."""
+    rows = read_numbers(path)
+    if rows.shape not in {(4, 4), (3, 4), (3, 3)}:
+        raise SourceError(path.name, str(path), f"is no 4 x 4 matrix but {rows.shape}", remedy="check it")
+    whole = np.eye(4)
+    whole[: rows.shape[0], : rows.shape[1]] = rows
+    return whole
+
+
+def pose_matrix(translation: ArrayLike, quaternion: ArrayLike) -> NDArray[np.float64] | None:
+    """T from a translation and a quaternion (x, y, z, w); None where they are none."""
+    numbers = np.asarray(quaternion, dtype=np.float64)
+    length = float(np.linalg.norm(numbers))
+    if not np.isfinite(length) or abs(length - 1.0) > MAX_SKEW:
+        return None
+    whole = np.eye(4)
+    whole[:3, :3] = Rotation.from_quat(numbers).as_matrix()
+    whole[:3, 3] = translation
+    return whole
+
+
+def converted(pose: NDArray[np.float64] | None, axes: CameraAxes, up: WorldUp) -> NDArray[np.float64] | None:
+    """A pose of a layout with these camera axes and this vertical, in ours; None where it is no rigid motion."""
+    numbers = None if pose is None else _numbers(pose)
+    if numbers is None:
+        return None
+    stored = Pose3D(np.array(numbers[:3]), np.array(numbers[3:]))
+    return world_to_z_up(camera_to_opencv(stored, axes), up).matrix
+
+
+def first_size(paths: dict[int, Path]) -> tuple[int, int]:
+    """Width and height of the first image that can be read."""
+    for path in paths.values():
+        try:
+            return image_size(path, name=_short(path))
+        except SourceError:
+            continue
+    first = next(iter(paths.values()))
+    raise SourceError(_short(first), str(first), "cannot be read, nor any other", remedy="copy the images again")
+
+
+def _numbers(pose: NDArray[np.float64]) -> tuple[float, ...] | None:
+    """Translation and quaternion of a 4 x 4 matrix, its rotation made exact; None where it is no rigid motion."""
+    if pose.shape != (4, 4) or not np.isfinite(pose).all():
+        return None
+    left, _, right = np.linalg.svd(pose[:3, :3])
+    rotation = left @ right
+    if np.linalg.det(rotation) < 0 or np.abs(rotation - pose[:3, :3]).max() > MAX_SKEW:
+        return None
+    return (*pose[:3, 3].tolist(), *Rotation.from_matrix(rotation).as_quat().tolist())
+
+
+def _short(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

@@ -1,0 +1,51 @@
+"""7-Scenes: ``frame-000000.color.png``, ``.depth.png`` (millimetres, 65535 for nothing) and ``.pose.txt`` (4 x 4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lastseen.geometry import CameraAxes, WorldUp
+from lastseen.sources.layouts.sequence import (
+    FRAME_RATE,
+    Sequence,
+    Shot,
+    converted,
+    first_size,
+    fitted,
+    matrix,
+    numbered,
+)
+from lastseen.sources.options import SourceOptions
+
+FOCAL, CENTER = 585.0, (320.0, 240.0)
+"""The Kinect's intrinsics as the dataset gives them, for images of 640x480."""
+
+
+def matches(path: Path) -> bool:
+    """Whether a folder is one of its sequences."""
+    return path.is_dir() and any(path.glob("frame-*.color.*"))
+
+
+def read(path: Path, options: SourceOptions) -> Sequence:
+    """List a sequence. Its world is that of the first camera: y points down."""
+    del options
+    colors = {int(file.name.split(".")[0][6:]): file for file in sorted(path.glob("frame-*.color.*"))}
+    depths = numbered_parts(path, "depth")
+    poses = numbered_parts(path, "pose")
+    shots = [
+        Shot(
+            number / FRAME_RATE,
+            color,
+            depths.get(number),
+            converted(matrix(poses[number]), CameraAxes.OPENCV, WorldUp.MINUS_Y) if number in poses else None,
+        )
+        for number, color in colors.items()
+    ]
+    camera = fitted(FOCAL, FOCAL, *CENTER, first_size(colors))
+    return Sequence(shots, camera, 1000.0, invalid_depth=65535)
+
+
+def numbered_parts(path: Path, part: str) -> dict[int, Path]:
+    """The files ``frame-NNNNNN.part.*`` by number."""
+    kinds = (".txt",) if part == "pose" else (".png",)
+    return {int(file.name.split(".")[0][6:]): file for file in numbered(path, kinds, contains=f".{part}.").values()}

@@ -1,0 +1,210 @@
+"""The small room in every folder layout, written as each layout documents itself."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lastseen.geometry import CameraAxes, Pose3D, WorldUp, camera_from_opencv, world_from_z_up
+from tests.sources.room import CAMERA, render, walk, write_recording
+
+Frames = list[tuple[NDArray[np.uint8], NDArray[np.uint16], Pose3D]]
+COUNT = 6
+
+
+def frames(count: int = COUNT) -> Frames:
+    """Colour, depth in millimetres and the true pose of a walk."""
+    found = []
+    for pose in walk(count):
+        rgb, depth = render(pose)
+        found.append((rgb, np.round(1000 * depth).astype(np.uint16), pose))
+    return found
+
+
+def save(path: Path, pixels: NDArray[Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path, quality=95) if path.suffix == ".jpg" else Image.fromarray(pixels).save(path)
+
+
+def lines(path: Path, rows: Sequence[Sequence[float]], *, separator: str = " ") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(separator.join(f"{value:.9g}" for value in row) for row in rows) + "\n")
+
+
+def k_matrix() -> list[list[float]]:
+    return [[CAMERA.fx, 0, CAMERA.cx], [0, CAMERA.fy, CAMERA.cy], [0, 0, 1]]
+
+
+def tum(folder: Path) -> Path:
+    write_recording(folder, walk(COUNT))
+    return folder
+
+
+def seven_scenes(folder: Path) -> Path:
+    # the layout has no intrinsics: its camera is a Kinect of 640x480, so the room is seen through that one
+    camera = CAMERA.resized(640, 480)
+    camera = type(CAMERA)(585.0, 585.0, 320.0, 240.0, camera.width, camera.height)
+    for number, pose in enumerate(walk(COUNT)):
+        rgb, depth = render(pose, camera)
+        raw = np.round(1000 * depth).astype(np.uint16)
+        raw[0, 0] = 65535
+        save(folder / f"frame-{number:06d}.color.png", rgb)
+        save(folder / f"frame-{number:06d}.depth.png", raw)
+        lines(folder / f"frame-{number:06d}.pose.txt", world_from_z_up(pose, WorldUp.MINUS_Y).matrix.tolist())
+    return folder
+
+
+def scannet(folder: Path) -> Path:
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "color" / f"{number}.jpg", rgb)
+        save(folder / "depth" / f"{number}.png", depth)
+        lines(folder / "pose" / f"{number}.txt", pose.matrix.tolist())
+    for kind in ("color", "depth"):
+        whole = np.eye(4)
+        whole[:3, :3] = k_matrix()
+        lines(folder / "intrinsic" / f"intrinsic_{kind}.txt", whole.tolist())
+    return folder
+
+
+def replica(folder: Path) -> Path:
+    rows = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "room0" / "results" / f"frame{number:06d}.jpg", rgb)
+        save(folder / "room0" / "results" / f"depth{number:06d}.png", np.round(depth * 6.5535).astype(np.uint16))
+        rows.append(pose.matrix.ravel().tolist())
+    lines(folder / "room0" / "traj.txt", rows)
+    values = {"w": 160, "h": 120, "fx": CAMERA.fx, "fy": CAMERA.fy, "cx": CAMERA.cx, "cy": CAMERA.cy, "scale": 6553.5}
+    (folder / "cam_params.json").write_text(json.dumps({"camera": values}))
+    return folder / "room0"
+
+
+def open3d(folder: Path) -> Path:
+    rows: list[list[float]] = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "color" / f"{number:05d}.jpg", rgb)
+        save(folder / "depth" / f"{number:05d}.png", depth)
+        rows += [[number, number, number + 1], *world_from_z_up(pose, WorldUp.MINUS_Y).matrix.tolist()]
+    lines(folder / "scene" / "trajectory.log", rows)
+    values = np.array(k_matrix()).T.ravel().tolist()
+    tree = {"width": 160, "height": 120, "intrinsic_matrix": values}
+    (folder / "camera_intrinsic.json").write_text(json.dumps(tree))
+    return folder
+
+
+def nerfstudio(folder: Path) -> Path:
+    listed = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        color, deep = f"images/frame_{number:05d}.png", f"depth/frame_{number:05d}.png"
+        save(folder / color, rgb)
+        save(folder / deep, depth)
+        matrix = camera_from_opencv(pose, CameraAxes.OPENGL).matrix.tolist()
+        listed.append({"file_path": color, "depth_file_path": deep, "transform_matrix": matrix})
+    head = {"fl_x": CAMERA.fx, "fl_y": CAMERA.fy, "cx": CAMERA.cx, "cy": CAMERA.cy, "w": 160, "h": 120}
+    (folder / "transforms.json").write_text(json.dumps({**head, "frames": listed}))
+    return folder
+
+
+def record3d(folder: Path) -> Path:
+    lzfse = importlib.import_module("liblzfse")
+    poses = []
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "walk.r3d", "w") as archive:
+        for number, (rgb, _, pose) in enumerate(frames()):
+            out = io.BytesIO()
+            Image.fromarray(rgb).save(out, "JPEG", quality=95)
+            archive.writestr(f"rgbd/{number}.jpg", out.getvalue())
+            small = render(pose, CAMERA.resized(80, 60))[1].astype("<f4")
+            archive.writestr(f"rgbd/{number}.depth", lzfse.compress(small.tobytes()))
+            archive.writestr(f"rgbd/{number}.conf", lzfse.compress(np.full(small.shape, 2, dtype=np.uint8).tobytes()))
+            there = world_from_z_up(camera_from_opencv(pose, CameraAxes.OPENGL), WorldUp.Y)
+            poses.append([*there.quaternion.tolist(), *there.translation.tolist()])
+        tree = {"K": np.array(k_matrix()).T.ravel().tolist(), "w": 160, "h": 120, "dw": 80, "dh": 60, "fps": 60}
+        archive.writestr("metadata", json.dumps({**tree, "poses": poses}))
+    return folder / "walk.r3d"
+
+
+def encode(path: Path, pictures: Sequence[NDArray[np.uint8]]) -> None:
+    av = importlib.import_module("av")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=30)
+        stream.width, stream.height, stream.pix_fmt, stream.bit_rate = 160, 120, "yuv420p", 8_000_000
+        for picture in pictures:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
+
+
+def stray(folder: Path) -> Path:
+    shots = frames()
+    encode(folder / "rgb.mp4", [rgb for rgb, _, _ in shots])
+    rows = []
+    for number, (_, depth, pose) in enumerate(shots):
+        save(folder / "depth" / f"{number:06d}.png", depth)
+        save(folder / "confidence" / f"{number:06d}.png", np.full(depth.shape, 2, dtype=np.uint8))
+        there = world_from_z_up(pose, WorldUp.Y)
+        rows.append([5000 + number / 60, number, *there.translation, *there.quaternion])
+    lines(folder / "odometry.csv", rows, separator=", ")
+    text = (folder / "odometry.csv").read_text()
+    (folder / "odometry.csv").write_text("timestamp, frame, x, y, z, qx, qy, qz, qw\n" + text)
+    lines(folder / "camera_matrix.csv", k_matrix(), separator=", ")
+    return folder
+
+
+def arkit_scenes(folder: Path) -> Path:
+    from scipy.spatial.transform import Rotation
+
+    rows = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        stamp = f"{305.0 + number / 10:.3f}"
+        save(folder / "lowres_wide" / f"41_{stamp}.png", rgb)
+        save(folder / "lowres_depth" / f"41_{stamp}.png", depth)
+        camera = [160, 120, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy]
+        lines(folder / "lowres_wide_intrinsics" / f"41_{stamp}.pincam", [camera])
+        inverse = pose.inverse()
+        rotation = Rotation.from_quat(inverse.quaternion).as_rotvec()
+        rows.append([float(stamp), *rotation, *inverse.translation])
+    lines(folder / "lowres_wide.traj", rows)
+    return folder
+
+
+def video(folder: Path, *, kitti: bool = False) -> Path:
+    shots = frames()
+    encode(folder / "color.mp4", [rgb for rgb, _, _ in shots])
+    for number, (_, depth, _) in enumerate(shots):
+        save(folder / "depth" / f"{number:05d}.png", depth)
+    if kitti:
+        lines(folder / "poses.txt", [pose.matrix[:3].ravel().tolist() for _, _, pose in shots])
+    else:
+        rows = [[100 + n / 30, *pose.translation, *pose.quaternion] for n, (_, _, pose) in enumerate(shots)]
+        lines(folder / "groundtruth.txt", rows)
+    values = {"fx": CAMERA.fx, "fy": CAMERA.fy, "cx": CAMERA.cx, "cy": CAMERA.cy}
+    (folder / "camera.json").write_text(json.dumps(values))
+    return folder
+
+
+def video_kitti(folder: Path) -> Path:
+    return video(folder, kitti=True)
+
+
+WRITERS: dict[str, Callable[[Path], Path]] = {
+    "TUM": tum,
+    "7-Scenes": seven_scenes,
+    "ScanNet": scannet,
+    "Replica": replica,
+    "Open3D": open3d,
+    "nerfstudio": nerfstudio,
+    "Record3D": record3d,
+    "Stray Scanner": stray,
+    "ARKitScenes": arkit_scenes,
+    "video with depth": video,
+    "video with KITTI poses": video_kitti,
+}

@@ -19,6 +19,8 @@ class Frame:
 
     Colour and depth share one optical centre and may differ in size; ``depth_intrinsics`` is then required.
     The arrays become read-only: a frame is shared between perception, memory and viewer without copies.
+    ``has_camera`` is false for observations that came without an image (``Frame.without_camera``): what is not among
+    them says nothing.
     """
 
     id: int
@@ -28,6 +30,15 @@ class Frame:
     T_world_camera: Pose3D
     intrinsics: Intrinsics
     depth_intrinsics: Intrinsics | None = None
+    has_camera: bool = True
+
+    @classmethod
+    def without_camera(cls, id: int, stamp: float, T_world_camera: Pose3D) -> Frame:  # noqa: A002
+        """A frame for observations made elsewhere, of which no image is known; its own images are blank."""
+        blank = Intrinsics.from_fov(8, 8, horizontal_deg=79.0)
+        rgb = np.zeros((blank.height, blank.width, 3), dtype=np.uint8)
+        depth = np.full((blank.height, blank.width), np.nan, dtype=np.float32)
+        return cls(id, stamp, rgb, depth, T_world_camera, blank, has_camera=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.id, bool) or not isinstance(self.id, int) or self.id < 0:

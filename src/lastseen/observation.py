@@ -15,15 +15,19 @@ from lastseen.errors import InvalidValue
 
 MAX_SURFACE_POINTS = 64
 """Surface points kept per observation: enough to judge visibility, small enough to keep for every object."""
+OBJECT, SURFACE = "object", "surface"
+KINDS = (OBJECT, SURFACE)
+"""A thing, or structure: floor, wall, ceiling, table top, cupboard front and other planes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """A thing with position, size and look, in world coordinates (metres, z up).
+    """A thing with position, size and appearance, in world coordinates (metres, z up).
 
     ``extent`` is the full axis-aligned size, ``points`` a small sample of the visible surface, ``view_direction``
     the unit vector from the thing to the camera, ``sigma`` the standard deviation of the position, ``quality`` how
-    much of the thing was seen well (0 to 1), ``crop`` a JPEG. Embeddings are kept at unit length.
+    much of the thing was seen well (0 to 1), ``crop`` a JPEG. ``kind`` is one of ``KINDS``: surfaces are remembered
+    and listed apart from objects. Embeddings are kept at unit length.
     """
 
     position: NDArray[np.float64]
@@ -36,6 +40,7 @@ class Observation:
     sigma: float = 0.02
     quality: float = 1.0
     crop: bytes | None = None
+    kind: str = OBJECT
 
     def __post_init__(self) -> None:
         self._set("position", _numbers("position", self.position, (3,), np.float64))
@@ -64,6 +69,8 @@ class Observation:
             raise InvalidValue("observation.sigma", self.sigma, "must be positive", remedy="0.02 m is usual")
         if not 0.0 <= self.quality <= 1.0:
             raise InvalidValue("observation.quality", self.quality, "must lie in 0 to 1", remedy="1 is best")
+        if self.kind not in KINDS:
+            raise InvalidValue("observation.kind", self.kind, "is no kind", remedy=f"use one of {', '.join(KINDS)}")
 
     @property
     def label(self) -> str | None:

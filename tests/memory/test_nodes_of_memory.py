@@ -31,6 +31,7 @@ def thing(number: int, label: str, x: float, *, state: str = "confirmed") -> Obj
         stale=False,
         extent=np.ones(3),
         detection_rate=1.0,
+        kind="object",
     )
 
 

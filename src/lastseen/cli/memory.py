@@ -113,6 +113,7 @@ def objects(
     label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
     removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
+    surfaces: Annotated[bool, typer.Option("--surfaces", help="List floor, walls and table tops instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List what is remembered.
@@ -120,10 +121,12 @@ def objects(
     Example: [bold]lastseen objects --tentative[/bold]
     """
     check_file(memory)
+    from lastseen.observation import OBJECT, SURFACE
     from lastseen.server.serializers import listed_object_json
 
     with open_memory(memory) as opened:
-        states = opened.states(label, include_tentative=tentative, include_absent=removed)
+        kind = SURFACE if surfaces else OBJECT
+        states = opened.states(label, kind=kind, include_tentative=tentative, include_absent=removed)
         found = opened.described(states)
     if as_json:
         _print_json([listed_object_json(one, state) for one, state in zip(found, states, strict=True)])

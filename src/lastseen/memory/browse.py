@@ -24,6 +24,7 @@ from lastseen.memory.query.ranker import main_color
 from lastseen.memory.store.clock import Clock, Moment
 from lastseen.memory.store.records import MISSING, PROTO, REMOVED, CropRecord
 from lastseen.memory.store.store import LongTermStore
+from lastseen.observation import SURFACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,7 @@ class Browse:
                 )
                 return Page(len(found), found[offset : offset + limit])
             store = self.working.store
-            rows = store.live()
-            state = store.state[rows]
-            wanted = state == State.CONFIRMED
-            wanted |= (state == State.TENTATIVE) & include_tentative
-            wanted |= (state > State.CONFIRMED) & include_absent
-            rows = rows[wanted]
+            rows = self.working.listed(include_tentative=include_tentative, include_absent=include_absent)
             some = rows[offset : offset + limit].tolist()
             return Page(len(rows), [read_state(store, row, now=self.working.now) for row in some])
 
@@ -167,6 +163,7 @@ class Browse:
                     session=None if session is None else session.id,
                     hits=state.hits,
                     stability=state.stability,
+                    kind=state.kind,
                     record=state,
                 )
             )
@@ -181,7 +178,7 @@ class Browse:
             state = known.get(hit.id)
             if state is not None:
                 more |= {"extent": _point(state.extent), "hits": state.hits, "stability": state.stability}
-                more["record"] = state
+                more |= {"record": state, "kind": state.kind}
             found.append(replace(hit, **more))
         return found
 
@@ -221,15 +218,17 @@ class Browse:
         """Ids of the confirmed objects, and where they are."""
         with self.lock:
             store = self.working.store
-            rows = store.live()
-            rows = rows[store.state[rows] == State.CONFIRMED]
+            rows = self.working.listed()
             return [id_text(number) for number in store.seq[rows].tolist()], store.xyz[rows]
 
     def counts(self) -> dict[str, float]:
-        """How many objects are in each state, how many of the confirmed are stale, and the mean of their hits."""
+        """How many objects are in each state, how many of the confirmed are stale, and the mean of their hits.
+
+        Surfaces are no objects and are counted apart: those that are confirmed.
+        """
         with self.lock:
             store = self.working.store
-            rows = store.live()
+            rows = self.working.listed(include_tentative=True, include_absent=True)
             state = store.state[rows]
             limit = self.working.now - self.store.settings.lifecycle.stale_after
             here = rows[state == State.CONFIRMED]
@@ -238,6 +237,7 @@ class Browse:
                 "confirmed": len(here),
                 "missing": int((state == State.MISSING).sum()),
                 "removed": int((state == State.REMOVED).sum()),
+                "surfaces": len(self.working.listed(kind=SURFACE)),
                 "stale": int((store.last_seen[here] < limit).sum()),
                 "avg_hits": float(np.mean(store.hits[rows])) if len(rows) else 0.0,
             }

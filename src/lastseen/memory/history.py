@@ -15,6 +15,7 @@ from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.records import PROTO, STATUSES, VersionRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.table import ObjectTable
+from lastseen.observation import OBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def past_states(
                 stale=time - last_seen > stale_after,
                 extent=np.zeros(3) if today is None else today.extent,
                 detection_rate=0.5 if today is None else today.detection_rate,
+                kind=OBJECT if today is None else today.kind,
             )
         )
     return found

@@ -38,7 +38,7 @@ from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
-from lastseen.observation import Observation
+from lastseen.observation import OBJECT, Observation
 from lastseen.protocols import Encoder, SceneAnalyzer
 from lastseen.vlm.room_rules import RoomRules
 
@@ -268,7 +268,12 @@ class Memory(Corrections):
         return object_history(self._store, self._clock, object_id)
 
     def states(
-        self, label: str | None = None, *, include_tentative: bool = False, include_absent: bool = False
+        self,
+        label: str | None = None,
+        *,
+        kind: str | None = OBJECT,
+        include_tentative: bool = False,
+        include_absent: bool = False,
     ) -> list[ObjectState]:
         """Working memory's own records in the order of their ids; with a label, those most likely called so.
 
@@ -276,17 +281,23 @@ class Memory(Corrections):
         """
         with self._writes.lock:
             return self._objects.states(
-                label=label, include_tentative=include_tentative, include_absent=include_absent
+                label=label, kind=kind, include_tentative=include_tentative, include_absent=include_absent
             )
 
     def objects(
-        self, label: str | None = None, *, include_tentative: bool = False, include_removed: bool = False
+        self,
+        label: str | None = None,
+        *,
+        kind: str | None = OBJECT,
+        include_tentative: bool = False,
+        include_removed: bool = False,
     ) -> list[Object]:
         """Every remembered object in the order of its id; with a label, those most likely called so.
 
-        Tentative objects, and those seen to be gone (missing, removed), come only when asked for.
+        Tentative objects, and those seen to be gone (missing, removed), come only when asked for, and so do surfaces
+        such as floor, walls and table tops: ``kind="surface"``, or None for both kinds.
         """
-        states = self.states(label, include_tentative=include_tentative, include_absent=include_removed)
+        states = self.states(label, kind=kind, include_tentative=include_tentative, include_absent=include_removed)
         return self.described(states)
 
     def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:

@@ -31,6 +31,7 @@ class Object:
     without a date; ``age`` is the seconds from its last sighting to the newest frame of the memory, and
     ``last_seen_memory_time`` that sighting on memory's own clock. ``score`` tells how well it answers a question,
     0 to 1, None where none was asked. The fields that docs/object-memory.md lists are there under its names too.
+    ``kind`` is object, or surface for floor, walls, table tops and the like.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Object:
     hits: int | None = None
     stability: float | None = None
     score: float | None = None
+    kind: str = "object"
     record: ObjectState | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -36,8 +36,6 @@ _MAX_EMBEDDING = 4096
 """Numbers: more than the encoders of today give."""
 _MAX_FIELDS = 50_000
 """Names in a body: twice what the largest one allowed has; without it a body of names alone would take minutes."""
-_BLIND = Intrinsics.from_fov(8, 8, horizontal_deg=79.0)
-"""A camera that saw nothing itself: observations without images come with it."""
 
 _Body = TypeVar("_Body", bound=BaseModel)
 Number = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
@@ -140,9 +138,7 @@ class Ingest:
         body = _parsed(ObservationsBody, raw)
         self._writable()
         pose = Pose3D.from_quaternion(body.pose.xyz, body.pose.quaternion_xyzw)
-        blank = np.zeros((_BLIND.height, _BLIND.width, 3), dtype=np.uint8)
-        nothing = np.full((_BLIND.height, _BLIND.width), np.nan, dtype=np.float32)
-        frame = Frame(body.frame_id, body.stamp, blank, nothing, pose, _BLIND)
+        frame = Frame.without_camera(body.frame_id, body.stamp, pose)
         observations = [self._observation(seen, frame) for seen in body.observations]
         with self._lock:
             self._check_stamp(frame.stamp)

@@ -47,6 +47,7 @@ class Object(BaseModel):
     hits: int | None
     stability: float
     score: float | None = Field(description="How well it answers the question, 0 to 1.")
+    kind: str = Field(examples=["object", "surface"])
     stale: bool
     confirmed: bool
     label_primary: str | None
@@ -348,6 +349,7 @@ class Stats(BaseModel):
     stale: int
     missing: int
     removed: int
+    surfaces: int = Field(description="Floor, walls, table tops: confirmed, and not counted as objects.")
     avg_hits: float
     upserts_total: int
     sessions: int

@@ -50,6 +50,7 @@ def object_json(one: Object) -> Json:
         "hits": one.hits,
         "stability": None if one.stability is None else round(one.stability, 4),
         "score": None if one.score is None else round(one.score, 4),
+        "kind": one.kind,
     }
 
 

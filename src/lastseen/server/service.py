@@ -193,6 +193,7 @@ class Service:
             "stale": counts["stale"],
             "missing": counts["missing"],
             "removed": counts["removed"],
+            "surfaces": counts["surfaces"],
             "avg_hits": round(counts["avg_hits"], 3),
             "upserts_total": self.memory.store.rows_written,
             "sessions": len(self.memory.sessions()),

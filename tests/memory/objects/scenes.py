@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.observation import Observation
+from lastseen.observation import OBJECT, Observation
 
 CAMERA = Intrinsics.from_fov(80, 60, horizontal_deg=79.0)
 
@@ -64,6 +64,7 @@ def seen(
     quality: float = 1.0,
     points: NDArray[np.float32] | None = None,
     crop: bytes | None = None,
+    kind: str = OBJECT,
 ) -> Observation:
     """One thing at ``xyz`` seen from ``eye``."""
     extent = np.full(3, size) if np.isscalar(size) else np.array(size)
@@ -78,6 +79,7 @@ def seen(
         sigma=sigma,
         quality=quality,
         crop=crop,
+        kind=kind,
     )
 
 

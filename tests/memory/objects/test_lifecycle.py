@@ -44,6 +44,26 @@ def test_one_view_bin_is_enough_when_the_settings_say_so() -> None:
     assert len(memory.states()) == 1
 
 
+def test_two_unrelated_sightings_from_two_sides_stay_tentative() -> None:
+    memory = ObjectMemory()
+    one, other = unit(1, 64), unit(2, 64)
+    assert float(one @ other) < 0.5
+    memory.observe(frame_at(0), [seen([2, 0, 1], eye=HERE, embedding=one)])
+    memory.observe(frame_at(1), [seen([2, 0, 1], eye=BEHIND, embedding=other)])
+    (only,) = memory.states(include_tentative=True)
+    assert (only.hits, len(only.view_bins), only.confirmed) == (2, 2, False)
+
+
+def test_a_confirmed_thing_whose_appearance_becomes_inconsistent_stays_confirmed() -> None:
+    memory = ObjectMemory()
+    for number, seed in enumerate((1, 1, 2, 3, 4, 5)):
+        eye = (HERE, BEHIND)[number % 2]
+        memory.observe(frame_at(number), [seen([2, 0, 1], eye=eye, embedding=unit(seed, 64))])
+    one = memory.state("obj-1")
+    assert (one.state, one.confirmed, one.hits) == ("confirmed", True, 6)
+    assert one.stability < 0.5
+
+
 def test_an_inconsistent_look_stays_tentative() -> None:
     memory = ObjectMemory(Settings(promotion=Promotion(min_hits=6)))
     for number, look in enumerate(unit(seed) for seed in range(1, 9)):

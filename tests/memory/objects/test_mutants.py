@@ -56,7 +56,6 @@ ABSENCE_MUTANTS = [
     ("if depth_decides and fits >= FIT_SHARE", "if False"),
     ("min(misses, MAX_VIEWS)", "misses"),
     ("min(NOTICED_RANGE + NOTICED_PER_SIZE * size, max_range)", "max_range"),
-    ("known[_LAST_SEEN] >= stamp", "False"),
 ]
 Stream = list[tuple[Frame, list[Observation]]]
 MUG = (2.0, 0.0, 0.8)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
 from lastseen.memory.objects import Crop, ObjectMemory, ObjectState
 from lastseen.observation import Observation
 
@@ -65,12 +68,61 @@ def test_a_larger_view_of_it_extends_a_thing() -> None:
     assert one.xyz_world == pytest.approx([2, 0.1, 0.8], abs=0.01)
 
 
-def test_the_mean_look_is_the_mean_and_stability_its_length() -> None:
+def test_stability_is_the_mean_cosine_between_different_sightings() -> None:
     looks = [unit(1), unit(1), unit(2)]
     one = after(*[seen([2, 0, 1], embedding=look) for look in looks])
     assert one.hits == 3
     assert one.emb_mean == pytest.approx(np.mean(looks, axis=0), abs=1e-6)
-    assert one.stability == pytest.approx(float(np.linalg.norm(np.mean(looks, axis=0))), abs=1e-6)
+    pairs = [float(a @ b) for a, b in itertools.combinations(looks, 2)]
+    assert one.stability == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_stability_lies_between_0_and_1() -> None:
+    one, other = np.eye(4, dtype=np.float32)[:2]
+    opposed = after(seen([2, 0, 1], embedding=one), seen([2, 0, 1], embedding=other - 0.1 * one))
+    assert opposed.stability == 0.0
+    assert after(*[seen([2, 0, 1], embedding=unit(1))] * 5).stability == pytest.approx(1.0, abs=1e-6)
+
+
+def test_at_one_embedding_the_spread_of_positions_stands_in_for_stability() -> None:
+    once = after(seen([2, 0, 1], embedding=unit(1)))
+    assert once.stability == 1.0
+    restless = after(
+        seen([2, 0, 1], embedding=unit(1)), *[seen([2, 0.1 * (number % 2), 1]) for number in range(1, 6)]
+    )
+    assert 0.0 < restless.stability < 1.0
+
+
+def test_cosines_do_not_depend_on_how_stable_an_appearance_is() -> None:
+    memory = ObjectMemory()
+    for number, sign in enumerate((1.0, -1.0, 1.0, -1.0)):
+        memory.observe(frame_at(number), [seen([2, 0, 1], embedding=unit(1) + sign * 0.9 * unit(2))])
+    row = memory.store.row("obj-1")
+    assert memory.store.emb_norm[row] == pytest.approx(np.linalg.norm(memory.store.emb_mean[row]), abs=1e-6)
+    assert memory.store.stability[row] < memory.store.emb_norm[row]
+
+
+@pytest.mark.parametrize("size", [0.1, 0.6])
+def test_position_is_a_moving_average_also_where_the_box_leaves_the_view(size: float) -> None:
+    memory = ObjectMemory()
+    # the camera looks along x: y = 1.6 at x = 2 is its border
+    for number in range(13):
+        y = 1.6 if number == 0 else 1.7
+        memory.observe(frame_at(number, target=(2, 0, 1.2)), [seen([2, y, 1.2], size=size)])
+    one = memory.state("obj-1")
+    assert one.xyz_world[1] == pytest.approx(1.7, abs=0.01)
+    assert one.extent == pytest.approx([size] * 3, abs=0.01)
+
+
+def test_observations_without_a_camera_update_by_a_plain_moving_average() -> None:
+    memory = ObjectMemory()
+    pose = frame_at(0).T_world_camera
+    memory.observe(Frame.without_camera(0, 0.0, pose), [seen([2, 0, 1], size=0.1)])
+    memory.observe(Frame.without_camera(1, 1.0, pose), [seen([2, 0.1, 1], size=0.2, sigma=0.2)])
+    one = memory.state("obj-1")
+    ema = memory.settings.lifecycle.position_ema
+    assert one.xyz_world == pytest.approx([2, ema * 0.1, 1])
+    assert one.extent == pytest.approx([0.1 + ema * 0.1] * 3)
 
 
 def test_without_looks_stability_falls_with_the_spread_of_positions() -> None:

@@ -63,7 +63,7 @@ FIT_DOUBT = 0.5
 _X, _WIDE = BODY.first("xyz"), BODY.first("extent")
 _LAST_SEEN, _MISSING_SINCE = BODY.first("last_seen"), BODY.first("missing_since")
 _HITS, _RING_N, _N_POINTS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_points")
-_EMPTY_VIEWS = COUNTS.first("empty_views")
+_EMPTY_VIEWS, _SURFACE_HITS = COUNTS.first("empty_views"), COUNTS.first("surface_hits")
 _EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
 _NO_MASK = np.empty((0, 0), dtype=np.bool_)
 
@@ -117,7 +117,11 @@ def find_absent(
     settings = store.settings
     absence, views = settings.absence, settings.views
     camera = camera_numbers(frame, frame.camera_of_depth)
+    if not (store.last_seen[: store.used] < frame.stamp).any():
+        return []
     rows = store.grid.inside(*box_in_view(camera, absence.max_range))
+    if not (store.last_seen[rows] < frame.stamp).any():
+        return []
     needed, empty_share = np.zeros(len(rows), dtype=np.int64), np.empty(len(rows))
     evidence = FrameEvidence(
         camera,
@@ -176,6 +180,9 @@ def _judge(
         if not (confirmed or (state == MISSING and stamp - known[_MISSING_SINCE] >= rules.remove_after)):
             continue
         if known[_LAST_SEEN] >= stamp or count[_N_POINTS] == 0:
+            continue
+        # of floor and walls there is always more than was seen; only things are missed
+        if 2 * count[_SURFACE_HITS] > count[_HITS]:
             continue
         if not is_in_view(known, view, rules.min_range, rules.max_range):
             continue

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.compiled import compiled, dot, float_to_half, half_to_float
+from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectStore
+from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectColumns, ObjectStore
 
 SAME_APPEARANCE = 0.8
 """Cosine from which two embeddings are of one thing."""
@@ -20,125 +19,85 @@ MERGE_APPEARANCE = 0.7
 SAME_LABELS = 0.3
 """Cosine of label scores below which objects are called otherwise."""
 Embeddings = NDArray[np.float32]
-Halves = NDArray[np.uint16]
-"""Embeddings in half precision, by their bits."""
-_EMB_HITS, _GALLERY_N = COUNTS.first("emb_hits"), COUNTS.first("gallery_n")
-_STABILITY, _GALLERY_NEAR = GAUGES.first("stability"), GAUGES.first("gallery_near")
+_EMB_HITS, _EMB_NORM, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("emb_norm"), GAUGES.first("stability")
 
 
-def add_embeddings(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, fresh: NDArray[np.bool_]) -> None:
-    """Take one embedding per row into the mean; those from a view bin not had before compete for the gallery.
-
-    Stability is the length of the mean of unit embeddings: 1 when all agree, near 0 when they point anywhere.
-    """
-    assert batch.embeddings is not None
-    galleries = store.gallery.view(np.uint16)
-    _add(rows, index, fresh, batch.embeddings, store.emb_mean, galleries, store.counts, store.gauges)
+def add_embeddings(
+    store: ObjectStore, embeddings: Embeddings, rows: Rows, index: Rows, fresh: NDArray[np.bool_]
+) -> None:
+    """Add one embedding per row to the mean; those from a view bin not had before compete for the gallery."""
+    _add_to_mean(rows, index, embeddings, store.compiled_columns())
+    first = store.gallery_n[rows] == 0
+    for at in (fresh | first).nonzero()[0].tolist():
+        _offer(store, int(rows[at]), embeddings[index[at]])
 
 
 @compiled
-def _add(
-    rows: Rows,
-    index: Rows,
-    fresh: NDArray[np.bool_],
-    embeddings: Embeddings,
-    means: Embeddings,
-    galleries: Halves,
-    counts: NDArray[np.int32],
-    gauges: Embeddings,
-) -> None:
+def _add_to_mean(rows: Rows, index: Rows, embeddings: Embeddings, objects: ObjectColumns) -> None:
     for at in range(len(rows)):
-        embedding, mean, gallery = embeddings[index[at]], means[rows[at]], galleries[rows[at]]
-        count, gauge = counts[rows[at]], gauges[rows[at]]
+        embedding, mean = embeddings[index[at]], objects.emb_mean[rows[at]]
+        count, gauge = objects.counts[rows[at]], objects.gauges[rows[at]]
         count[_EMB_HITS] += 1
         share = np.float32(1.0) / np.float32(count[_EMB_HITS])
         for part in range(len(embedding)):
             mean[part] += (embedding[part] - mean[part]) * share
-        length = np.sqrt(dot(mean, mean))
-        gauge[_STABILITY] = length
-        held = count[_GALLERY_N]
-        if held < len(gallery):
-            if fresh[at] or held == 0:
-                _put(gallery[held], embedding)
-                count[_GALLERY_N] = held + 1
-                if held + 1 == len(gallery):
-                    gauge[_GALLERY_NEAR] = _cosines(gallery).max()
-        # a full gallery is asked only for embeddings further from the mean than its two nearest are from each other
-        elif fresh[at] and dot(embedding, mean) < gauge[_GALLERY_NEAR] * length:
-            _offer(gallery, gauge, embedding)
+        gauge[_EMB_NORM] = np.sqrt(dot(mean, mean))
+        if count[_EMB_HITS] > 1:
+            gauge[_STABILITY] = mean_cosine(np.float64(gauge[_EMB_NORM]), np.float64(count[_EMB_HITS]))
 
 
 @compiled
-def _offer(gallery: Halves, gauge: Embeddings, embedding: Embeddings) -> None:
-    """Keep a embedding in a full gallery if it is further from the rest than the two nearest are apart."""
-    among, size = _cosines(gallery), len(gallery)
-    nearest = among.argmax()
-    one, other = nearest // size, nearest % size
-    for each in range(size):
-        if dot(_floats(gallery[each]), embedding) >= among[one, other]:
-            return
-    # of the two nearest, the one that is also nearer to the others goes
-    of_one = of_other = np.float32(-1.0)
-    for each in range(size):
-        if each not in (one, other):
-            of_one, of_other = max(of_one, among[one, each]), max(of_other, among[other, each])
-    _put(gallery[other if of_other > of_one else one], embedding)
-    gauge[_GALLERY_NEAR] = _cosines(gallery).max()
+def mean_cosine(norm: float, count: float) -> float:
+    """The mean cosine between different ones of ``count`` unit embeddings whose mean has length ``norm``, 0 to 1.
+
+    It is one minus their variance, estimated without bias: the length of the mean alone cannot tell two unrelated
+    embeddings from two that agree fairly well.
+    """
+    return min(max((count * norm * norm - 1.0) / (count - 1.0), 0.0), 1.0)
 
 
-@compiled
-def _cosines(gallery: Halves) -> Embeddings:
-    """Cosine of every two embeddings; -1 of a embedding with itself."""
-    size = len(gallery)
-    among = np.full((size, size), np.float32(-1.0))
-    embeddings = np.empty(gallery.shape, dtype=np.float32)
-    for one in range(size):
-        embeddings[one] = _floats(gallery[one])
-        for other in range(one):
-            among[one, other] = among[other, one] = dot(embeddings[one], embeddings[other])
-    return among
+def _offer(store: ObjectStore, row: int, embedding: Embeddings) -> None:
+    """Put an embedding into a gallery that has room; into a full one if it is unlike those kept.
 
-
-@compiled
-def _put(kept: Halves, embedding: Embeddings) -> None:
-    for part in range(len(embedding)):
-        kept[part] = float_to_half(embedding[part])
-
-
-@compiled
-def _floats(kept: Halves) -> Embeddings:
-    embedding = np.empty(len(kept), dtype=np.float32)
-    for part in range(len(kept)):
-        embedding[part] = half_to_float(kept[part])
-    return embedding
-
-
-def _merge_gallery(store: ObjectStore, keep: int, lose: int) -> None:
-    """Put the embeddings of one object into the room that another's gallery has."""
-    start, size = int(store.gallery_n[keep]), store.gallery.shape[1]
-    extra = store.gallery[lose, : min(size - start, int(store.gallery_n[lose]))]
-    store.gallery[keep, start : start + len(extra)] = extra
-    store.gallery_n[keep] = start + len(extra)
-    if len(extra) and start + len(extra) == size:
-        store.gallery_near[keep] = _cosines(store.gallery[keep].view(np.uint16)).max()
+    It then replaces one of the two most alike, the one that is also nearer to the others.
+    """
+    gallery, held = store.gallery[row], int(store.gallery_n[row])
+    if held < len(gallery):
+        gallery[held] = embedding
+        store.gallery_n[row] = held + 1
+        return
+    kept = gallery.astype(np.float32)
+    among = kept @ kept.T
+    np.fill_diagonal(among, -1.0)
+    one, other = divmod(int(among.argmax()), held)
+    if (kept @ embedding).max() >= among[one, other]:
+        return
+    rest = np.delete(among, [one, other], axis=1)
+    nearer = other if held > 2 and rest[other].max() > rest[one].max() else one
+    gallery[nearer] = embedding
 
 
 def merge_appearance(store: ObjectStore, keep: int, lose: int) -> None:
-    """Take the mean of one object's embeddings and its gallery into those of another."""
+    """Add the mean of one object's embeddings and its gallery to those of another."""
     kept, lost = int(store.emb_hits[keep]), int(store.emb_hits[lose])
     if not lost:
         return
     mean = (store.emb_mean[keep] * kept + store.emb_mean[lose] * lost) / np.float32(kept + lost)
     store.emb_mean[keep], store.emb_hits[keep] = mean, kept + lost
-    store.stability[keep] = np.sqrt(mean @ mean)
-    _merge_gallery(store, keep, lose)
+    store.emb_norm[keep] = np.sqrt(mean @ mean)
+    if kept + lost > 1:
+        store.stability[keep] = mean_cosine.py_func(float(store.emb_norm[keep]), float(kept + lost))
+    start, size = int(store.gallery_n[keep]), store.gallery.shape[1]
+    extra = store.gallery[lose, : min(size - start, int(store.gallery_n[lose]))]
+    store.gallery[keep, start : start + len(extra)] = extra
+    store.gallery_n[keep] = start + len(extra)
 
 
 def appearance_cosine(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     """Cosine of the mean embeddings, pair by pair; NaN where one has none."""
     if store.dim is None:
         return np.full(len(rows), np.nan)
-    length = store.stability[rows] * store.stability[other]
+    length = store.emb_norm[rows] * store.emb_norm[other]
     known = (store.emb_hits[rows] > 0) & (store.emb_hits[other] > 0) & (length > 0.0)
     dot = np.einsum("ij,ij->i", store.emb_mean[rows], store.emb_mean[other]).astype(np.float64)
     return np.where(known, dot / np.where(known, length, 1.0), np.nan)

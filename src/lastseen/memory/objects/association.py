@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
-from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.batch import Batch, SeenColumns
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.store import (
@@ -25,9 +25,9 @@ from lastseen.memory.objects.store import (
     GAUGES,
     LARGEST_HALF,
     MAX_SIGMA,
-    NO_EMBEDDINGS,
     SMALL_HALF,
     Gate,
+    ObjectColumns,
     ObjectStore,
 )
 
@@ -44,7 +44,10 @@ whose appearance is not known."""
 SIZE_TOLERANCE = 0.2
 """Metres added to sizes before they are compared: views are partial, and noise of poses blurs boxes."""
 _X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
-_EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
+_EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
+
+
+_NO_ROWS, _NO_SCORES = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 @dataclass(slots=True)
@@ -59,68 +62,38 @@ class Pairs:
 
 def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
     """Every pair of an observation and an object near enough to be the same thing."""
-    index, rows = _candidates(store, batch)
-    embeddings, means = NO_EMBEDDINGS, NO_EMBEDDINGS
-    if batch.embeddings is not None and store.dim is not None:
-        embeddings, means = batch.embeddings, store.emb_mean
+    if not len(store):
+        return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES)
+    index, rows = store.grid.near(batch.xyz, _widening(batch.extent, store.gate.radius_growth))
     score, cosine = np.empty(len(rows)), np.empty(len(rows))
-    count = _score(
-        index,
-        rows,
-        score,
-        cosine,
-        batch.xyz,
-        batch.extent,
-        batch.sigma,
-        batch.cut,
-        batch.has_embedding,
-        embeddings,
-        store.body,
-        store.counts,
-        store.gauges,
-        means,
-        store.gate,
-    )
+    count = _score(index, rows, score, cosine, batch.columns, store.compiled_columns(), store.gate)
     return Pairs(index[:count], rows[:count], score[:count], cosine[:count])
 
 
 @compiled
 def _score(
-    index: Rows,
-    rows: Rows,
-    score: Floats,
-    cosine: Floats,
-    xyz: Floats,
-    extent: Floats,
-    sigma: Floats,
-    cut: NDArray[np.bool_],
-    has_embedding: NDArray[np.bool_],
-    embeddings: NDArray[np.float32],
-    body: Floats,
-    counts: NDArray[np.int32],
-    gauges: NDArray[np.float32],
-    means: NDArray[np.float32],
-    rules: Gate,
+    index: Rows, rows: Rows, score: Floats, cosine: Floats, seen: SeenColumns, objects: ObjectColumns, rules: Gate
 ) -> int:
     """Leave the gated ones of all pairs, in place and in their order, with their scores; returns how many."""
     kept = 0
     for at in range(len(rows)):
-        seen, row = index[at], rows[at]
-        spatial = agree_in_space(xyz, extent, seen, sigma[seen], cut[seen], body, row, rules)
+        one, row = index[at], rows[at]
+        spatial = agree_in_space(seen.xyz, seen.extent, one, seen.sigma[one], seen.cut[one], objects.body, row, rules)
         if not spatial > 0.0:
             continue
         appearance, alike = 1.0, np.nan
         # where even an equal embedding would not do, none is compared
         if rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) > rules.threshold:
-            length = gauges[row, _STABILITY]
-            if has_embedding[seen] and counts[row, _EMB_HITS] > 0 and length > 0.0:
-                alike = min(max(dot(means[row], embeddings[seen]) / np.float64(length), -1.0), 1.0)
+            length = objects.gauges[row, _EMB_NORM]
+            if seen.has_embedding[one] and objects.counts[row, _EMB_HITS] > 0 and length > 0.0:
+                alike = min(max(dot(objects.emb_mean[row], seen.embeddings[one]) / np.float64(length), -1.0), 1.0)
                 appearance = 0.5 + 0.5 * alike
             else:
                 appearance = UNKNOWN_APPEARANCE
-        if appearance < UNKNOWN_APPEARANCE and cut[seen] and _is_sliver(xyz, extent, seen, body, row):
+        sliver = seen.cut[one] and _is_sliver(seen.xyz, seen.extent, one, objects.body, row)
+        if appearance < UNKNOWN_APPEARANCE and sliver:
             appearance = UNKNOWN_APPEARANCE
-        index[kept], rows[kept], cosine[kept] = seen, row, alike
+        index[kept], rows[kept], cosine[kept] = one, row, alike
         score[kept] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * appearance
         kept += 1
     return kept
@@ -184,6 +157,8 @@ def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
     """The row matched to each of ``count`` observations, -1 where it is something new."""
     threshold = store.settings.association.threshold
     matched = np.full(count, -1, dtype=np.int64)
+    if not len(pairs.rows):
+        return matched
     passing = np.empty(len(pairs.rows), dtype=np.bool_)
     found = pairs.index, pairs.rows, pairs.score, pairs.cosine
     if not _match(*found, store.state, threshold, passing, matched):
@@ -208,7 +183,9 @@ def _match(
         # what was seen to be gone comes back by its appearance, not by something else standing there
         passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < SAME_APPEARANCE)
         if passing[at] and alone:
-            alone = matched[index[at]] < 0 and rows[at] not in matched
+            alone = matched[index[at]] < 0
+            for other in matched:
+                alone = alone and other != rows[at]
             matched[index[at]] = rows[at]
     return alone
 
@@ -238,14 +215,11 @@ def size_agreement(one: Floats, other: Floats) -> float:
     return float(np.cbrt(product))
 
 
-def _candidates(store: ObjectStore, batch: Batch) -> tuple[NDArray[np.int64], Rows]:
-    return store.grid.near(batch.xyz, _widening(batch.extent, store.gate.radius_growth))
-
-
 @compiled
 def _widening(extent: Floats, growth: float) -> Floats:
-    widen = np.zeros(len(extent))
+    widen = np.empty(len(extent))
     for at in range(len(extent)):
+        widen[at] = 0.0
         if growth * max(extent[at, 0], extent[at, 1], extent[at, 2]) > 2.0 * SMALL_HALF:
             widen[at] = WIDE
     return widen

@@ -1,21 +1,53 @@
-"""The observations of one frame as arrays, in an order given by what was seen and not by how it was listed."""
+"""The observations of one frame as arrays, in an order given by what was seen and not by how it was listed.
+
+Left out is what never reaches memory: ignored labels, the robot's own body, and the same thing detected twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.camera import camera_numbers, image_holds_box, to_camera, view_from
 from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import LabelTable, ranked
-from lastseen.observation import Observation
+from lastseen.memory.objects.relations import overlap
+from lastseen.memory.objects.store import NO_EMBEDDINGS
+from lastseen.observation import SURFACE, Observation
+
+DUPLICATE_OVERLAP = 0.5
+"""Part of their union that boxes share from which they are one thing: detected twice in a frame, or remembered twice
+without embeddings."""
+CUT_MARGIN = 2.0
+"""Pixels from the border of the image within which a thing counts as cut off."""
+
+
+class SeenColumns(NamedTuple):
+    """Columns of a batch for compiled code; one row per observation. ``toward`` is the view direction."""
+
+    frame_id: int
+    stamp: float
+    has_camera: bool
+    camera: Floats
+    xyz: Floats
+    extent: Floats
+    toward: Floats
+    sigma: Floats
+    places: Floats
+    embeddings: NDArray[np.float32]
+    has_embedding: NDArray[np.bool_]
+    cut: NDArray[np.bool_]
+    surface: NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -27,6 +59,7 @@ class Batch:
 
     frame_id: int
     stamp: float
+    has_camera: bool
     camera: Floats
     observations: list[Observation]
     given: NDArray[np.int64]
@@ -41,9 +74,29 @@ class Batch:
     has_embedding: NDArray[np.bool_]
     all_embedded: bool
     cut: NDArray[np.bool_]
+    surface: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.observations)
+
+    @property
+    def columns(self) -> SeenColumns:
+        """What compiled code reads."""
+        return SeenColumns(
+            self.frame_id,
+            self.stamp,
+            self.has_camera,
+            self.camera,
+            self.xyz,
+            self.extent,
+            self.view,
+            self.sigma,
+            self.places,
+            NO_EMBEDDINGS if self.embeddings is None else self.embeddings,
+            self.has_embedding,
+            self.cut,
+            self.surface,
+        )
 
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
@@ -51,6 +104,7 @@ class Batch:
         return Batch(
             self.frame_id,
             self.stamp,
+            self.has_camera,
             self.camera,
             [self.observations[index] for index in keep.tolist()],
             self.given[keep],
@@ -65,11 +119,8 @@ class Batch:
             has_embedding,
             bool(has_embedding.all()),
             self.cut[keep],
+            self.surface[keep],
         )
-
-
-CUT_MARGIN = 2.0
-"""Pixels from the border of the image within which a thing counts as cut off."""
 
 
 def batch_observations(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
@@ -82,6 +133,7 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
     return Batch(
         frame.id,
         frame.stamp,
+        frame.has_camera,
         camera,
         ordered,
         given,
@@ -95,7 +147,8 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
         embeddings,
         has_embedding,
         np.count_nonzero(has_embedding) == len(ordered),
-        cut,
+        cut & frame.has_camera,
+        np.array([seen.kind == SURFACE for seen in ordered], dtype=np.bool_),
     )
 
 
@@ -105,12 +158,12 @@ def _sorted_by_place(
     """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off."""
     count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
-    table, distinct = _arrange(_table(observations), camera, order, places, cut)
-    if distinct:
+    table = np.empty((3, count, 3))
+    if _arrange(_table(observations), camera, order, table, places, cut):
         return order, table, places, cut
     # the same point twice: everything else about the observations decides, so that listing order never does
     by_content = sorted(range(count), key=lambda index: _content(observations[index]))
-    table, _ = _arrange(_table([observations[index] for index in by_content]), camera, order, places, cut)
+    _arrange(_table([observations[index] for index in by_content]), camera, order, table, places, cut)
     return np.array(by_content)[order], table, places, cut
 
 
@@ -128,9 +181,9 @@ def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray
 
 @compiled
 def _arrange(
-    table: Floats, camera: Floats, order: NDArray[np.int64], places: Floats, cut: NDArray[np.bool_]
-) -> tuple[Floats, bool]:
-    """Sort by position, equal ones as they come; returns also whether no two are equal.
+    table: Floats, camera: Floats, order: Rows, arranged: Floats, places: Floats, cut: NDArray[np.bool_]
+) -> bool:
+    """Sort by position, equal ones as they come; returns whether no two are equal.
 
     Places are in camera axes and in the world side by side; ``cut`` are the boxes that the image cuts off.
     """
@@ -145,7 +198,6 @@ def _arrange(
             order[slot] = order[slot - 1]
             slot -= 1
         order[slot] = at
-    arranged = np.empty_like(table)
     for at in range(len(order)):
         for kind in range(3):
             for axis in range(3):
@@ -155,7 +207,7 @@ def _arrange(
         places[at, 0], places[at, 1], places[at, 2] = to_camera(view, x, y, z)
         places[at, 3], places[at, 4], places[at, 5] = x, y, z
         cut[at] = not image_holds_box(view, x, y, z, wide, deep, high, CUT_MARGIN)
-    return arranged, distinct
+    return distinct
 
 
 @compiled
@@ -218,4 +270,76 @@ def _content(seen: Observation) -> tuple[object, ...]:
         b"" if seen.embedding is None else seen.embedding.tobytes(),
         b"" if seen.points is None else seen.points.tobytes(),
         seen.crop or b"",
+        seen.kind,
     )
+
+
+def without_labels(batch: Batch, ignored: AbstractSet[int]) -> Batch:
+    """Leave out observations whose likeliest label is one of the ignored."""
+    if not len(batch) or not batch.label_ids.shape[1]:
+        return batch
+    best = batch.label_ids[:, 0].tolist()
+    if ignored.isdisjoint(best):
+        return batch
+    return _only(batch, [index for index, label in enumerate(best) if label not in ignored])
+
+
+def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> Batch:
+    """Leave out observations whose middle falls on the robot's own body in the depth image."""
+    if mask is None or not len(batch):
+        return batch
+    camera = frame.camera_of_depth
+    pixels = camera.project(batch.places[:, :3])
+    inside = camera.contains(pixels)
+    column, row = np.rint(np.where(inside[:, np.newaxis], pixels, 0.0)).astype(np.int64).T
+    return _only(batch, np.flatnonzero(~(inside & mask[row, column])).tolist())
+
+
+def without_duplicates(batch: Batch) -> Batch:
+    """Of two boxes that nearly coincide and look alike, keep the better seen."""
+    if not _may_coincide(batch.xyz, batch.extent):
+        return batch
+    first, second = _all_pairs(len(batch))
+    share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
+    dropped: set[int] = set()
+    for at in np.lexsort((second, first, -share)).tolist():
+        one, other = int(first[at]), int(second[at])
+        if share[at] <= DUPLICATE_OVERLAP:
+            break
+        if one in dropped or other in dropped or not _look_alike(batch, one, other):
+            continue
+        better = batch.observations[other].quality > batch.observations[one].quality
+        dropped.add(one if better else other)
+    return _only(batch, [index for index in range(len(batch)) if index not in dropped])
+
+
+@lru_cache(maxsize=32)
+def _all_pairs(count: int) -> tuple[Rows, Rows]:
+    """Every pair of so many observations as two arrays of numbers, the smaller first."""
+    first, second = np.triu_indices(count, k=1)
+    return first, second
+
+
+@compiled
+def _may_coincide(xyz: Floats, extent: Floats) -> bool:
+    """Whether two boxes may share so much of their union: they are then offset by little on every axis."""
+    for one in range(len(xyz)):
+        for other in range(one):
+            axis = 0
+            while axis < 3 and abs(xyz[one, axis] - xyz[other, axis]) <= 0.5 * (1.0 - DUPLICATE_OVERLAP) * (
+                extent[one, axis] + extent[other, axis]
+            ):
+                axis += 1
+            if axis == 3:
+                return True
+    return False
+
+
+def _only(batch: Batch, kept: list[int]) -> Batch:
+    return batch if len(kept) == len(batch) else batch.subset(np.array(kept, dtype=np.int64))
+
+
+def _look_alike(batch: Batch, one: int, other: int) -> bool:
+    if batch.embeddings is None or not (batch.has_embedding[one] and batch.has_embedding[other]):
+        return True
+    return float(batch.embeddings[one] @ batch.embeddings[other]) >= SAME_APPEARANCE

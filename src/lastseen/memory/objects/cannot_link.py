@@ -23,7 +23,7 @@ CANNOT_LINK_SHARE = 0.25
 """Things seen side by side in this share of the rarer one's sightings are two and never merged; less is a detection
 that went to the wrong neighbour."""
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
-_HITS, _EMB_HITS, _STABILITY = COUNTS.first("hits"), COUNTS.first("emb_hits"), GAUGES.first("stability")
+_HITS, _EMB_HITS, _EMB_NORM = COUNTS.first("hits"), COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
 def count_neighbours(store: ObjectStore, batch: Batch, seen: Rows) -> None:
@@ -97,7 +97,7 @@ def seen_beside(row: int, others: Rows, stamp: float, objects: ObjectColumns, ra
             away += (body[other, _X + axis] - body[row, _X + axis]) ** 2
         if away > radius * radius:
             continue
-        length = gauges[row, _STABILITY] * gauges[other, _STABILITY]
+        length = gauges[row, _EMB_NORM] * gauges[other, _EMB_NORM]
         known = counts[row, _EMB_HITS] > 0 and counts[other, _EMB_HITS] > 0 and length > 0.0 and means.size > 0
         if known and dot(means[row], means[other]) < SAME_APPEARANCE * length:
             continue

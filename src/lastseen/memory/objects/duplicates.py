@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.appearance import MERGE_APPEARANCE, appearance_cosine, merge_appearance
 from lastseen.memory.objects.association import WIDE, Pairs
-from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.batch import DUPLICATE_OVERLAP, Batch
 from lastseen.memory.objects.cannot_link import (
     CANNOT_LINK_SHARE,
     cannot_link,
@@ -16,11 +16,11 @@ from lastseen.memory.objects.cannot_link import (
     times_met,
 )
 from lastseen.memory.objects.compiled import compiled, dot
-from lastseen.memory.objects.filters import DUPLICATE_OVERLAP
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
 from lastseen.memory.objects.relations import containment, overlap
 from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, ObjectStore, State
+from lastseen.memory.objects.update import PIECE_SIZE
 
 DUPLICATE_TOLERANCE = 0.1
 """Metres by which boxes are widened before asking what lies in what: surfaces are thin."""
@@ -30,8 +30,6 @@ UNMET_CONTAINMENT = 0.15
 """The same share for objects that were never seen in one frame: the front and the side of a stove."""
 UNMET_HITS = 8
 """Observations of both by which neighbours that are two have been seen in one frame."""
-PIECE_SIZE = 0.4
-"""Metres of size from which things are seen in pieces: close by, or cut off by the image."""
 PIECE_COVERED = 0.6
 """Share of the smaller of an observation's and an object's box in the other from which the sighting covers that
 object too."""
@@ -51,7 +49,7 @@ MERGED_BOX_HITS = 3
 _LEAST_CONTAINMENT = min(UNMET_CONTAINMENT, DUPLICATE_CONTAINMENT, DUPLICATE_OVERLAP)
 _LEAST_COSINE = min(MERGE_APPEARANCE, PIECE_APPEARANCE)
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
-_EMB_HITS, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("stability")
+_EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
 def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) -> list[tuple[int, int, float]]:
@@ -131,7 +129,7 @@ def _lie_in_each_other(
         if shared == 0.0 or shared < _LEAST_CONTAINMENT * min(volume, other_volume):
             continue
         known = counts[one, _EMB_HITS] and counts[two, _EMB_HITS]
-        if known and dot(means[one], means[two]) < _LEAST_COSINE * gauges[one, _STABILITY] * gauges[two, _STABILITY]:
+        if known and dot(means[one], means[two]) < _LEAST_COSINE * gauges[one, _EMB_NORM] * gauges[two, _EMB_NORM]:
             continue
         found[count] = at
         count += 1
@@ -157,6 +155,7 @@ def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> N
     """False for what was seen in this frame too, is gone, or was met beside this one: it is another."""
     here: NDArray[np.bool_] = store.last_seen[other] < store.last_seen[mine]
     here &= store.state[other] <= State.CONFIRMED
+    here &= store.is_surface(mine) == store.is_surface(other)
     return here & ~cannot_link(store, mine, other, share)
 
 
@@ -193,6 +192,7 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     if store.dim is not None:
         merge_appearance(store, keep, lose)
     store.hits[keep] = kept + lost
+    store.surface_hits[keep] += store.surface_hits[lose]
     store.expected[keep] += store.expected[lose]
     store.detected[keep] += store.detected[lose]
     store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])

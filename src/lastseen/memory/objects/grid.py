@@ -160,7 +160,8 @@ def _near(
             y = math.floor((xyz[point, 1] - half) / size)
             z = math.floor((xyz[point, 2] - half) / size)
             count = _collect(level, x, y, z, x + more, y + more, z + more, heads, cell, after, rows, count)
-            points[start : min(count, len(points))] = point
+            for at in range(start, min(count, len(points))):
+                points[at] = point
     return count
 
 

@@ -106,7 +106,10 @@ def blend(
 
     A label that finds no slot takes the weakest one when it is stronger.
     """
-    if not new_ids.any():
+    named = False
+    for at in range(len(new_ids)):
+        named = named or new_ids[at] != 0
+    if not named:
         return
     for slot in range(len(ids)):
         scores[slot] *= np.float32(1.0 - weight)

@@ -20,11 +20,16 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import find_absent
 from lastseen.memory.objects.association import Pairs, assign, gated_pairs
-from lastseen.memory.objects.batch import Batch, batch_observations
+from lastseen.memory.objects.batch import (
+    Batch,
+    batch_observations,
+    without_body,
+    without_duplicates,
+    without_labels,
+)
 from lastseen.memory.objects.cannot_link import count_neighbours, forget_neighbours
 from lastseen.memory.objects.corrections import Undo, checked_name, retire_frames, set_label, shift_to_new_poses
 from lastseen.memory.objects.duplicates import duplicates
-from lastseen.memory.objects.filters import without_body, without_duplicates, without_labels
 from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
@@ -40,7 +45,7 @@ from lastseen.memory.objects.relocation import (
 from lastseen.memory.objects.snapshot import ObjectState, Rows, read_state
 from lastseen.memory.objects.store import CONFIRMED, ID_PREFIX, TENTATIVE, ObjectStore, State, id_text
 from lastseen.memory.objects.update import create, update
-from lastseen.observation import Observation
+from lastseen.observation import OBJECT, SURFACE, Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ class ObjectMemory:
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)
             self._link_relocated()
-        if self.settings.absence.enabled:
+        if self.settings.absence.enabled and frame.has_camera:
             self._find_absent(frame, detector_works=detector_works)
         self.lifecycle.expire()
         self._matched = Matched(len(observations), batch.given, numbers, self.lifecycle.successors)
@@ -177,12 +182,12 @@ class ObjectMemory:
         """Everything remembered of one object."""
         return read_state(self.store, self.store.row(object_id), now=self.now)
 
-    def states(
-        self, *, label: str | None = None, include_tentative: bool = False, include_absent: bool = False
-    ) -> list[ObjectState]:
-        """Objects in the order of their ids: confirmed ones, and on request tentative ones and those seen to be gone.
+    def listed(
+        self, *, kind: str | None = OBJECT, include_tentative: bool = False, include_absent: bool = False
+    ) -> RowNumbers:
+        """Rows of one kind (None: of both) in the order of their ids: confirmed ones, and others on request.
 
-        With a label, those whose likeliest label it is.
+        What is listed as present goes by ``state``; ``confirmed`` alone stays true of what was seen to be gone.
         """
         store = self.store
         rows = store.live()
@@ -190,7 +195,22 @@ class ObjectMemory:
         wanted = state == State.CONFIRMED
         wanted |= (state == State.TENTATIVE) & include_tentative
         wanted |= (state > State.CONFIRMED) & include_absent
-        rows = rows[wanted]
+        if kind is not None:
+            wanted &= store.is_surface(rows) == (kind == SURFACE)
+        chosen: RowNumbers = rows[wanted]
+        return chosen
+
+    def states(
+        self,
+        *,
+        label: str | None = None,
+        kind: str | None = OBJECT,
+        include_tentative: bool = False,
+        include_absent: bool = False,
+    ) -> list[ObjectState]:
+        """What ``listed`` chooses; with a label, those whose likeliest label it is."""
+        store = self.store
+        rows = self.listed(kind=kind, include_tentative=include_tentative, include_absent=include_absent)
         if label is not None:
             number = store.labels.find(label)
             if number is None:

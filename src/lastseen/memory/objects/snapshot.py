@@ -18,20 +18,24 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
+from lastseen.memory.objects.appearance import mean_cosine
 from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore, State
+from lastseen.observation import OBJECT, SURFACE
 
-_ONCE_LEFT_OUT = "gallery_near"
-"""A column that memories without embeddings were once written without; it is zero in them."""
+_ADDED_LATER = frozenset({"emb_norm", "surface_hits"})
+"""Columns that older memories were written without: all in them are objects, and lengths follow from the means."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectState:
     """Everything remembered of one object at one moment; positions in metres in the world, z up.
 
-    ``emb_mean`` is the plain running mean (its length is the stability); ``image_crops`` come from where crops are
-    stored and are empty where nothing stores them; ``last_seen`` and ``first_seen`` are frame time in seconds.
+    ``emb_mean`` is the plain running mean of unit embeddings; ``stability`` the mean cosine between different ones of
+    them, 0 to 1; ``confirmed`` whether it was promoted, whatever became of it since (``state``); ``image_crops`` come
+    from where crops are stored and are empty where nothing stores them; ``last_seen`` and ``first_seen`` are frame
+    time in seconds; ``kind`` is object or surface.
     """
 
     id: str
@@ -50,6 +54,7 @@ class ObjectState:
     stale: bool
     extent: NDArray[np.float64]
     detection_rate: float
+    kind: str
 
     @property
     def label(self) -> str | None:
@@ -87,6 +92,7 @@ def read_state(store: ObjectStore, row: int, *, now: float, crops: tuple[bytes, 
         stale=now - last_seen > store.settings.lifecycle.stale_after,
         extent=store.extent[row].copy(),
         detection_rate=float((store.detected[row] + 1.0) / (store.expected[row] + 2.0)),
+        kind=SURFACE if store.is_surface(row) else OBJECT,
     )
 
 
@@ -153,7 +159,7 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
         store.use_embeddings(rows.dim)
     for name in store.fields:
         fits, column = store.column(name), rows.columns.get(name)
-        if column is None and name == _ONCE_LEFT_OUT and rows.dim is None:
+        if column is None and name in _ADDED_LATER:
             continue
         if (
             column is None
@@ -173,11 +179,21 @@ def restore_rows(store: ObjectStore, rows: Rows) -> None:
         if name in rows.columns and not np.may_share_memory(own, rows.columns[name]):
             # an empty store hands out its rows from the first on
             own[: len(rows)] = rows.columns[name]
+    if rows.dim is not None and "emb_norm" not in rows.columns:
+        _measure_means(store, len(rows))
     store.exported = True
     store.labels = LabelTable(rows.labels)
     store.next_seq = rows.next_seq
     store.version = rows.version
     store.fill_grid(places)
+
+
+def _measure_means(store: ObjectStore, count: int) -> None:
+    """Fill in the lengths of the mean embeddings of the first rows, and the stability that follows from them."""
+    norms = np.sqrt(np.einsum("ij,ij->i", store.emb_mean[:count], store.emb_mean[:count]))
+    store.emb_norm[:count] = norms
+    for row in np.flatnonzero(store.emb_hits[:count] > 1).tolist():
+        store.stability[row] = mean_cosine.py_func(float(norms[row]), float(store.emb_hits[row]))
 
 
 def _check_counts(store: ObjectStore, rows: Rows) -> None:

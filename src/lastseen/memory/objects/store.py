@@ -74,8 +74,10 @@ class Layout:
 BODY = Layout(
     xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
 )
-COUNTS = Layout(hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1)
-GAUGES = Layout(stability=1, expected=1, detected=1, doubt=1, crop_quality=1, gallery_near=1)
+COUNTS = Layout(
+    hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1, surface_hits=1
+)
+GAUGES = Layout(stability=1, expected=1, detected=1, doubt=1, crop_quality=1, emb_norm=1)
 _X, _WIDE, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
 
 
@@ -84,7 +86,6 @@ class State(IntEnum):
 
     FREE = 0
     TENTATIVE = 1
-    PROTO = 1
     CONFIRMED = 2
     MISSING = 3
     REMOVED = 4
@@ -124,6 +125,7 @@ class ObjectColumns(NamedTuple):
     gauges: NDArray[np.float32]
     bins: NDArray[np.bool_]
     points: NDArray[np.uint16]
+    ring_frame: NDArray[np.int64]
     ring_place: NDArray[np.float32]
     empty_from: NDArray[np.float32]
     emb_mean: NDArray[np.float32]
@@ -173,6 +175,7 @@ class ObjectStore(Columns):
     gallery_n: NDArray[np.int32]
     n_bins: NDArray[np.int32]
     n_points: NDArray[np.int32]
+    surface_hits: NDArray[np.int32]
     ring_n: NDArray[np.int32]
     empty_views: NDArray[np.int32]
     missed: NDArray[np.int32]
@@ -181,7 +184,7 @@ class ObjectStore(Columns):
     detected: NDArray[np.float32]
     doubt: NDArray[np.float32]
     crop_quality: NDArray[np.float32]
-    gallery_near: NDArray[np.float32]
+    emb_norm: NDArray[np.float32]
     ring_camera: NDArray[np.float32]
     ring_world: NDArray[np.float32]
 
@@ -245,6 +248,7 @@ class ObjectStore(Columns):
             self.gauges,
             self.bins,
             self.points.view(np.uint16),
+            self.ring_frame,
             self.ring_place,
             self.empty_from,
             NO_EMBEDDINGS if self.dim is None else self.emb_mean,
@@ -347,6 +351,11 @@ class ObjectStore(Columns):
         """The rows in use, in the order of their numbers."""
         rows = np.flatnonzero(self.seq[: self.used])
         return rows[np.argsort(self.seq[rows])]
+
+    def is_surface(self, rows: Rows | int) -> NDArray[np.bool_]:
+        """Whether most sightings of objects were of a surface, row by row."""
+        surface: NDArray[np.bool_] = 2 * self.surface_hits[rows] > self.hits[rows]
+        return surface
 
     def row(self, object_id: str) -> int:
         """The row of an id; an id that is not remembered raises."""

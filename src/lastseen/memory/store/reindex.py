@@ -15,6 +15,7 @@ import numpy as np
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.images import read_color
+from lastseen.memory.objects.appearance import mean_cosine
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import ObjectRecord
 from lastseen.protocols import Encoder
@@ -61,7 +62,11 @@ def _encoded(
         return replace(record, embedding=None, gallery=None, working=state.tobytes())
     vectors = encoder.encode_image(pictures)
     mean = vectors.mean(axis=0)
-    state["stability"] = np.linalg.norm(mean)
+    # a file from before the length of the mean was kept gets it when it is next opened
+    if "emb_norm" in (dtype.names or ()):
+        state["emb_norm"] = np.linalg.norm(mean)
+    if len(pictures) > 1:
+        state["stability"] = mean_cosine.py_func(float(np.linalg.norm(mean)), float(len(pictures)))
     return replace(
         record,
         embedding=mean.astype(np.float32),

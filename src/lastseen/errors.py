@@ -213,7 +213,10 @@ def shorten(value: object, *, limit: int = 80) -> str:
         return f"{dtype} array of shape {shape}"
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
-    text = repr(value).replace("\n", " ")
+    try:
+        text = repr(value).replace("\n", " ")
+    except RecursionError:
+        return f"a {type(value).__name__} nested too deeply to show"
     # the middle goes: a path says most at its end, a message at its start
     return text if len(text) <= limit else f"{text[: limit // 2 - 1]}…{text[-limit // 2 :]}"
 

@@ -77,3 +77,19 @@ def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
     broken.write_text("[association\n")
     with pytest.raises(SettingsError, match="is not TOML"):
         load(broken, environment={})
+
+
+DEEP = ["a = " + "[" * 5000 + "]" * 5000, "a" + ".a" * 5000 + " = 1", "[store]\nrobot = {a = {b = 1}}"]
+
+
+@pytest.mark.parametrize("text", DEEP, ids=["arrays", "tables", "a table for a value"])
+def test_a_nested_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError):
+        load(path, environment={})
+
+
+def test_a_nested_variable_is_refused_in_one_line() -> None:
+    with pytest.raises(SettingsError):
+        load(environment={"LASTSEEN__STORE__KEEP_CROPS": "[" * 5000})

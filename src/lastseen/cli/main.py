@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, demo, doctor, log, memory, models, record, run, search, serve, sim
+from lastseen.cli import config, demo, doctor, files, log, memory, models, record, run, search, serve, sim
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("config")(config.show)
 memory.register(app)
+files.register(app)
 app.command("doctor")(doctor.diagnose)
 app.command("run")(run.run)
 app.command("record")(record.record)

@@ -75,6 +75,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(
             "settings file", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
         ) from error
+    except RecursionError as error:
+        raise SettingsError(
+            "settings file", str(path), "is nested too deeply", remedy="see what `lastseen config` prints"
+        ) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(
             "settings file", str(path), f"is not TOML ({error})", remedy="see what `lastseen config` prints"
@@ -91,6 +95,6 @@ def _put(tree: dict[str, Any], variable: str, text: str) -> None:
             raise SettingsError(variable, text, "goes below a single value", remedy=_suggest(".".join(keys)))
     try:
         value: Any = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text
     node[keys[-1]] = value

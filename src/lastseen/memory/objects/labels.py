@@ -13,6 +13,9 @@ from lastseen.memory.objects.grid import Rows
 LABEL_SLOTS = 8
 """Names kept per object: a detector that wavers between more than eight names knows none of them."""
 
+MOST_UNUSED = 4096
+"""Names after which those that no object has are dropped: a detector of any vocabulary cannot fill the memory."""
+
 Ids = NDArray[np.int32]
 Scores = NDArray[np.float32]
 
@@ -37,6 +40,8 @@ class LabelTable:
             if number is None:
                 number = self._new_number()
                 self._ids[name], self.names[number] = number, name
+            if len(self._seen) > 4 * MOST_UNUSED:
+                self._seen.clear()
             self._seen[label] = number
         return number
 

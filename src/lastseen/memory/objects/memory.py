@@ -32,6 +32,7 @@ from lastseen.memory.objects.corrections import Undo, checked_name, retire_frame
 from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
 from lastseen.memory.objects.grid import Rows as RowNumbers
+from lastseen.memory.objects.labels import MOST_UNUSED
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.relocation import (
@@ -149,6 +150,7 @@ class ObjectMemory:
                 "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
             )
         self._matched = _NOTHING_MATCHED
+        names = len(self.store.labels.names)
         batch = batch_observations(frame, observations, self.store.labels)
         if batch.embeddings is not None:
             self.store.use_embeddings(batch.embeddings.shape[1])
@@ -173,6 +175,8 @@ class ObjectMemory:
         if self.settings.absence.enabled and frame.has_camera:
             self._find_absent(frame, detector_works=detector_works)
         self.lifecycle.expire()
+        if len(self.store.labels.names) // MOST_UNUSED > names // MOST_UNUSED:
+            self._drop_unused_labels()
         self._matched = Matched(len(observations), batch.given, numbers, self.lifecycle.successors)
         # corrections after the frame are not of it
         self.lifecycle.successors = {}
@@ -288,8 +292,12 @@ class ObjectMemory:
         for row in rows:
             self.lifecycle.delete(row)
         forget_neighbours(store, numbers)
-        used = set(np.unique(store.label_ids[store.live()]).tolist()) | self._undo.labels() | self._ignored
-        return store.labels.keep(used) if rows else frozenset()
+        return self._drop_unused_labels() if rows else frozenset()
+
+    def _drop_unused_labels(self) -> frozenset[str]:
+        """Take labels that no object has out of the table; returns them."""
+        live = self.store.label_ids[self.store.live()]
+        return self.store.labels.keep(set(np.unique(live).tolist()) | self._undo.labels() | self._ignored)
 
     def _begin_change(self, what: str, *object_ids: str) -> int:
         rows = [self.store.row(object_id) for object_id in object_ids]

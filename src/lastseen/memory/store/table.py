@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS
+from lastseen.memory.objects.labels import MOST_UNUSED
 from lastseen.memory.store.records import STATUSES
 
 LABEL_SLOTS = 3
@@ -76,6 +77,7 @@ class ObjectTable:
         self.row_of: dict[str, int] = {}
         self.label_names: list[str] = []
         self._label_numbers: dict[str, int] = {}
+        self._most_labels = MOST_UNUSED
         self._room = _START
         self._columns = _empty(_START)
 
@@ -89,6 +91,10 @@ class ObjectTable:
 
     def upsert(self, ids: Sequence[str], records: Sequence[Searchable]) -> None:
         """Put records in; an id already held has its row overwritten."""
+        if len(self.label_names) > self._most_labels:
+            used = np.unique(self._columns.labels[: len(self.ids)])
+            self.forget_labels(set(self.label_names) - {self.label_names[number] for number in used[used >= 0]})
+            self._most_labels = max(MOST_UNUSED, 2 * len(self.label_names))
         for object_id, record in zip(ids, records, strict=True):
             row = self.row_of.get(object_id)
             if row is None:

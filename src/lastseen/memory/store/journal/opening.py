@@ -125,6 +125,20 @@ def connect_reader(path: Path) -> FileConnection:
     return connection
 
 
+@contextmanager
+def connect_salvage(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection to a file that need not be whole; what is there of it is read, its WAL too."""
+    if not check_regular(path) or path.stat().st_size == 0:
+        raise JournalMissing(path, "does not exist or is empty; give the file to salvage")
+    with clear_errors(path), closing(_read(path) if wal_of(path).exists() else _connect_alone(path)) as connection:
+        yield connection
+
+
+def _connect_alone(path: Path) -> FileConnection:
+    """A connection that reads the file and makes nothing beside it."""
+    return _connect(path, "mode=ro&immutable=1")
+
+
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -160,7 +174,7 @@ def _check_wal(path: Path) -> None:
     """Refuse a file that a writer had open and whose WAL is not beside it; reading it would make an empty one."""
     if wal_of(path).exists():
         return
-    with closing(_connect(path, "mode=ro&immutable=1")) as alone:
+    with closing(_connect_alone(path)) as alone:
         ours = alone.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
         marked = ours and alone.execute("SELECT 1 FROM meta WHERE key = ?", (OPEN_MARK,)).fetchone() is not None
     # a writer may have begun meanwhile
@@ -176,7 +190,7 @@ def _read(path: Path) -> FileConnection:
             raise
     # a folder or medium that takes no helper files
     then = state_of(path)
-    connection = _private_copy(path) if has_wal(path) else _connect(path, "mode=ro&immutable=1")
+    connection = _private_copy(path) if has_wal(path) else _connect_alone(path)
     connection.is_outdated = lambda: state_of(path) != then
     return connection
 
@@ -243,7 +257,7 @@ def _private_copy(path: Path) -> FileConnection:
             with closing(sqlite3.connect(copy)) as merged:
                 merged.execute("PRAGMA journal_mode = DELETE")
             # the folder goes at once, its one file when the connection ends
-            return _connect(copy, "mode=ro&immutable=1")
+            return _connect_alone(copy)
     except OSError as error:
         problem = f"what was written last is in {wal_of(path).name}, and a copy to read it from cannot be made"
         remedy = f"allow reading both, or set TMPDIR to a folder with room (now {tempfile.gettempdir()})"

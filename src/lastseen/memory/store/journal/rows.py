@@ -79,7 +79,7 @@ def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None)
         views = np.frombuffer(gallery, dtype=np.float16).reshape(-1, len(mean_vector))
     return ObjectRecord(
         id=row[0],
-        label_scores=_scores(row[2]),
+        label_scores=scores_of(row[2]),
         xyz=(row[3], row[4], row[5]),
         extent=(row[6], row[7], row[8]),
         status=row[9],
@@ -119,7 +119,7 @@ def read_version(object_id: str, row: tuple[Any, ...]) -> VersionRecord:
         object_id=object_id,
         time=row[0],
         xyz=(row[1], row[2], row[3]),
-        label_scores=_scores(row[4]),
+        label_scores=scores_of(row[4]),
         status=row[5],
         hits=row[6],
         first_seen=row[7],
@@ -131,7 +131,7 @@ def read_version(object_id: str, row: tuple[Any, ...]) -> VersionRecord:
 _PARSED: dict[str, Mapping[str, float]] = {}
 
 
-def _scores(text: str) -> Mapping[str, float]:
+def scores_of(text: str) -> Mapping[str, float]:
     """Label scores; many objects share a text such as {"mug": 1.0}, so short ones are parsed once."""
     known = _PARSED.get(text)
     if known is None:

@@ -81,6 +81,21 @@ def test_the_frontier_arm_reads_edges_and_nothing_of_places(context: Context) ->
     assert "discovered" not in text
 
 
+def test_an_ablation_is_the_context_without_one_part(context: Context) -> None:
+    texts = {arm.name: context_text(editor(arm)(context)) for arm in ARMS.values() if arm.ablation}
+    assert "progress:" not in texts["context_no_hint"]
+    assert "discovered" not in texts["context_no_queue"]
+    assert "place 0:" not in texts["context_no_places"]
+    assert "unexplored" not in texts["context_no_edges"]
+    assert all("progress:" in text for name, text in texts.items() if name != "context_no_hint")
+
+
+def test_all_leaves_the_ablations_out_and_ablation_is_context_with_them() -> None:
+    assert not any(arm.ablation for arm in arms_of(["all"]))
+    assert next(arm.name for arm in arms_of(["ablation"])) == "context"
+    assert sum(arm.ablation for arm in arms_of(["ablation"])) == 4
+
+
 def test_blanking_leaves_the_original_alone(context: Context) -> None:
     before = json.dumps(context)
     blanked(context, frozenset())

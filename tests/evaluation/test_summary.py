@@ -85,3 +85,14 @@ def test_the_file_is_the_same_for_the_same_records(tmp_path: Path) -> None:
         == first
     )
     assert json.loads(first)["config"] == {"seed": 0}
+
+
+def test_the_summary_says_how_much_the_hints_tell() -> None:
+    hints = [[True, True, False], [True, False, True], [True, False, False], [False, False, True]]
+    assert summarize([record("context", 0, hints=hints)], {})["hints"]["context"] == {
+        "calls": 4,
+        "stuck": 0.75,
+        "no_progress": 0.25,
+        "no_new_place_with_no_progress": 1.0,
+        "no_new_place_without": pytest.approx(1 / 3, abs=1e-6),
+    }

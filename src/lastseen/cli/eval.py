@@ -29,7 +29,7 @@ def objectnav(
     episodes: Annotated[int, typer.Option(help="How many episodes, one home each.")] = 20,
     seed: Annotated[int, typer.Option(help="The first seed: below 10000 to tune, from 10000 to report.")] = 0,
     arms: Annotated[
-        str, typer.Option(help="Arms separated by commas, or all.")
+        str, typer.Option(help="Arms separated by commas; all, or ablation: context and it without each part.")
     ] = "frontier,random,no_context,context,oracle",
     jobs: Annotated[int, typer.Option(help="Processes; the results are the same for any number.")] = 1,
     engine: Annotated[
@@ -45,11 +45,12 @@ def objectnav(
     """
     from rich.console import Console
 
-    from lastseen.evaluation.arms import ARMS
+    from lastseen.evaluation.arms import arms_of
     from lastseen.evaluation.runner import TIMING_FILE, Plan, run
     from lastseen.evaluation.summary import summarize, write_summary
 
-    names = tuple(ARMS) if arms == "all" else tuple(name.strip() for name in arms.split(",") if name.strip())
+    chosen = arms_of([name.strip() for name in arms.split(",") if name.strip()])
+    names = tuple(arm.name for arm in chosen)
     plan = Plan(seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene)
     console = Console(stderr=True)
     with _Bar(console, total=episodes * len(set(names))) as bar:

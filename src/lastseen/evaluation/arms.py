@@ -87,9 +87,18 @@ def _open(read: ReadPrompt) -> list[SeenView]:
 
 
 Context = dict[str, Any]
+_EMPTY: dict[str, Any] = {
+    "belief": {"target_status": None, "candidates": [], "constraints": []},
+    "avoid_hint": None,
+    "progress": None,
+    "dropped": {},
+}
+"""What a blanked part of the context is; the others are empty lists."""
 ALL_PARTS = frozenset(
     {
         "belief",
+        "avoid_hint",
+        "progress",
         "discovered_context",
         "tried",
         "sightings",
@@ -110,7 +119,8 @@ class Arm:
 
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
     ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
-    starts in its map at a pose that is wrong by metres; ``moved``: the goal itself was moved since the visit.
+    starts in its map at a pose that is wrong by metres; ``moved``: the goal itself was moved since the visit;
+    ``ablation``: ``context`` without one of its parts.
     """
 
     name: str
@@ -120,6 +130,7 @@ class Arm:
     memory: Literal["none", "home", "other_home"] = "none"
     lost: bool = False
     moved: bool = False
+    ablation: bool = False
     chooser: Literal["backend", "random", "frontier", "oracle"] = "backend"
 
     @property
@@ -140,6 +151,19 @@ ARMS: dict[str, Arm] = {
         Arm(name="random", about="draws an angle", chooser="random"),
         Arm(name="no_context", about="panorama and planner, no memory: PixelNav's agent loop, geometric policy"),
         Arm(name="context", about="with the navigation context of this episode", parts=ALL_PARTS),
+        *(
+            Arm(name=name, about=f"as context, without {what}", parts=ALL_PARTS - parts, ablation=True)
+            for name, what, parts in (
+                ("context_no_hint", "patterns and facts of progress", {"avoid_hint", "progress"}),
+                ("context_no_queue", "the discovered-context queue", {"discovered_context"}),
+                (
+                    "context_no_places",
+                    "places, anchors and the path",
+                    {"places", "visited", "nearby", "neighbors", "path"},
+                ),
+                ("context_no_edges", "unexplored edges", {"unexplored"}),
+            )
+        ),
         Arm(name="context_shuffled", about="with another episode's context", parts=ALL_PARTS, shuffled=True),
         Arm(
             name="lifelong",
@@ -182,8 +206,17 @@ def arm_of(name: str) -> Arm:
 
 
 def arms_of(names: Sequence[str]) -> list[Arm]:
-    """The arms of these names, each once, in the order of the table."""
-    wanted = {arm_of(name).name for name in names}
+    """The arms of these names, each once, in the order of the table.
+
+    ``all`` stands for all but the ablations, ``ablation`` for context and its ablations.
+    """
+    wanted: set[str] = set()
+    for name in names:
+        if name in ("all", "ablation"):
+            wanted |= {arm.name for arm in ARMS.values() if arm.ablation == (name == "ablation")}
+            wanted |= {"context"}
+        else:
+            wanted.add(arm_of(name).name)
     if not wanted:
         raise InvalidValue("arms", names, "are none", remedy=f"choose of {', '.join(ARMS)}")
     return [arm for arm in ARMS.values() if arm.name in wanted]
@@ -193,9 +226,8 @@ def blanked(context: Context, parts: frozenset[str]) -> Context:
     """The context with every other part empty; where the robot is stays, a prompt without it says nothing."""
     kept = copy.deepcopy(context)
     for name in ALL_PARTS - parts:
-        kept[name] = {"target_status": None, "candidates": [], "constraints": []} if name == "belief" else []
+        kept[name] = copy.deepcopy(_EMPTY.get(name, []))
     if parts != ALL_PARTS:
-        kept["avoid_hint"] = None
         kept["dropped"] = {}
     return kept
 

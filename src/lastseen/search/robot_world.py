@@ -83,6 +83,8 @@ class RobotWorld:
         self._approach_failed = False
         self._confirming = 0
         self._context: tuple[int, dict[str, Any]] | None = None
+        self._place: int | None = None
+        self._steps_here = 0
         self.metres = 0.0
         self._record: dict[str, Any] = {}
         frame = robot.reset()
@@ -155,6 +157,7 @@ class RobotWorld:
                     "looked_at": self.recall.looked_at(),
                     "remembered": [_remembered(each) for each in self.recall.remembered(self.pose)],
                     "approach_failed": self._approach_failed,
+                    "steps_here": self._steps_here,
                 },
             )
         return dict(self._context[1])
@@ -302,6 +305,8 @@ class RobotWorld:
         self.memory.observe(frame, detections=detections, step=step)
         events = self.memory.place_events
         self.log.events(events)
+        place = self.memory.spatial.current_place_id
+        self._place, self._steps_here = place, self._steps_here + 1 if place == self._place else 0
         self.check.see(frame, self.marked)
         if step.action is not None:
             self.policy.moved(step.action, collided=step.collided)

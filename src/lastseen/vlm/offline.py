@@ -61,7 +61,8 @@ BLOCKED_PENALTY = 3.0
 TRIED_PENALTY = 1.0
 """Each time a direction was walked from here without finding the target."""
 TRIED_MOST = 3.0
-"""As much as a blocked path: the one door of a room may be gone through again."""
+"""As much as a blocked path: the one door of a room may be gone through again. Twice that when the last steps led
+nowhere: then anything else is better."""
 VISITED_PENALTY = 0.2
 """Per anchor: five cost as much as open floor."""
 VISITED_MOST = 1.5
@@ -186,7 +187,8 @@ def _walked(read: ReadPrompt, view: SeenView) -> float:
 def _repetition(read: ReadPrompt, view: SeenView) -> float:
     """What counts against doing the same again: each vain try, twice when stuck, and the swing of ABABA."""
     vain = sum(_near(each, view) for each in read.tried)
-    total = min(TRIED_PENALTY * vain * (2.0 if read.stuck else 1.0), TRIED_MOST)
+    most = TRIED_MOST * (2.0 if read.no_progress else 1.0)
+    total = min(TRIED_PENALTY * vain * (2.0 if read.stuck else 1.0), most)
     if read.ababa:
         total += SWING_PENALTY * max((_near(each, view) for each in read.places[:1]), default=0.0)
     return total

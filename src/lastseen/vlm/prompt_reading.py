@@ -71,6 +71,7 @@ class ReadPrompt:
     in_vain: Counter[str] = field(default_factory=Counter)
     stuck: bool = False
     ababa: bool = False
+    no_progress: bool = False
 
 
 def read_prompt(prompt: str) -> ReadPrompt:
@@ -81,6 +82,8 @@ def read_prompt(prompt: str) -> ReadPrompt:
             read.target = (_texts(line) or [""])[0]
         elif line.startswith("avoid: "):
             read.stuck, read.ababa = "pattern:STUCK" in line, "pattern:ABABA" in line
+        elif line.startswith("progress: "):
+            read.no_progress = line.endswith("pattern:NO_PROGRESS")
         elif view := _VIEW.match(line):
             labels = _scored(line)
             free = _FREE.search(_QUOTED.sub("", line))

@@ -89,8 +89,27 @@ def test_section_10_5_the_avoid_hint_is_told() -> None:
 
 
 def test_section_8_3_nearby_candidates_are_a_hint() -> None:
-    memory = walked(F, F, F, F)
-    assert "maybe same spot: anchor 1 of place 0, 0.5 m off" in text_of(memory)
+    few = Settings(context=Context(recent_anchors=1))
+    assert "maybe same spot: anchor 1 of place 0, 0.5 m off" in text_of(walked(F, F, F, F, settings=few))
+
+
+def test_anchors_that_were_just_walked_are_no_hint_of_the_same_spot() -> None:
+    assert "maybe same spot" not in text_of(walked(F, F, F, F))
+
+
+def test_the_facts_of_progress_stand_beside_the_patterns() -> None:
+    tried = [{"angle": 30, "goal_scene_type": "hall", "moved": 0.2, "blocked": True}]
+    text = text_of(walked(*[F, F, L, L] * 3), steps_here=12, tried=tried)
+    assert (
+        "progress: 12 steps in this place, 1.0 m net over the last 12 walked steps, tried from here: +30 deg\n"
+        in text
+    )
+    assert "NO_PROGRESS" not in text
+
+
+def test_no_progress_is_told_when_twenty_walked_steps_led_nowhere() -> None:
+    assert "over the last 20 walked steps, pattern:NO_PROGRESS\n" in text_of(walked(*[L] * 20))
+    assert "NO_PROGRESS" not in text_of(walked(*[L] * 19))
 
 
 def test_candidate_nodes_come_with_score_direction_and_distance() -> None:
@@ -162,6 +181,7 @@ FACTS = (
     "place ",
     "visited ",
     "maybe same spot: ",
+    "progress: ",
     "neighbours: ",
     "path: ",
     "left out ",

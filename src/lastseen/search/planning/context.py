@@ -54,6 +54,7 @@ def build_context(
     here: Pose2D | None = None,
     paths: Mapping[int, Where] | None = None,
     looked_at: Collection[int] = (),
+    steps_here: int | None = None,
     settings: Settings | None = None,
 ) -> Context:
     """All that docs/places.md lists, within the budget, ready for ``render`` and for JSON.
@@ -63,11 +64,12 @@ def build_context(
     path there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
     seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
     the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
-    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians.
+    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians. ``steps_here`` is for
+    how many steps the robot has been in this place.
     """
     settings = settings or spatial.settings
     place, anchor = spatial.current_place, spatial.current_anchor
-    hint = spatial.avoid_hint()
+    just_walked = set(spatial.path[-settings.context.recent_anchors :])
     context: Context = {
         "localization": {
             "step": spatial.step_id,
@@ -76,7 +78,8 @@ def build_context(
             "place_type": None if place is None else clean(place.place_type, limit=MAX_TEXT),
             "current_anchor_id": spatial.current_anchor_id,
         },
-        "avoid_hint": hint,
+        "avoid_hint": spatial.avoid_hint(),
+        "progress": _progress(spatial, tried, steps_here),
         "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, looked_at=looked_at),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=MAX_TEXT)} for each in tried],
@@ -103,6 +106,7 @@ def build_context(
         "nearby": [
             {"anchor_id": near.anchor_id, "place_id": near.place_id, "distance": round(near.distance, 2)}
             for near in spatial.nearby()
+            if near.anchor_id not in just_walked
         ],
         "neighbors": []
         if anchor is None
@@ -126,6 +130,18 @@ def context_text(context: Context) -> str:
 def _pose(pose: Pose2D) -> dict[str, float]:
     # adding 0.0 turns a negative zero into a plain one
     return {"x": round(pose.x, 2) + 0.0, "y": round(pose.y, 2) + 0.0, "yaw": whole_degrees(pose.yaw)}
+
+
+def _progress(spatial: SpatialMemory, tried: Sequence[Mapping[str, Any]], steps_here: int | None) -> dict[str, Any]:
+    """What the last steps led to: facts beside the patterns, of which STUCK holds at nearly every call."""
+    poses = spatial.progress.policy_poses
+    return {
+        "steps_here": steps_here,
+        "net_metres": round(poses[0].distance_to(poses[-1]), 1) if poses else 0.0,
+        "walked_steps": max(0, len(poses) - 1),
+        "tried": [each["angle"] for each in tried],
+        "no_progress": spatial.progress.no_progress,
+    }
 
 
 def _edge(edge: Mapping[str, Any], settings: ContextSettings) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def render(context: Context) -> str:
     lines = [_here(context["localization"])]
     if context["avoid_hint"]:
         lines.append(f"avoid: {context['avoid_hint']}")
+    if context["progress"] is not None:
+        lines.append(_progress(context["progress"]))
     belief = context["belief"]
     if belief["target_status"]:
         lines.append(f"memory: {belief['target_status']}")
@@ -101,6 +103,15 @@ def _here(localization: dict[str, Any]) -> str:
     return (
         f"here: step {localization['step']}, x {pose['x']:.2f} y {pose['y']:.2f} facing {say_angle(pose['yaw'])}, "
         f"{told}{'' if anchor is None else f', anchor {anchor}'}"
+    )
+
+
+def _progress(facts: dict[str, Any]) -> str:
+    stay = "" if facts["steps_here"] is None else f"{facts['steps_here']} steps in this place, "
+    tried = ", ".join(say_angle(angle) for angle in facts["tried"])
+    return (
+        f"progress: {stay}{facts['net_metres']:.1f} m net over the last {facts['walked_steps']} walked steps"
+        f"{f', tried from here: {tried}' if tried else ''}{', pattern:NO_PROGRESS' if facts['no_progress'] else ''}"
     )
 
 

@@ -120,6 +120,7 @@ class PanoramaPlanner:
                 paths=situation.context.get("paths"),
                 # a node that was tried gets no second visit, whoever went there
                 looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
+                steps_here=situation.context.get("steps_here"),
                 settings=self.settings,
             )
             if self.edit is not None:

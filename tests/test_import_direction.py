@@ -37,6 +37,7 @@ ORDER = [
     "lastseen.memory.nodes_of_memory",
     "lastseen.memory.store",
     "lastseen.memory.space",
+    "lastseen.memory.rooms",
     "lastseen.memory.object",
     "lastseen.memory.history",
     "lastseen.memory.query",

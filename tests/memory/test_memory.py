@@ -78,9 +78,9 @@ def test_twelve_frames_of_the_readme_program_lay_places_and_answers_say_theirs()
         for label in things:
             (hit,) = memory.find(label).hits
             assert (hit.place, hit.place_id) == ("kitchen", 0)
-            place = memory.place_of(hit.id)
-            assert place is not None
-            assert place.place_id == hit.place_id
+            room = memory.room_of(hit.id)
+            assert room is not None
+            assert room.id == hit.place_id
 
 
 def mug_before_a_wall(number: int) -> Frame:

@@ -55,6 +55,3 @@ class Live(Section):
         300_000, unit="points", low=1000, why="a large flat at this voxel; a tablet still draws it"
     )
     point_range: float = setting(5.0, unit="m", low=0.5, why="depth beyond it is too noisy to draw")
-    place_reach: float = setting(
-        4.0, unit="m", low=0.1, why="a thing belongs to the place of the nearest anchor within a room's width"
-    )

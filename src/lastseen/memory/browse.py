@@ -48,7 +48,7 @@ class Changed:
 class Browse:
     """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory.
 
-    ``places`` gives id and kind of the place of each point.
+    ``places`` gives id and name of the room that each object stands in, by its position and id.
     """
 
     working: ObjectMemory
@@ -57,7 +57,7 @@ class Browse:
     lock: threading.RLock
     flush: Callable[[], int]
     pull: Callable[[], None]
-    places: Callable[[Sequence[Any]], list[tuple[int, str] | None]]
+    places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
 
     @property
     def now(self) -> float:
@@ -144,7 +144,9 @@ class Browse:
         now = self.clock.now if now is None else now
         colors = self.colors([state.id for state in states])
         found = []
-        for state, place in zip(states, self.places([state.xyz_world for state in states]), strict=True):
+        for state, place in zip(
+            states, self.places([state.xyz_world for state in states], [state.id for state in states]), strict=True
+        ):
             session = self.clock.session_at(state.last_seen)
             found.append(
                 Object(
@@ -173,7 +175,9 @@ class Browse:
         """Hits with what the searched table does not hold: place, extent, stability and number of sightings."""
         known = {state.id: state for state in self.states([hit.id for hit in hits])}
         found = []
-        for hit, place in zip(hits, self.places([hit.position for hit in hits]), strict=True):
+        for hit, place in zip(
+            hits, self.places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
+        ):
             more: dict[str, Any] = {} if place is None else {"place_id": place[0], "place": place[1]}
             state = known.get(hit.id)
             if state is not None:

@@ -1,10 +1,11 @@
-"""A memory as a picture from above: explored floor, what stands where, and arrows for what moved.
+"""A memory as a picture from above: explored floor, rooms, what stands where, and arrows for what moved.
 
 Given the truth of a simulated home, it shows the memory against it: what is right, what is wrong, what is not known.
 """
 
 from __future__ import annotations
 
+import colorsys
 import math
 from collections.abc import Sequence
 
@@ -30,6 +31,11 @@ _KNOWN: Colour = (36, 132, 76)
 _WRONG: Colour = (204, 56, 48)
 _GONE: Colour = (150, 150, 150)
 _MOVED: Colour = (32, 88, 196)
+_ROOM: Colour = (70, 50, 90)
+_TINT = 60
+"""Of 255: how much of a room's colour lies over the floor."""
+_HUES_APART = 0.618
+"""The golden ratio's part: successive multiples of it never come close."""
 _MOST_LABELS = 60
 
 
@@ -57,6 +63,9 @@ def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") 
     def pixel(x: float, y: float) -> tuple[float, float]:
         return _MARGIN + (x - left) * _PIXELS, _MARGIN + height - (y - bottom) * _PIXELS
 
+    rooms = memory.rooms()
+    image = _with_rooms(image, [[pixel(x, y) for x, y in room.outline] for room in rooms])
+    draw = ImageDraw.Draw(image)
     for _, (x, y) in truth or ():
         u, v = pixel(x, y)
         draw.rectangle([u - 5, v - 5, u + 5, v + 5], outline=_GONE, width=1)
@@ -69,8 +78,26 @@ def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") 
             draw.text((u + 6, v - 6), each.label, fill=colour, font=font)
     for before, after in _moves(memory):
         _arrow(draw, pixel(*before[:2]), pixel(*after[:2]))
+    large = ImageFont.load_default(size=16)
+    for room in rooms:
+        text = f"{room.name} ({room.id})"
+        u, v = pixel(*room.center)
+        draw.text((u, v), text, fill=_ROOM, font=large, anchor="mm", stroke_width=2, stroke_fill=_FREE)
     _write_legend(draw, width + 2 * _MARGIN, memory, objects=objects, truth=truth, title=title)
     return image
+
+
+def _with_rooms(image: Image.Image, outlines: Sequence[Sequence[tuple[float, float]]]) -> Image.Image:
+    """The picture with a tint for each room, neighbours apart in hue."""
+    tinted = image.convert("RGBA")
+    layer = Image.new("RGBA", image.size)
+    draw = ImageDraw.Draw(layer)
+    for number, outline in enumerate(outlines):
+        if len(outline) > 2:
+            hue = (0.08 + number * _HUES_APART) % 1.0
+            red, green, blue = (round(255 * value) for value in colorsys.hsv_to_rgb(hue, 0.7, 0.9))
+            draw.polygon(outline, fill=(red, green, blue, _TINT))
+    return Image.alpha_composite(tinted, layer).convert("RGB")
 
 
 def _colour(each: Object, truth: Truth | None) -> Colour:
@@ -117,7 +144,7 @@ def _write_legend(
         rows.append((f"{len(truth)} things in the home (squares)", _GONE))
     rows.append((f"{len(objects) - len(here)} known to be gone (rings)", _GONE))
     rows.append((f"{len(_moves(memory))} seen to have moved (arrows)", _MOVED))
-    rows.append((f"{len(memory.places())} places, {len(memory.spatial.graph.anchors)} anchors", _WALL))
+    rows.append((f"{len(memory.rooms())} rooms, {len(memory.spatial.graph.anchors)} anchors", _WALL))
     font = ImageFont.load_default(size=13)
     for number, (text, colour) in enumerate(rows):
         draw.text((left, _MARGIN + 24 * number), text, fill=colour, font=font)

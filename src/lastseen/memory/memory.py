@@ -31,6 +31,7 @@ from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
+from lastseen.memory.rooms import Room
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.space import LastPose, labels_of
 from lastseen.memory.space.viewpoints import Spot
@@ -320,6 +321,11 @@ class Memory(Corrections):
             return changes(self._store, self._clock, since=start, newest=newest)
 
     @property
+    def matched(self) -> tuple[str | None, ...]:
+        """The object that each observation of the newest frame went to, in their order; None for none."""
+        return self._objects.matched
+
+    @property
     def spatial(self) -> SpatialMemory:
         """The places, the anchors on the robot's path, and where it is among them."""
         return self._writes.space.spatial
@@ -340,30 +346,34 @@ class Memory(Corrections):
             graph = self.spatial.graph
             return [graph.places[place_id] for place_id in sorted(graph.places)]
 
-    def place_of(self, object_id: str) -> Place | None:
-        """The place an object stands in; None where none is near."""
+    def rooms(self) -> list[Room]:
+        """Every room in the order of its id: the seen floor cut at doors and narrows, named by what stands there."""
         with self._writes.lock:
-            (place,) = self.places_at([self._objects.state(object_id).xyz_world])
-            return None if place is None else self.spatial.graph.place(place)
+            return self._writes.rooms.all()
 
-    def places_at(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
-        """The id of the place of each point: that of the nearest anchor within a room's width; None where none is."""
+    def room_of(self, object_id: str) -> Room | None:
+        """The room an object stands in; None where the floor around it was not seen."""
         with self._writes.lock:
-            return self._writes.space.place_ids(points)
+            return self._writes.rooms.at([self._objects.state(object_id).xyz_world], [object_id])[0]
+
+    def room_at(
+        self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str] | None = None
+    ) -> list[Room | None]:
+        """The room of each point (x, y, z); None where nothing was seen near it.
+
+        With the ids of the objects at these points, one at a wall belongs to the side it was seen from.
+        """
+        with self._writes.lock:
+            return self._writes.rooms.at(points, ids)
 
     def viewpoints(self, object_id: str) -> tuple[Spot, ...]:
         """A few spots (x, y) on the floor from which an object was seen where it stands."""
         with self._writes.lock:
             return self._writes.space.viewpoints.of(object_id)
 
-    def _place_of_points(self, points: Sequence[Any]) -> list[tuple[int, str] | None]:
-        """Id and kind of the place of each point."""
-        with self._writes.lock:
-            places = self.spatial.graph.places
-            return [
-                None if found is None else (found, places[found].scene_type)
-                for found in self._writes.space.place_ids(points)
-            ]
+    def _place_of_points(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
+        """Id and name of the room of each object."""
+        return [None if room is None else (room.id, room.name) for room in self.room_at(points, ids)]
 
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame, also of an earlier run; None before the first."""

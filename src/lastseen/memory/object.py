@@ -26,12 +26,13 @@ class Object:
     """One remembered object; positions are metres in the world frame, z up.
 
     ``state`` is tentative (not yet confirmed), confirmed, stale (not seen for long), missing (its place was seen
-    empty) or removed (seen empty again later). ``place`` is the kind of place it stands in ("kitchen"), ``place_id``
-    which one; None where none is near. ``last_seen`` and ``first_seen`` are wall time (UTC), None in a session
-    without a date; ``age`` is the seconds from its last sighting to the newest frame of the memory, and
-    ``last_seen_memory_time`` that sighting on memory's own clock. ``score`` tells how well it answers a question,
-    0 to 1, None where none was asked. The fields that docs/object-memory.md lists are there under its names too.
-    ``kind`` is object, or surface for floor, walls, table tops and the like.
+    empty) or removed (seen empty again later). ``place`` is the room it stands in ("kitchen", or "unknown" where too
+    little tells), ``place_id`` which one (``Memory.rooms``); None where no floor was seen near. ``last_seen`` and
+    ``first_seen`` are wall time (UTC), None in a session without a date; ``age`` is the seconds from its last
+    sighting to the newest frame of the memory, and ``last_seen_memory_time`` that sighting on memory's own clock.
+    ``score`` tells how well it answers a question, 0 to 1, None where none was asked. The fields that
+    docs/object-memory.md lists are there under its names too. ``kind`` is object, or surface for floor, walls, table
+    tops and the like.
     """
 
     id: str

@@ -25,6 +25,7 @@ from lastseen.memory.objects.snapshot import room
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
+from lastseen.memory.rooms.rooms import Rooms
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
 from lastseen.memory.store.records import CropRecord, EventRecord
@@ -79,6 +80,7 @@ class WritePath:
             pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.space = Space(self.store.journal, settings, analyzer=analyzer)
+            self.rooms = Rooms(self.space, self.objects, self.store.journal)
             self._colors = dict(self.store.colors)
             self._version = 0
             if rows is not None:
@@ -127,6 +129,7 @@ class WritePath:
             self._order = StampOrder()
             self.clock.current = None
             self.space.tracker.end_walk()
+            self.rooms.settle()
 
     def correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
         """Make a change to working memory that does not come from a frame; ``flush`` writes it."""
@@ -184,6 +187,7 @@ class WritePath:
         self.pull()
         with self.lock:
             self.store.stage_space(self.space.take_changed())
+            self.store.stage(meta=self.rooms.take_changed())
         if not self.store.waiting:
             return 0
         rows = self.store.commit(self.clock.now, session=self.clock.current, outbox=self.shared.used)
@@ -195,6 +199,9 @@ class WritePath:
         if self._closed:
             return
         try:
+            if not self.read_only:
+                with self.lock:
+                    self.rooms.settle()
             self.flush()
         finally:
             self._closed = True

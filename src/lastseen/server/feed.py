@@ -45,7 +45,7 @@ class _Sent:
     number: int
     text: str
     position: list[float]
-    place_id: int | None
+    place: tuple[int, str] | None
     last_seen: float
     fresh: bool
 
@@ -60,7 +60,7 @@ class Feed:
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._revision: int | None = None
-        self._places_revision: int | None = None
+        self._rooms: list[tuple[int, str, float]] | None = None
         self._numbers: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._objects: OrderedDict[str, _Sent] = OrderedDict()
         self._gone: OrderedDict[str, int] = OrderedDict()
@@ -121,15 +121,19 @@ class Feed:
             return [self._events[at][1] for at in range(len(self._events) - behind, len(self._events))], missed
 
     def _refresh_places(self, memory: Memory) -> bool:
-        """Publish objects whose place is another one, though nothing happened to them: an anchor was laid nearer."""
-        revision = memory.spatial.revision
-        if revision == self._places_revision:
+        """Publish objects whose room is another one or named anew, though nothing happened to them."""
+        rooms = [(room.id, room.name, room.area) for room in memory.rooms()]
+        if rooms == self._rooms:
             return False
-        self._places_revision = revision
+        self._rooms = rooms
         with self._lock:
-            known = [(key, sent.position, sent.place_id) for key, sent in self._objects.items()]
-        now = memory.places_at([position for _, position, _ in known])
-        moved = [key for (key, _, place_id), found in zip(known, now, strict=True) if place_id != found]
+            known = [(key, sent.position, sent.place) for key, sent in self._objects.items()]
+        now = memory.room_at([position for _, position, _ in known], [key for key, _, _ in known])
+        moved = [
+            key
+            for (key, _, place), room in zip(known, now, strict=True)
+            if place != (None if room is None else (room.id, room.name))
+        ]
         if moved:
             self._take(memory, memory.browse.states(moved))
         return bool(moved)
@@ -149,7 +153,7 @@ class Feed:
                         self.newest,
                         text,
                         one["position"],
-                        one["place_id"],
+                        None if one["place_id"] is None else (one["place_id"], one["place"]),
                         one["last_seen_memory_time"],
                         one["state"] == "confirmed",
                     )

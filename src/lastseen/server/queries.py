@@ -231,7 +231,7 @@ def timeline(memory: Memory) -> Json:
 
 
 def places(memory: Memory) -> Json:
-    """Every place with the ids of the confirmed objects that stand in it, and every anchor."""
+    """Every room with the ids of the confirmed objects that stand in it, and every anchor."""
     found, inside = places_json(memory), _ids_by_place(memory)
     for place in found["places"]:
         place["object_ids"] = inside.get(place["id"], [])
@@ -309,9 +309,9 @@ def image_url(object_id: str) -> str:
 def _ids_by_place(memory: Memory) -> dict[int, list[str]]:
     ids, positions = memory.browse.positions()
     found: dict[int, list[str]] = {}
-    for object_id, place in zip(ids, memory.places_at(positions), strict=True):
-        if place is not None:
-            found.setdefault(place, []).append(object_id)
+    for object_id, room in zip(ids, memory.room_at(positions, ids), strict=True):
+        if room is not None:
+            found.setdefault(room.id, []).append(object_id)
     return found
 
 

@@ -231,15 +231,23 @@ class NearAnswer(BaseModel):
 
 
 class Place(BaseModel):
-    """A place; ``center`` is the mean (x, y) of its anchors in the world."""
+    """A room; ``center`` and the corners of ``outline`` are (x, y) in the world, ``area`` is in square metres.
+
+    ``type`` is its name, "unknown" where too little was seen, and ``confidence`` how sure that is. ``next_to`` are
+    the rooms behind its doors. ``objects`` are labels seen from its anchors, ``object_ids`` what stands in it.
+    """
 
     id: int
     type: str
+    confidence: float
     description: str
     objects: list[str]
     anchors: list[int]
-    episode: int
-    center: list[float] | None
+    storey: int
+    area: float
+    center: list[float]
+    outline: list[list[float]]
+    next_to: list[int]
     object_ids: list[str]
 
 
@@ -253,7 +261,7 @@ class Anchor(BaseModel):
     """A spot on the robot's path: (x, y, yaw) by dead reckoning within its episode, and in the world if known."""
 
     id: int
-    place_id: int
+    place_id: int | None
     pose: list[float]
     world_pose: list[float] | None
     neighbors: list[int]

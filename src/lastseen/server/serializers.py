@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.objects import Event, ObjectState, Relation
+from lastseen.memory.places import Anchor
 from lastseen.memory.store.clock import Clock
 
 Json = dict[str, Any]
@@ -154,33 +153,51 @@ def relations_json(memory: Memory, relations: Sequence[Relation]) -> list[Json]:
 
 
 def places_json(memory: Memory) -> Json:
-    """Every place and anchor, and where the robot is among them."""
+    """Every room, every anchor with the room it stands in, and where the robot is among them."""
     spatial = memory.spatial
     with memory.browse.lock:
-        graph = spatial.graph
-        anchors = [graph.anchors[key].to_dict() for key in sorted(graph.anchors)]
-        places = [graph.places[key].to_dict() for key in sorted(graph.places)]
-        current = {"current_place": spatial.current_place_id, "current_anchor": spatial.current_anchor_id}
-    standing: dict[int, list[Sequence[float]]] = {}
-    for anchor in anchors:
-        if anchor["world_pose"] is not None:
-            standing.setdefault(anchor["place_id"], []).append(anchor["world_pose"][:2])
-    kept = ("place_id", "pose", "world_pose", "neighbors", "step", "episode", "labels")
+        rooms = memory.rooms()
+        anchors = [spatial.graph.anchors[key] for key in sorted(spatial.graph.anchors)]
+        posed = [anchor for anchor in anchors if anchor.world_pose is not None]
+        spots = [(anchor.world_pose.x, anchor.world_pose.y, 0.0) for anchor in posed if anchor.world_pose is not None]
+        standing = {anchor.anchor_id: room for anchor, room in zip(posed, memory.room_at(spots), strict=True)}
+        described = {anchor.place_id: spatial.graph.place(anchor.place_id) for anchor in anchors}
+        current = spatial.current_anchor_id
+        written = [anchor.to_dict() for anchor in anchors]
+    inside: dict[int, list[Anchor]] = {}
+    for anchor in posed:
+        if (room := standing[anchor.anchor_id]) is not None:
+            inside.setdefault(room.id, []).append(anchor)
+    kept = ("pose", "world_pose", "neighbors", "step", "episode", "labels")
+    here = None if current is None else standing.get(current)
     return {
-        **current,
+        "current_place": None if here is None else here.id,
+        "current_anchor": current,
         "places": [
             {
-                "id": place["place_id"],
-                "type": place["place_type"],
-                "description": place["semantic_description"],
-                "objects": place["objects_list"],
-                "anchors": place["anchors"],
-                "episode": place["episode"],
-                "center": metres(np.mean(spots, axis=0)) if (spots := standing.get(place["place_id"])) else None,
+                "id": room.id,
+                "type": room.name,
+                "confidence": room.confidence,
+                "description": described[within[-1].place_id].semantic_description if within else "",
+                "objects": sorted({label for anchor in within for label in anchor.labels}),
+                "anchors": [anchor.anchor_id for anchor in within],
+                "storey": room.storey,
+                "area": room.area,
+                "center": metres(room.center),
+                "outline": [metres(corner) for corner in room.outline],
+                "next_to": list(room.next_to),
             }
-            for place in places
+            for room in rooms
+            for within in [inside.get(room.id, [])]
         ],
-        "anchors": [{"id": anchor["anchor_id"], **{name: anchor[name] for name in kept}} for anchor in anchors],
+        "anchors": [
+            {
+                "id": anchor["anchor_id"],
+                "place_id": None if (room := standing.get(anchor["anchor_id"])) is None else room.id,
+                **{name: anchor[name] for name in kept},
+            }
+            for anchor in written
+        ],
     }
 
 

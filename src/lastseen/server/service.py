@@ -13,6 +13,7 @@ from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, warm_up
 from lastseen.memory.places import SpatialMemory
+from lastseen.memory.rooms import Room
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 from lastseen.server.feed import Feed
@@ -83,7 +84,7 @@ class Service:
         self.stats_text = ""
         self.places_revision = 0
         self.places_text = ""
-        self._places_sent: tuple[SpatialMemory, int] | None = None
+        self._places_sent: tuple[SpatialMemory, int, tuple[Room, ...]] | None = None
         self._started = time.monotonic()
         self._frame_times: deque[float] = deque(maxlen=100)
         self._robot_updates: dict[tuple[int, int] | None, RobotUpdate] = {}
@@ -130,8 +131,9 @@ class Service:
         """Bring what subscribers are sent up to date; ``stats`` renews the figures too."""
         self.feed.refresh()
         spatial = self.memory.spatial
-        if self._places_sent != (spatial, spatial.revision):
-            self._places_sent = spatial, spatial.revision
+        sent = spatial, spatial.revision, tuple(self.memory.rooms())
+        if self._places_sent != sent:
+            self._places_sent = sent
             text = json_text({"type": "places_update", **places_json(self.memory)})
             if text != self.places_text:
                 self.places_text = text

@@ -45,31 +45,11 @@ def test_ids_that_start_again_name_frames_of_another_session() -> None:
     assert memory.correct_poses({0: Pose2D(9.0, 9.0, 0.0), 7: Pose2D(9.0, 9.0, 0.0)}) == []
 
 
-def test_a_memory_moves_anchors_and_objects_together_and_knows_the_place_of_a_thing() -> None:
+def test_a_memory_moves_anchors_and_objects_together() -> None:
     memory = Memory.open()
     memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8], labels={"stove": 0.9}, embedding=unit(1))])
-    place = memory.place_of("obj-1")
-    assert place is not None
-    assert place.place_type == "kitchen"
     new = look((30.0, 5.0, 1.0), (32.0, 5.0, 1.0))
     memory.correct_poses({0: new})
     assert memory.spatial.graph.anchor(0).world_pose == floor_pose(new)
-    assert memory.place_of("obj-1") is place
     memory.new_session()
     assert memory.spatial.correct_poses({0: Pose2D(0.0, 0.0, 0.0)}) == []
-
-
-def test_a_thing_far_from_every_anchor_is_in_no_place() -> None:
-    memory = Memory.open()
-    memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8]), seen([9.0, 0.0, 0.8])])
-    assert memory.place_of("obj-1") is not None
-    assert memory.place_of("obj-2") is None
-
-
-def test_places_of_many_points_are_those_of_their_nearest_anchors() -> None:
-    memory = Memory.open()
-    memory.spatial.scene_analyzed("kitchen", world_pose=Pose2D(0.0, 0.0, 0.0))
-    memory.spatial.begin_episode()
-    memory.spatial.scene_analyzed("bedroom", world_pose=Pose2D(3.0, 0.0, 0.0))
-    assert memory.places_at([[2.0, 0.0, 0.8], [1.0, 0.0, 0.8], [99.0, 0.0, 0.8]]) == [1, 0, None]
-    assert memory.places_at([]) == []

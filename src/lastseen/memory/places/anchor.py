@@ -19,7 +19,8 @@ class Anchor:
     """A pose on the path, its travelled neighbours and its place.
 
     ``pose`` is dead-reckoned within ``episode``; ``world_pose`` is where the source said the robot was, if it did.
-    ``labels`` are the objects seen while this anchor was the current one. ``frame`` is the id of the frame it was
+    ``labels`` are the objects seen while this anchor was the current one, ``scenes`` what the scene analyzer
+    called the space then, and how often. ``frame`` is the id of the frame it was
     made at and where it lies as seen from that frame's floor pose: a new pose of the frame moves it.
     """
 
@@ -31,6 +32,7 @@ class Anchor:
     neighbors: list[int] = field(default_factory=list)
     world_pose: Pose2D | None = None
     labels: set[str] = field(default_factory=set)
+    scenes: dict[str, int] = field(default_factory=dict)
     frame: tuple[int, Pose2D] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,6 +46,7 @@ class Anchor:
             "neighbors": list(self.neighbors),
             "world_pose": None if self.world_pose is None else pose_to_list(self.world_pose),
             "labels": sorted(self.labels),
+            "scenes": dict(sorted(self.scenes.items())),
             "frame": None if self.frame is None else [self.frame[0], *pose_to_list(self.frame[1])],
         }
 
@@ -60,6 +63,7 @@ class Anchor:
             neighbors=list(values["neighbors"]),
             world_pose=None if world is None else Pose2D(*world),
             labels=set(values["labels"]),
+            scenes=dict(values.get("scenes", {})),
             frame=None if frame is None else (frame[0], Pose2D(*frame[1:])),
         )
 

@@ -246,6 +246,8 @@ class SpatialMemory:
         else:
             events += self._compare(told, objects, description, world_pose)
         self._unnamed = None
+        if known and self.current_anchor is not None:
+            self.current_anchor.scenes[told] = self.current_anchor.scenes.get(told, 0) + 1
         return events + self._settle()
 
     def saw(self, labels: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,24 @@ _LARGEST = 64 * TILE
 _FARTHEST = 2**31
 """Cells from the origin at most: ten times round the Earth. A pose or a tile beyond it is no place at all."""
 
+_WALL_CELL = 0.05
+"""Metres: a wall of 0.1 m is two cells, a door of 0.8 m sixteen."""
+_WALL_LOW, _WALL_HIGH = 1.1, 1.95
+"""Metres above the floor between which a thing is a wall: above tables and chairs, below the lintel of a door."""
+
 Cell = tuple[int, int]
 Points = NDArray[np.float32]
+
+
+def wall_grid(policy: Policy) -> FloorGrid:
+    """An empty grid that takes in depth images as the explored floor does, but sees walls only.
+
+    Rooms end at walls, not at tables: what is lower than a person's chest does not divide a room, and what is higher
+    than a door does not close one.
+    """
+    return FloorGrid(
+        replace(policy, cell=_WALL_CELL, obstacle_low=_WALL_LOW, obstacle_high=_WALL_HIGH, floor_slope=0.0)
+    )
 
 
 class FloorGrid:
@@ -57,6 +74,11 @@ class FloorGrid:
         reach = settings.robot_radius / settings.cell
         span = np.arange(-math.ceil(reach), math.ceil(reach) + 1)
         self._disk = np.hypot(span[:, None], span[None, :]) <= reach + 0.5
+
+    @property
+    def evidence(self) -> NDArray[np.int8]:
+        """Evidence per cell, for reading: above 0 for something there, below for nothing, 0 where nobody looked."""
+        return self._evidence
 
     @property
     def occupied(self) -> NDArray[np.bool_]:
@@ -218,8 +240,9 @@ class FloorGrid:
         j = np.floor((y - self._y) / size + 0.5).astype(np.int64)
         # each cell changes once per look, however many pixels fall on it
         top, left, width = i.min(), j.min(), j.max() - j.min() + 1
-        cells, counts = np.unique((i - top) * width + j - left, return_counts=True)
-        i, j = np.divmod(cells[counts >= at_least], width)
+        # counting is quicker than sorting: what one look reaches is a square of a few metres
+        counts = np.bincount((i - top) * width + j - left)
+        i, j = np.divmod(np.flatnonzero(counts >= at_least), width)
         i, j = i + top, j + left
         if self._grows and len(i):
             # no farther than what changes, so that a grid that is restored has the same size

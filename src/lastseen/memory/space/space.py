@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lastseen.body import body_points
 from lastseen.config import Settings
@@ -25,9 +24,8 @@ from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.events import SpatialEvent
-from lastseen.memory.places.lookup import PlaceLookup
 from lastseen.memory.places.tracker import PlaceTracker, Step
-from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.space.floor import Cell, FloorGrid, wall_grid
 from lastseen.memory.space.viewpoints import Viewpoints
 from lastseen.memory.store.journal import Journal
 from lastseen.memory.store.records import SpaceChanges
@@ -62,15 +60,15 @@ class Space:
         self.viewpoints.restore(journal.viewpoints(), path)
         # cells of a room's scale: finer ones cost more and say no more about where a robot can go
         self.floor = FloorGrid(replace(settings.policy, cell=settings.explored.cell))
-        self.floor.restore(journal.floor(), path)
+        self.floor.restore(_ground(journal.tiles("floor")), path)
+        self.walls = wall_grid(settings.policy)
+        self.walls.restore(_ground(journal.tiles("walls")), path)
         self._floor_seen_from: Pose2D | None = None
         self._written_state = meta.get(_STATE)
         if self._written_state is not None:
             self._restore_state(self._written_state, path)
         self.pose = self._written_pose = _read_pose(meta)
         self._revision = self.spatial.revision
-        self._reach = settings.live.place_reach
-        self._lookup: tuple[int, PlaceLookup] | None = None
 
     def observe(
         self,
@@ -96,12 +94,6 @@ class Space:
             self.floor.mark_blocked(pose)
         return self.tracker.observe(frame, labels_of(observations) if seen is None else seen, step)
 
-    def place_ids(self, points: Sequence[Any] | NDArray[np.float64]) -> list[int | None]:
-        """The id of the place of each point (x, y, z); None where no anchor is near."""
-        if self._lookup is None or self._lookup[0] != self.spatial.revision:
-            self._lookup = self.spatial.revision, PlaceLookup(self.spatial.graph, reach=self._reach)
-        return self._lookup[1].places_of(points)
-
     def forget(self, object_ids: Sequence[str], labels: Collection[str]) -> None:
         """Drop what is known of objects, and names that no object has any more."""
         self.viewpoints.forget(object_ids)
@@ -110,7 +102,11 @@ class Space:
 
     def take_changed(self) -> SpaceChanges:
         """What changed since the last call; whoever calls puts it into the journal."""
-        changes = SpaceChanges(viewpoints=self.viewpoints.take_changed(), floor=self.floor.take_changed())
+        changes = SpaceChanges(
+            viewpoints=self.viewpoints.take_changed(),
+            floor={(0, *tile): body for tile, body in self.floor.take_changed().items()},
+            walls={(0, *tile): body for tile, body in self.walls.take_changed().items()},
+        )
         if self.spatial.revision != self._revision:
             self._revision = self.spatial.revision
             state = self.spatial.to_dict()
@@ -168,6 +164,7 @@ class Space:
         if np.isfinite(points[..., 0]).any():
             self._floor_seen_from = pose
             self.floor.add(points, pose)
+            self.walls.add(points, pose)
 
     def _unwritten(self, table: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> dict[int, str]:
         """Those of the bodies that the journal does not hold as they are now, as JSON by id."""
@@ -191,6 +188,10 @@ class Space:
         for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
             self._unwritten(table, name, graph[table])
         return spatial
+
+
+def _ground(tiles: Mapping[tuple[int, int, int], bytes]) -> dict[Cell, bytes]:
+    return {(i, j): body for (storey, i, j), body in tiles.items() if storey == 0}
 
 
 def labels_of(seen: Sequence[Observation | Detection]) -> list[tuple[str, float]]:

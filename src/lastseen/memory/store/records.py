@@ -101,10 +101,14 @@ class VersionRecord:
 
 @dataclass(frozen=True, slots=True)
 class SpaceChanges:
-    """What the journal has yet to learn of space: JSON by id of place and anchor, packed bytes by object and tile."""
+    """What the journal has yet to learn of space: JSON by id of place and anchor, packed bytes by object and tile.
+
+    Tiles are numbered by storey, row and column.
+    """
 
     meta: dict[str, str] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
     anchors: dict[int, str] = field(default_factory=dict)
     viewpoints: dict[str, bytes] = field(default_factory=dict)
-    floor: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    floor: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
+    walls: dict[tuple[int, int, int], bytes] = field(default_factory=dict)

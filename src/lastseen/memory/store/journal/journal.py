@@ -80,7 +80,8 @@ class Batch:
     places: Mapping[int, str] = field(default_factory=dict)
     anchors: Mapping[int, str] = field(default_factory=dict)
     viewpoints: Mapping[str, bytes] = field(default_factory=dict)
-    floor: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    floor: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
+    walls: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -244,9 +244,9 @@ class JournalReader:
             ids = dict(db.execute("SELECT num, id FROM objects"))
         return {ids[num]: body for num, body in self.bodies("viewpoints").items() if num in ids}
 
-    def floor(self) -> dict[tuple[int, int], bytes]:
-        """The tiles of explored floor, packed, by their numbers."""
-        return self.bodies("floor")
+    def tiles(self, layer: Literal["floor", "walls"]) -> dict[tuple[int, int, int], bytes]:
+        """The tiles of explored floor or of walls, packed, by storey and numbers."""
+        return self.bodies(layer)
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk by kind of record, and of the whole file."""
@@ -331,5 +331,6 @@ _SIZE_QUERIES = {
     "UNION ALL SELECT length(CAST(body AS BLOB)) FROM anchors)",
     "viewpoints": "SELECT sum(length(body) + 16) FROM viewpoints",
     "floor": "SELECT sum(length(body) + 24) FROM floor",
+    "walls": "SELECT sum(length(body) + 24) FROM walls",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

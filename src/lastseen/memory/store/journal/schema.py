@@ -26,7 +26,8 @@ BODIES: dict[str, tuple[str, ...]] = {
     "places": ("id",),
     "anchors": ("id",),
     "viewpoints": ("num",),
-    "floor": ("i", "j"),
+    "floor": ("storey", "i", "j"),
+    "walls": ("storey", "i", "j"),
     "views": ("slot",),
 }
 """Tables that keep one body by key, with the columns of the key."""
@@ -189,8 +190,33 @@ def to_version_3(connection: sqlite3.Connection) -> None:
         connection.execute(f"UPDATE {table} SET checksum = row_sum({columns})")
 
 
+VERSION_4 = """
+CREATE TABLE tiles (
+  storey INTEGER NOT NULL, i INTEGER NOT NULL, j INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
+  PRIMARY KEY (storey, i, j)
+) WITHOUT ROWID;
+INSERT INTO tiles SELECT 0, i, j, body, row_sum(0, i, j, body) FROM floor;
+DROP TABLE floor;
+ALTER TABLE tiles RENAME TO floor;
+CREATE TABLE walls (
+  storey INTEGER NOT NULL, i INTEGER NOT NULL, j INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
+  PRIMARY KEY (storey, i, j)
+) WITHOUT ROWID;
+"""
+
+
+def to_version_4(connection: sqlite3.Connection) -> None:
+    """Keep floor by storey, and walls beside it, which rooms are cut from."""
+    for i, j, body, expected in connection.execute("SELECT i, j, body, checksum FROM floor"):
+        # a checksum that is made anew must not hide that the old one did not fit
+        if row_sum(i, j, body) != expected:
+            raise sqlite3.DatabaseError(f"the row of floor {i}, {j} does not match its checksum")
+    connection.create_function("row_sum", -1, row_sum, deterministic=True)
+    execute_all(connection, VERSION_4)
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3}
+STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4}
 """How a file of each version is made from one of the version before it: statements, or a function."""
 
 

@@ -1,0 +1,210 @@
+"""The rooms of one storey as regions of its plan: ids that last, which room a point lies in, outlines."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.memory.rooms.plan import Plan, Points, plan_of
+from lastseen.memory.rooms.regions import Regions, cut
+from lastseen.memory.space.floor import FloorGrid
+
+_REACH = 0.7
+"""Metres from a room's seen floor within which a thing still stands in it: the middle of a cupboard, a shower."""
+_AT_WALL = 0.6
+"""Metres from a thing towards a spot it was seen from within which a wall tells on which side the thing is."""
+_SAMPLE = 0.25
+"""Metres between the points by which a room is recognised after it was cut anew."""
+_SAME = 0.3
+"""Share of the smaller of two regions that must be common for them to be one room."""
+
+Spots = Sequence[tuple[float, float]]
+Known = dict[tuple[int, int], int]
+"""The id of the room at points ``_SAMPLE`` metres apart."""
+
+
+class RoomMap:
+    """Rooms of one storey, cut from its grid of walls whenever that has changed and somebody asks.
+
+    ``revision`` grows with every new cut. ``known`` and ``next_id`` are what must be kept for ids to last.
+    """
+
+    def __init__(self, walls: FloorGrid) -> None:
+        self.walls = walls
+        self.revision = 0
+        self.known: Known = {}
+        self._cut: Cut | None = None
+
+    def refresh(self, next_id: int, more_open: Points) -> int:
+        """Cut anew if the walls or the other open points changed; takes and returns the first id no room has had."""
+        plan = plan_of(self.walls, more_open)
+        if plan is None or (self._cut is not None and self._cut.plan.equals(plan)):
+            return next_id
+        regions = cut(plan)
+        samples = _samples(plan, regions)
+        ids, next_id = _recognised(samples, regions.count, self.known, next_id)
+        self.known = {point: ids[region] for point, region in samples.items()}
+        self._cut = Cut(plan, regions, ids)
+        self.revision += 1
+        return next_id
+
+    @property
+    def cut(self) -> Cut | None:
+        """The rooms as they were cut last; None before anything was seen."""
+        return self._cut
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ids last by, in plain JSON values."""
+        rows = np.array([(*point, room) for point, room in sorted(self.known.items())], dtype="<i4")
+        return {"known": base64.b64encode(zlib.compress(rows.tobytes())).decode()}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Take up what ``to_dict`` wrote; raises ValueError where it cannot be read."""
+        try:
+            rows = np.frombuffer(zlib.decompress(base64.b64decode(values["known"])), dtype="<i4").reshape(-1, 3)
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        self.known = {(i, j): room for i, j, room in rows.tolist()}
+
+
+class Cut:
+    """One cut of a plan; ``ids`` gives the room of each region, by the region's number."""
+
+    def __init__(self, plan: Plan, regions: Regions, ids: Sequence[int]) -> None:
+        self.plan, self.regions, self.ids = plan, regions, list(ids)
+        self._ids = np.array(ids, dtype=np.int64)
+
+    @cached_property
+    def _nearest(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """For each cell the region of the nearest cell that has one, and the metres to it."""
+        from scipy import ndimage
+
+        labels = self.regions.labels
+        away, (i, j) = ndimage.distance_transform_edt(labels == 0, return_indices=True)
+        return labels[i, j], away * self.plan.cell
+
+    def rooms_of(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The room of each point (n, 2), also of one in a wall or cupboard at its edge; -1 where none is near."""
+        if not self.regions.count:
+            return np.full(len(xy), -1, dtype=np.int64)
+        labels, away = self._nearest
+        cells = self.plan.cells(xy)
+        last = np.array(labels.shape) - 1
+        inside = np.clip(cells, 0, last)
+        i, j = inside.T
+        outside = np.hypot(*(cells - inside).T) * self.plan.cell
+        near = away[i, j] + outside <= _REACH
+        return np.where(near, self._ids[labels[i, j]], -1)
+
+    def rooms_of_things(self, xy: NDArray[np.float64], seen_from: Sequence[Spots]) -> NDArray[np.int64]:
+        """The room of each thing, walls respected: on which side of a wall it is, tells from where it was seen."""
+        found = self.rooms_of(xy)
+        owner = np.repeat(np.arange(len(xy)), [len(spots) for spots in seen_from])
+        if not len(owner) or not self.regions.count:
+            return found
+        spots = np.array([spot for spots in seen_from for spot in spots], dtype=np.float64)
+        start = xy[owner]
+        length = np.hypot(*(spots - start).T)
+        cell = self.plan.cell
+        steps = np.arange(0.0, _AT_WALL + _REACH, cell)
+        share = np.minimum(steps[None, :] / np.maximum(length, cell)[:, None], 1.0)
+        along = start[:, None] + share[..., None] * (spots - start)[:, None]
+        cells = self.plan.cells(along.reshape(-1, 2))
+        i, j = np.clip(cells, 0, np.array(self.plan.wall.shape) - 1).T
+        wall = self.plan.wall[i, j].reshape(share.shape) & (steps <= _AT_WALL)
+        labels = self.regions.labels[i, j].reshape(share.shape)
+        # on this side of the last wall before the spot it was seen from
+        last = np.where(wall.any(axis=1), wall.shape[1] - 1 - wall[:, ::-1].argmax(axis=1), -1)
+        usable = (labels > 0) & (np.arange(len(steps))[None, :] > last[:, None])
+        room = np.where(usable.any(axis=1), self._ids[labels[np.arange(len(owner)), usable.argmax(axis=1)]], -1)
+        votes: dict[int, dict[int, float]] = {}
+        for thing, voted, far in zip(owner.tolist(), room.tolist(), length.tolist(), strict=True):
+            if voted >= 0:
+                ballot = votes.setdefault(thing, {})
+                ballot[voted] = ballot.get(voted, 0.0) + 1.0 / (0.5 + far)
+        for thing, ballot in votes.items():
+            found[thing] = min(ballot, key=lambda room: (-ballot[room], room))
+        return found
+
+    def next_to(self) -> dict[int, set[int]]:
+        """For each room the rooms behind its openings."""
+        labels = self.regions.labels
+        beside: dict[int, set[int]] = {room: set() for room in self.ids[1:]}
+        for opening in self.regions.openings:
+            grid = labels if opening.axis == 0 else labels.T
+            part = grid[opening.start : opening.end]
+            sides = [_most(part[:, max(at, 0) : max(at, 0) + 4]) for at in (opening.at - 5, opening.at + 2)]
+            if 0 not in sides and sides[0] != sides[1]:
+                one, other = (self.ids[side] for side in sides)
+                beside[one].add(other)
+                beside[other].add(one)
+        return beside
+
+    def shapes(self) -> Iterator[tuple[int, float, float, tuple[float, float], NDArray[np.bool_], tuple[int, int]]]:
+        """Of each region: number, area, width (twice the largest distance to its edge), centre, mask, its corner."""
+        from scipy import ndimage
+
+        cell = self.plan.cell
+        for number, box in enumerate(ndimage.find_objects(self.regions.labels), start=1):
+            mask = np.pad(self.regions.labels[box] == number, 1)
+            inner = ndimage.distance_transform_edt(mask)
+            at = np.unravel_index(int(inner.argmax()), inner.shape)
+            corner = box[0].start - 1, box[1].start - 1
+            middle = self.plan.points(np.array([[at[0] + corner[0], at[1] + corner[1]]]))[0]
+            yield (
+                number,
+                float(mask.sum()) * cell**2,
+                2.0 * float(inner.max()) * cell,
+                (float(middle[0]), float(middle[1])),
+                mask,
+                corner,
+            )
+
+
+def _most(labels: NDArray[np.int32]) -> int:
+    """The region most cells belong to; 0 where none does."""
+    known = labels[labels > 0]
+    return int(np.bincount(known).argmax()) if len(known) else 0
+
+
+def _samples(plan: Plan, regions: Regions) -> dict[tuple[int, int], int]:
+    """The region at points a quarter of a metre apart, on a raster that does not depend on the plan's."""
+    step = max(1, round(_SAMPLE / plan.cell / 2))
+    cells = np.argwhere(regions.labels[::step, ::step] > 0) * step
+    raster = np.floor(plan.points(cells) / _SAMPLE + 0.5).astype(np.int64).tolist()
+    labels = regions.labels[cells[:, 0], cells[:, 1]].tolist()
+    samples: dict[tuple[int, int], int] = {}
+    for (i, j), region in zip(raster, labels, strict=True):
+        samples.setdefault((i, j), region)
+    return samples
+
+
+def _recognised(
+    samples: Mapping[tuple[int, int], int], count: int, known: Known, next_id: int
+) -> tuple[list[int], int]:
+    """An id for each region by its number: that of the known room it mostly covers, else a new one."""
+    sizes = np.bincount(np.array([0, *samples.values()]), minlength=count + 1).tolist()
+    old_sizes: dict[int, int] = {}
+    for room in known.values():
+        old_sizes[room] = old_sizes.get(room, 0) + 1
+    common: dict[tuple[int, int], int] = {}
+    for point, region in samples.items():
+        if point in known:
+            pair = region, known[point]
+            common[pair] = common.get(pair, 0) + 1
+    ids = [-1] * (count + 1)
+    taken: set[int] = set()
+    for (region, room), shared in sorted(common.items(), key=lambda item: (-item[1], item[0])):
+        if ids[region] < 0 and room not in taken and shared >= _SAME * min(sizes[region], old_sizes[room]):
+            ids[region] = room
+            taken.add(room)
+    for region in range(1, count + 1):
+        if ids[region] < 0:
+            ids[region], next_id = next_id, next_id + 1
+    return ids, next_id

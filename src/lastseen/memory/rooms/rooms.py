@@ -1,0 +1,204 @@
+"""Every room of a memory, with its name: cut anew when somebody asks and the walls have changed, never per frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import JournalDamaged
+from lastseen.memory.objects import ObjectMemory, State
+from lastseen.memory.objects.store import id_text
+from lastseen.memory.places.scene_type import normalize_scene_type
+from lastseen.memory.rooms.naming import Votes, name_of
+from lastseen.memory.rooms.outline import outline
+from lastseen.memory.rooms.room import Room
+from lastseen.memory.rooms.room_map import RoomMap
+from lastseen.memory.rooms.sparse import open_points
+from lastseen.memory.space.space import Space
+from lastseen.memory.store.journal import Journal
+
+_STATE = "rooms.state"
+"""Where the memory file keeps what ids last by."""
+
+
+class Rooms:
+    """The rooms of one memory; whoever calls holds the memory's lock.
+
+    Where rooms lie follows from the walls alone, and their names from the objects and scenes of the moment; only the
+    ids depend on what was asked before, and those are kept in the file.
+    """
+
+    def __init__(self, space: Space, objects: ObjectMemory, journal: Journal) -> None:
+        self._space, self._objects = space, objects
+        self._map = RoomMap(space.walls)
+        self._next_id = 0
+        self._written = journal.meta().get(_STATE)
+        if self._written is not None:
+            self._restore(self._written, journal.path)
+        self._shapes: list[Room] = []
+        self._named: dict[int, Room] = {}
+        self._shaped = -1
+        self._votes: dict[int, Votes] = {}
+        self._cut_from = self._seen = (-1, -1, -1)
+        self._version = 0
+        self._room_of_row = np.full(0, -1, dtype=np.int64)
+
+    def all(self) -> list[Room]:
+        """Every room in the order of its id."""
+        self._refresh()
+        return [self._named[room] for room in sorted(self._named)]
+
+    def get(self, room_id: int) -> Room | None:
+        """The room of an id; None where there is none, or no more."""
+        self._refresh()
+        return self._named.get(room_id)
+
+    def at(self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str] | None = None) -> list[Room | None]:
+        """The room of each point (x, y, z); None where nothing was seen near it.
+
+        With the ids of the objects that stand there, one at a wall belongs to the side it was seen from.
+        """
+        self._refresh()
+        if not len(points):
+            return []
+        return [self._named.get(room) for room in self._room_ids(np.asarray(points, dtype=np.float64), ids).tolist()]
+
+    def take_changed(self) -> dict[str, str]:
+        """What the memory file has yet to learn of ids; cuts nothing anew."""
+        if not self._map.known:
+            return {}
+        text = json.dumps({"next_id": self._next_id, "storeys": [self._map.to_dict()]})
+        if text == self._written:
+            return {}
+        self._written = text
+        return {_STATE: text}
+
+    def settle(self) -> None:
+        """Give every room its id now, as at the end of a session: who opens the file next finds the same ones."""
+        self._cut()
+
+    def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
+        cut = self._map.cut
+        if cut is None:
+            return np.full(len(xyz), -1, dtype=np.int64)
+        if ids is None:
+            return cut.rooms_of(xyz[:, :2])
+        return cut.rooms_of_things(xyz[:, :2], [self._space.viewpoints.of(each) for each in ids])
+
+    def _cut(self) -> None:
+        """Cut anew if anything changed that rooms are cut from."""
+        space = self._space
+        now = (space.walls.revision, space.floor.revision, space.spatial.revision)
+        if now == self._cut_from:
+            return
+        self._cut_from = now
+        store = self._objects.store
+        rows = self._confirmed()
+        ids = [id_text(number) for number in store.seq[rows].tolist()]
+        self._next_id = self._map.refresh(self._next_id, open_points(space, store.xyz[rows].astype(np.float64), ids))
+
+    def _confirmed(self) -> NDArray[np.int64]:
+        """Rows of the confirmed objects in the order of their numbers."""
+        rows = self._objects.store.live()
+        confirmed: NDArray[np.int64] = rows[self._objects.store.state[rows] == State.CONFIRMED]
+        return confirmed
+
+    def _refresh(self) -> None:
+        self._cut()
+        store, spatial = self._objects.store, self._space.spatial
+        now = (self._map.revision, store.version, spatial.revision)
+        if now == self._seen:
+            return
+        anew = self._map.revision != self._seen[0]
+        scenes_changed = spatial.revision != self._seen[2]
+        if anew:
+            self._measure()
+        self._place_objects(anew=anew)
+        if anew or scenes_changed:
+            self._count_scenes()
+        self._seen = now
+        self._named = {}
+        for shape in self._shapes:
+            name, confidence = name_of(self._votes[shape.id])
+            self._named[shape.id] = replace(shape, name=name, confidence=round(confidence, 3))
+
+    def _measure(self) -> None:
+        """Area, outline, width and neighbours of every region."""
+        cut = self._map.cut
+        self._shapes, self._votes = [], {}
+        if cut is None:
+            return
+        beside = cut.next_to()
+        for number, area, width, center, mask, corner in cut.shapes():
+            room = cut.ids[number]
+            border = cut.plan.points(outline(mask) + np.array(corner))
+            self._shapes.append(
+                Room(
+                    id=room,
+                    name="",
+                    confidence=0.0,
+                    storey=0,
+                    area=round(area, 2),
+                    center=(round(center[0], 2), round(center[1], 2)),
+                    outline=tuple((round(x, 2), round(y, 2)) for x, y in border.tolist()),
+                    next_to=tuple(sorted(beside[room])),
+                )
+            )
+            self._votes[room] = Votes(width=width, length=area / width, doors=len(beside[room]))
+
+    def _place_objects(self, *, anew: bool) -> None:
+        """Count which things stand in which room; only those that changed are looked up again."""
+        store = self._objects.store
+        if len(self._room_of_row) < len(store.seq):
+            more = np.full(len(store.seq) - len(self._room_of_row), -1, dtype=np.int64)
+            self._room_of_row = np.concatenate([self._room_of_row, more])
+        rows = self._confirmed()
+        changed = rows if anew else rows[store.changed_at[rows] > self._version]
+        self._version = store.version
+        if len(changed):
+            ids = [id_text(number) for number in store.seq[changed].tolist()]
+            self._room_of_row[changed] = self._room_ids(store.xyz[changed].astype(np.float64), ids)
+        rooms = self._room_of_row[rows]
+        scores = store.label_scores[rows]
+        best = scores.argmax(axis=1) if len(rows) else np.zeros(0, dtype=np.int64)
+        at = np.arange(len(rows))
+        labels, sure = store.label_ids[rows, best], scores[at, best] / np.maximum(scores.sum(axis=1), 1e-9)
+        for votes in self._votes.values():
+            votes.things = {}
+        names = store.labels.names
+        known = (rooms >= 0) & (scores[at, best] > 0.0)
+        keys, inverse = np.unique(np.stack([rooms[known], labels[known]], axis=1), axis=0, return_inverse=True)
+        amounts = np.bincount(inverse.ravel(), weights=sure[known], minlength=len(keys))
+        for (room, label), amount in zip(keys.tolist(), amounts.tolist(), strict=True):
+            if names[label] and room in self._votes:
+                self._votes[room].things[names[label]] = amount
+
+    def _count_scenes(self) -> None:
+        """Count what the scene analyzer said in which room."""
+        told = [
+            (anchor.world_pose, anchor.scenes)
+            for anchor in self._space.spatial.graph.anchors.values()
+            if anchor.world_pose is not None and anchor.scenes
+        ]
+        for votes in self._votes.values():
+            votes.scenes = {}
+        xyz = np.array([(pose.x, pose.y, 0.0) for pose, _ in told]).reshape(-1, 3)
+        for room, (_, scenes) in zip(self._room_ids(xyz, None).tolist(), told, strict=True):
+            if room in self._votes:
+                counted = self._votes[room].scenes
+                for scene_type, count in scenes.items():
+                    kind = normalize_scene_type(scene_type)
+                    counted[kind] = counted.get(kind, 0.0) + count
+
+    def _restore(self, text: str, path: object) -> None:
+        try:
+            state = json.loads(text)
+            self._next_id = int(state["next_id"])
+            self._map.restore(state["storeys"][0])
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise JournalDamaged(path, f"its rooms cannot be read: {error}") from error

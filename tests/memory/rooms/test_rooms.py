@@ -1,0 +1,115 @@
+"""Rooms of a memory that walks a simulated home: right, lasting, and the same everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastseen.errors import JournalDamaged
+from lastseen.memory.memory import Memory
+from lastseen.memory.rooms.room_map import RoomMap
+from lastseen.sim.coverage import coverage_stops, tour
+from lastseen.sim.detector import SimulatedDetector
+from lastseen.sim.environment import Senses, SimEnvironment
+from lastseen.sim.generate import generate_home
+from lastseen.sim.home import Home
+from tests.memory.rooms.plans import NOWHERE, grid_of, outer
+
+WALL = [*outer(8, 4), (4, 0, 4, 1.5), (4, 2.4, 4, 4)]
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path]:
+    """A home of four rooms and the memory file of one tour."""
+    home = generate_home(3, rooms=4)
+    path = tmp_path_factory.mktemp("rooms") / "home.lastseen"
+    world = SimEnvironment(home, seed=3, senses=Senses.all("typical"))
+    detector = SimulatedDetector(world, level="typical", seed=3)
+    stops = coverage_stops(world.grid, (world.start.x, world.start.y))
+    with Memory.open(path, wall_clock=None) as memory:
+        frame = world.reset()
+        memory.observe(frame, detections=detector.detect(frame))
+        for action in tour(world.agent, stops):
+            frame = world.step(action).frame
+            memory.observe(frame, detections=detector.detect(frame))
+    return home, path
+
+
+def true_room(home: Home, x: float, y: float) -> str | None:
+    return next((room.type for room in home.rooms if room.contains(x, y)), None)
+
+
+def test_a_tour_finds_the_rooms_and_things_are_in_theirs(walked: tuple[Home, Path]) -> None:
+    home, path = walked
+    with Memory.open(path, read_only=True) as memory:
+        assert sorted(room.name for room in memory.rooms()) == sorted(room.type for room in home.rooms)
+        objects = memory.objects()
+        right = sum(one.place == true_room(home, *one.position[:2]) for one in objects)
+        assert right >= 0.9 * len(objects) > 20
+
+
+def test_answers_say_the_room_and_its_id(walked: tuple[Home, Path]) -> None:
+    with Memory.open(walked[1], read_only=True) as memory:
+        rooms = {room.id: room for room in memory.rooms()}
+        for one in memory.objects():
+            hit = next(hit for hit in memory.find(one.label, k=50).hits if hit.id == one.id)
+            assert (hit.place, hit.place_id) == (one.place, one.place_id)
+            room = memory.room_of(one.id)
+            assert one.place_id == (None if room is None else room.id)
+            assert one.place_id is None or rooms[one.place_id].name == one.place
+
+
+def test_a_file_that_is_opened_again_has_the_same_rooms(walked: tuple[Home, Path]) -> None:
+    with Memory.open(walked[1], read_only=True) as one, Memory.open(walked[1], read_only=True) as other:
+        assert one.rooms() == other.rooms() != []
+        assert [each.place_id for each in one.objects()] == [each.place_id for each in other.objects()]
+
+
+def test_far_from_all_that_was_seen_there_is_no_room(walked: tuple[Home, Path]) -> None:
+    with Memory.open(walked[1], read_only=True) as memory:
+        inside = memory.rooms()[0]
+        assert memory.room_at([(*inside.center, 1.0), (500.0, 0.0, 0.0)]) == [inside, None]
+        assert memory.room_at([]) == []
+    with Memory.open() as empty:
+        assert empty.rooms() == []
+        assert empty.room_at([(0.0, 0.0, 0.0)]) == [None]
+
+
+def test_ids_last_while_rooms_grow_and_new_rooms_get_new_ones() -> None:
+    # first only the room on the right is seen, then both
+    grid = grid_of([line for line in outer(8, 4) if line[0] == 8 or line[1] == line[3]], 8, 4)
+    grid._evidence[grid.cell_of(4.2, 2.0)[0] - 200 : grid.cell_of(4.2, 2.0)[0]] = 0  # type: ignore[index]
+    first = RoomMap(grid)
+    assert first.refresh(0, NOWHERE) == 1
+    both = RoomMap(grid_of(WALL, 8, 4))
+    both.restore(first.to_dict())
+    assert both.refresh(1, NOWHERE) == 2
+    assert both.cut is not None
+    assert both.cut.rooms_of(np.array([[6.0, 2.0], [2.0, 2.0]])).tolist() == [0, 1]
+
+
+def test_a_thing_in_a_wall_is_on_the_side_it_was_seen_from() -> None:
+    rooms = RoomMap(grid_of(WALL, 8, 4))
+    rooms.refresh(0, NOWHERE)
+    assert rooms.cut is not None
+    left, right = rooms.cut.rooms_of(np.array([[2.0, 3.0], [6.0, 3.0]])).tolist()
+    picture = np.array([[3.97, 3.0], [4.02, 3.0]])
+    seen_from = [[(6.0, 3.0), (6.5, 2.0)], [(2.0, 3.0)]]
+    assert rooms.cut.rooms_of_things(picture, seen_from).tolist() == [right, left]
+
+
+def test_ids_that_cannot_be_read_are_damage(tmp_path: Path, walked: tuple[Home, Path]) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    path = tmp_path / "home.lastseen"
+    path.write_bytes(walked[1].read_bytes())
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "UPDATE meta SET value = ? WHERE key = 'rooms.state'", (json.dumps({"next_id": 1, "storeys": []}),)
+        )
+    with pytest.raises(JournalDamaged, match="rooms"):
+        Memory.open(path, read_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.journal.schema import row_sum
 from tests.memory.objects.scenes import frame_at
 
 
@@ -37,7 +38,7 @@ def test_a_pose_that_cannot_be_read_is_none(tmp_path: Path, body: str) -> None:
     path = tmp_path / "home.lastseen"
     Memory.open(path).close()
     with closing(sqlite3.connect(path)) as other, other:
-        other.execute("INSERT INTO meta VALUES ('robot.pose', ?)", (body,))
+        other.execute("INSERT INTO meta VALUES ('robot.pose', ?, ?)", (body, row_sum("robot.pose", body)))
     with Memory.open(path, read_only=True) as memory:
         assert memory.last_pose() is None
         assert memory.pose() is None

@@ -96,7 +96,7 @@ def test_a_changed_byte_in_the_file_is_noticed(tmp_path: Path) -> None:
         memory.observe(frame_at(0), [seen([2.0, 0.0, 0.8], embedding=unit(1))])
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("UPDATE viewpoints SET body = randomblob(8)")
-    with pytest.raises(JournalDamaged, match="the row of viewpoints of obj-1 does not match its checksum"):
+    with pytest.raises(JournalDamaged, match="the row of viewpoints 1 does not match its checksum"):
         Memory.open(path)
 
 

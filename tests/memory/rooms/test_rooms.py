@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from lastseen.errors import JournalDamaged
 from lastseen.memory.memory import Memory
 from lastseen.memory.rooms.room_map import RoomMap
+from lastseen.memory.store.journal.schema import row_sum
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
@@ -102,14 +105,10 @@ def test_a_thing_in_a_wall_is_on_the_side_it_was_seen_from() -> None:
 
 
 def test_ids_that_cannot_be_read_are_damage(tmp_path: Path, walked: tuple[Home, Path]) -> None:
-    import sqlite3
-    from contextlib import closing
-
     path = tmp_path / "home.lastseen"
     path.write_bytes(walked[1].read_bytes())
+    key, body = "rooms.state", json.dumps({"next_id": 1, "storeys": []})
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute(
-            "UPDATE meta SET value = ? WHERE key = 'rooms.state'", (json.dumps({"next_id": 1, "storeys": []}),)
-        )
-    with pytest.raises(JournalDamaged, match="rooms"):
+        db.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = ?", (body, row_sum(key, body), key))
+    with pytest.raises(JournalDamaged, match="its rooms cannot be read"):
         Memory.open(path, read_only=True)

@@ -45,6 +45,7 @@ ORDER = [
     "lastseen.memory.fleet",
     "lastseen.memory.browse",
     "lastseen.memory.write_path",
+    "lastseen.memory.space_reads",
     "lastseen.memory.corrections",
     "lastseen.memory.memory",
     "lastseen.memory.map_image",

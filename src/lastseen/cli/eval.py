@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,6 +66,30 @@ def objectnav(
         from lastseen.evaluation.report import write_report
 
         typer.echo(f"wrote {write_report(out, records, summary)}")
+
+
+@app.command("referring")
+def referring(
+    folder: Annotated[Path, typer.Argument(help="A folder in the layout of IRef-VLA.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Put statements that point at one thing, and false ones, to a memory of their room.
+
+    Example: [bold]lastseen eval referring arkit_room --json[/bold]
+    """
+    from lastseen.evaluation.referring import evaluate
+
+    score = evaluate(folder)
+    if as_json:
+        typer.echo(json.dumps(score.to_json(), indent=2, ensure_ascii=False))
+        return
+    typer.echo(f"true statements: {score.true_right} of {score.statements} point at the right thing")
+    typer.echo(
+        f"false statements: {score.false_refused} of {score.false_statements} refused, "
+        f"{score.false_reason_right} with the right reason"
+    )
+    for name, counts in sorted(score.by_relation.items()):
+        typer.echo(f"  {name}: {counts['right']} of {counts['asked']}")
 
 
 class _Bar:

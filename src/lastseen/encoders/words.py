@@ -14,24 +14,25 @@ from lastseen.encoders.colors import COLOR_WORDS
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for lists that are easier read as one."""
     return frozenset(text.split())
 
 
-_STOP_WORDS = _set(
+_STOP_WORDS = word_set(
     "a an the my your our his her their its this that these those some any please find look for get bring show me "
     "fetch go to where is are was were be i we you it do does did could would want need have has there of and "
     "or one ones thing things object objects item items stuff something somewhere anything anywhere place spot "
     "kind piece bit very really nice old new big small large little tiny huge tall short long empty full clean "
     "dirty wooden wood metal plastic ceramic leather colored coloured colour color last seen"
 )
-_PLACE_WORDS = _set(
+_PLACE_WORDS = word_set(
     "on in under near beside behind at by inside next from above below with underneath against outside"
 )
-_NOUNS_TOO = _set("orange rose gold cherry oak lemon peach lime olive chocolate cream salmon walnut mint")
-_MAKES_COLOR = _set("one ones thing things object objects item items colored coloured color colour")
-_ASKING = _set("you i we they he she it")
-_SHADES = _set("dark light pale bright deep pastel")
+_NOUNS_TOO = word_set("orange rose gold cherry oak lemon peach lime olive chocolate cream salmon walnut mint")
+_MAKES_COLOR = word_set("one ones thing things object objects item items colored coloured color colour")
+_ASKING = word_set("you i we they he she it")
+_SHADES = word_set("dark light pale bright deep pastel")
 _PLURALS = {
     "knives": "knife",
     "shelves": "shelf",
@@ -46,7 +47,7 @@ _PLURALS = {
     "mice": "mouse",
 }
 # words that end in s and are one thing, or that mean another thing without it
-_NOT_PLURAL = _set(
+_NOT_PLURAL = word_set(
     "glasses sunglasses eyeglasses spectacles scissors jeans trousers pants shorts headphones earphones clothes "
     "keys series lens bus gas stairs binoculars pliers tongs blinds drawers christmas"
 )
@@ -67,6 +68,11 @@ class Parsed:
 def tokens(text: str) -> list[str]:
     """Lower-case words of letters and digits of any script; underscores and hyphens part words."""
     return _WORD.findall(text.lower())
+
+
+def is_filler(word: str) -> bool:
+    """Whether a word names neither a thing nor a colour: articles, requests, relations."""
+    return word in _STOP_WORDS or word in _PLACE_WORDS
 
 
 def singular(word: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import best_label
+from lastseen.geometry import Pose3D
 from lastseen.memory.history import past_states
 from lastseen.memory.object import Object, Point, id_order
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
@@ -48,7 +49,8 @@ class Changed:
 class Browse:
     """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory.
 
-    ``places`` gives id and name of the room that each object stands in, by its position and id.
+    ``places`` gives id and name of the room that each object stands in, by its position and id; ``pose`` is the
+    camera's in the newest frame.
     """
 
     working: ObjectMemory
@@ -58,6 +60,7 @@ class Browse:
     flush: Callable[[], int]
     pull: Callable[[], None]
     places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
+    pose: Callable[[], Pose3D | None]
 
     @property
     def now(self) -> float:
@@ -185,6 +188,27 @@ class Browse:
                 more |= {"record": state, "kind": state.kind}
             found.append(replace(hit, **more))
         return found
+
+    def extents(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""
+        with self.lock:
+            store = self.working.store
+            rows = [store.row_of.get(int(object_id.rpartition("-")[2])) for object_id in ids]
+            return np.array([np.zeros(3) if row is None else store.extent[row] for row in rows]).reshape(-1, 3)
+
+    def here(self) -> Point | None:
+        """Where the camera was in the newest frame; None before the first."""
+        pose = self.pose()
+        return None if pose is None else _point(pose.translation)
+
+    def support(self, object_id: str) -> str | None:
+        """What an object stands on, by its label; None where that is not known."""
+        with self.lock:
+            if self.working.store.row_of.get(int(object_id.rpartition("-")[2])) is None:
+                return None
+            under = [one for one in self.working.relations(object_id) if one.kind == "on"]
+            labels = [state.label for state in self.states([one.other_id for one in under[:1]])]
+            return labels[0] if labels else None
 
     def changed(self, since: int) -> Changed:
         """What changed after a revision; 0 gives everything."""

@@ -19,7 +19,6 @@ from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.encoders.registry import known_encoders, open_encoder, reads_both
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.geometry import Pose3D
 from lastseen.lift import lift_all
 from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
@@ -27,14 +26,11 @@ from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, HistoryEntry, changes, object_history
 from lastseen.memory.object import Answer, Object, Point
 from lastseen.memory.objects import Event, ObjectState, Relation
-from lastseen.memory.places import Place, SpatialMemory
-from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
-from lastseen.memory.rooms import Room
-from lastseen.memory.space.floor import FloorGrid
-from lastseen.memory.space.space import LastPose, labels_of
-from lastseen.memory.space.viewpoints import Spot
+from lastseen.memory.query.constraints import Surroundings
+from lastseen.memory.space.space import labels_of
+from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.store.store import LongTermStore, measure
@@ -56,7 +52,7 @@ class Options(TypedDict, total=False):
     wall_clock: Callable[[], float] | None
 
 
-class Memory(Corrections):
+class Memory(Corrections, SpaceReads):
     """What a robot saw, where and when.
 
     Time comes from the frames, never from the wall clock: the same stream gives the same memory.
@@ -117,6 +113,7 @@ class Memory(Corrections):
             flush=writes.flush,
             pull=writes.pull,
             places=self._place_of_points,
+            pose=self.pose,
         )
         self._finder = Finder(
             self._store,
@@ -126,6 +123,9 @@ class Memory(Corrections):
             encoder=opened,
             image_encoder=None if isinstance(image_encoder, str) else image_encoder,
             describe=self._browse.with_places,
+            around=Surroundings(
+                self._browse.extents, self._place_of_points, self._browse.support, self._browse.here, writes.lock
+            ),
         )
 
     @classmethod
@@ -219,6 +219,8 @@ class Memory(Corrections):
 
         >>> memory.find("red mug", near=(1, 2, 0), radius=3.0)  # doctest: +SKIP
         """
+        # what was just observed can be searched; a past one is read from the journal
+        self._writes.pull() if as_of is None else self.flush()
         # what is asked: words or an embedding; refuses what cannot be asked
         query = self._finder.query(text, image=image, embedding=embedding, k=k)
         # what limits it, with times on memory's clock
@@ -234,8 +236,6 @@ class Memory(Corrections):
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
-        # what was just observed can be searched; a past one is read from the journal
-        self._writes.pull() if as_of is None else self.flush()
         if robots is not None:
             return self._finder.find_shared(robots, query, limits, now=now, past=as_of is not None)
         return self._finder.find(query, limits, now=now, past=as_of is not None)
@@ -324,65 +324,6 @@ class Memory(Corrections):
     def matched(self) -> tuple[str | None, ...]:
         """The object that each observation of the newest frame went to, in their order; None for none."""
         return self._objects.matched
-
-    @property
-    def spatial(self) -> SpatialMemory:
-        """The places, the anchors on the robot's path, and where it is among them."""
-        return self._writes.space.spatial
-
-    @property
-    def floor(self) -> FloorGrid:
-        """The explored floor: free, occupied and unknown cells in the world frame."""
-        return self._writes.space.floor
-
-    @property
-    def place_events(self) -> list[SpatialEvent]:
-        """What the newest frame did to places and anchors, in the order it happened."""
-        return self._writes.place_events
-
-    def places(self) -> list[Place]:
-        """Every place in the order of its id; ``spatial`` holds the anchors."""
-        with self._writes.lock:
-            graph = self.spatial.graph
-            return [graph.places[place_id] for place_id in sorted(graph.places)]
-
-    def rooms(self) -> list[Room]:
-        """Every room in the order of its id: the seen floor cut at doors and narrows, named by what stands there."""
-        with self._writes.lock:
-            return self._writes.rooms.all()
-
-    def room_of(self, object_id: str) -> Room | None:
-        """The room an object stands in; None where the floor around it was not seen."""
-        with self._writes.lock:
-            return self._writes.rooms.at([self._objects.state(object_id).xyz_world], [object_id])[0]
-
-    def room_at(
-        self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str] | None = None
-    ) -> list[Room | None]:
-        """The room of each point (x, y, z); None where nothing was seen near it.
-
-        With the ids of the objects at these points, one at a wall belongs to the side it was seen from.
-        """
-        with self._writes.lock:
-            return self._writes.rooms.at(points, ids)
-
-    def viewpoints(self, object_id: str) -> tuple[Spot, ...]:
-        """A few spots (x, y) on the floor from which an object was seen where it stands."""
-        with self._writes.lock:
-            return self._writes.space.viewpoints.of(object_id)
-
-    def _place_of_points(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
-        """Id and name of the room of each object."""
-        return [None if room is None else (room.id, room.name) for room in self.room_at(points, ids)]
-
-    def pose(self) -> Pose3D | None:
-        """Where the camera was in the newest frame, also of an earlier run; None before the first."""
-        last = self.last_pose()
-        return None if last is None else last.pose
-
-    def last_pose(self) -> LastPose | None:
-        """The same, with the memory time it is of."""
-        return self._writes.space.pose
 
     def sessions(self) -> list[SessionRecord]:
         """Every session of this memory, oldest first."""

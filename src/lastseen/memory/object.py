@@ -106,12 +106,16 @@ class Answer:
 
     Weak evidence is ``not_found``; several that fit equally well and stand apart are ``ambiguous``. ``accept`` is
     the score that was enough to fit: ``fitting`` are the hits that reach it, the others are the closest that do not.
+    ``refused`` names the part of the question that does not hold (thing, colour, anchor, anchor colour, relation,
+    place, size, number, time), and ``not_understood`` the parts that could not be compared.
     """
 
     status: Status
     reason: str
     hits: tuple[Object, ...] = ()
     accept: float = 0.0
+    refused: str | None = None
+    not_understood: tuple[str, ...] = ()
 
     @property
     def fitting(self) -> tuple[Object, ...]:

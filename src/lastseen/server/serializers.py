@@ -73,6 +73,8 @@ def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_jso
     return {
         "status": answer.status,
         "reason": answer.reason,
+        "refused": answer.refused,
+        "not_understood": list(answer.not_understood),
         "results": [{**serialize(hit), "fits": answer.fits(hit)} for hit in answer.hits],
     }
 

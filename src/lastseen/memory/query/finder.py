@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ from lastseen.encoders.words import Parsed, parse
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, MissingExtra
 from lastseen.memory.history import past_table
 from lastseen.memory.object import Answer, Object, id_order
+from lastseen.memory.query.constraints import Constraints, Refusal, Surroundings
 from lastseen.memory.query.filter import Filter, select
+from lastseen.memory.query.parser import Thing, parse_question
 from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking, best_rows, fuse
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
@@ -41,11 +44,20 @@ class Query:
     """
 
     k: int
-    phrase: Parsed | None = None
+    thing: Thing | None = None
     text_embedding: NDArray[np.float32] | None = None
     embedding: NDArray[np.float32] | None = None
     asked: str = ""
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A ranking after the parts of the question that are no noun, what they refused, and what was not compared."""
+
+    ranking: Ranking
+    refusal: Refusal | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Finder:
@@ -64,21 +76,24 @@ class Finder:
         encoder: Encoder,
         image_encoder: Encoder | None,
         describe: Callable[[Sequence[Object]], list[Object]],
+        around: Surroundings,
     ) -> None:
         self._store, self._clock, self._shared, self._settings = store, clock, shared, settings
         self.names = NameRanker(encoder, settings.find)
         self.image_encoder = image_encoder
         self._describe = describe
+        self._around = around
 
     def find(self, query: Query, limits: Filter, *, now: float, past: bool = False) -> Answer:
         """The answer of this memory at a memory time; a ``past`` one is read from the journal."""
-        with self._store.guard:
+        limited = query.thing is not None and query.thing.limited
+        with self._around.lock if limited else nullcontext(), self._store.guard:
             # what is searched: the objects of now, or as they were known then
             table = past_table(self._store, now) if past else self._store.table
             stale_after = self._settings.lifecycle.stale_after
             snapshot = Snapshot(self._store, table, self._clock, now, stale_after, past)
             # which may answer, how well each fits, and whether the best is believed
-            answer = self.answer(query, limits, snapshot)
+            answer = self.answer(query, limits, snapshot, self._around)
         # what people want to know of each: its place and extent
         return replace(answer, hits=tuple(self._describe(answer.hits)))
 
@@ -91,23 +106,29 @@ class Finder:
         answer = self.find(query, limits, now=now, past=past)
         return replace(answer, reason=f"{answer.reason} (the shared index is away: this memory alone)")
 
-    def answer(self, query: Query, limits: Filter, snapshot: Snapshot) -> Answer:
-        """Rank what the limits leave, and judge it."""
+    def answer(self, query: Query, limits: Filter, snapshot: Snapshot, around: Surroundings | None = None) -> Answer:
+        """Rank what the limits leave, and judge it; without ``around`` relations and places cannot be compared."""
         if query.embedding is not None:
             return self._by_embedding(query.embedding, query, limits, snapshot)
-        if query.phrase is not None:
-            return self._by_words(query.phrase, query, limits, snapshot)
+        if query.thing is not None:
+            return self._by_words(query.thing, query, limits, snapshot, around)
         return _listed(query, limits, snapshot)
 
-    def _by_words(self, phrase: Parsed, query: Query, limits: Filter, snapshot: Snapshot) -> Answer:
-        if not phrase.words and not phrase.colors:
-            return Answer("not_found", f"{query.asked} names nothing to look for")
+    def _by_words(
+        self, thing: Thing, query: Query, limits: Filter, snapshot: Snapshot, around: Surroundings | None
+    ) -> Answer:
+        phrase = thing.phrase
+        anything = thing.anything and thing.limited
+        if not phrase.words and not phrase.colors and not anything:
+            return Answer("not_found", f"{query.asked} names nothing to look for", refused="thing")
         # which may answer: place, time, label, state
         rows = select(snapshot.table, limits)
         # names and colours: exact, and nearly free whatever the size of memory
-        scores = best_rows(snapshot.table, rows, self.names.scores(snapshot.table, rows, phrase))
+        scores = dict.fromkeys(rows.tolist(), 1.0)
+        if not anything:
+            scores = best_rows(snapshot.table, rows, self.names.scores(snapshot.table, rows, phrase))
         by_appearance: frozenset[int] = frozenset()
-        if query.text_embedding is not None:
+        if query.text_embedding is not None and not anything:
             # text -> encoder -> index -> top-k, fused with names by one rule
             appearance = self._appearance(query.text_embedding, scores, limits, snapshot)
             by_appearance = frozenset(row for row in appearance if scores.get(row, 0.0) < self.names.accept)
@@ -115,6 +136,12 @@ class Finder:
                 scores, appearance, named=self._named(phrase, scores, appearance, snapshot), accept=self.names.accept
             )
         ranking = self._ranking(snapshot, scores, by_appearance=by_appearance)
+        # relations, places, times, sizes and numbers, on remembered boxes
+        checked = Checked(ranking) if around is None else self._checked(thing, ranking, limits, snapshot, around)
+        if checked.refusal is not None:
+            hits = [snapshot.object(row, score) for row, score in ranking.pairs()[: query.k]]
+            part, reason = checked.refusal.part, checked.refusal.reason + _not_compared(checked.notes)
+            return Answer("not_found", reason, tuple(hits), ranking.accept, part, checked.notes)
 
         def why_not() -> str:
             reason = why_no_name_fits(snapshot, ranking, limits, names=self.names, phrase=phrase, asked=query.asked)
@@ -122,7 +149,34 @@ class Finder:
 
         # found, ambiguous or not found, and why
         same_spot = self._settings.find.same_spot
-        return judge(snapshot, ranking, asked=query.asked, k=query.k, same_spot=same_spot, why_not=why_not)
+        answer = judge(
+            snapshot,
+            checked.ranking,
+            asked=query.asked,
+            k=query.k,
+            same_spot=same_spot,
+            why_not=why_not,
+            several=thing.number is not None,
+        )
+        if answer.status == "not_found":
+            answer = replace(answer, refused=self._lacking(phrase, limits, snapshot))
+        notes = checked.notes if around is not None else _parts(thing)
+        return replace(answer, reason=answer.reason + _not_compared(notes), not_understood=notes)
+
+    def _checked(
+        self, thing: Thing, ranking: Ranking, limits: Filter, snapshot: Snapshot, around: Surroundings
+    ) -> Checked:
+        constraints = Constraints(snapshot, self.names, around, limits, self._settings.find.margin)
+        left, refusal = constraints.apply(thing, ranking)
+        return Checked(left, refusal, tuple(dict.fromkeys(constraints.notes)))
+
+    def _lacking(self, phrase: Parsed, limits: Filter, snapshot: Snapshot) -> str:
+        """Whether nothing of that name is known, or none of that colour."""
+        rows = select(snapshot.table, limits)
+        if not phrase.colors or not phrase.words:
+            return "colour" if phrase.colors else "thing"
+        named = bool((self.names.meaning(snapshot.table, rows, phrase) >= self.names.accept).any())
+        return "colour" if named else "thing"
 
     def _appearance(
         self, text_embedding: NDArray[np.float32], names: dict[int, float], limits: Filter, snapshot: Snapshot
@@ -194,13 +248,24 @@ class Finder:
             return Query(k, embedding=_unit(np.asarray(embedding, dtype=np.float32)), asked="that embedding")
         if text is None:
             return Query(k)
+        thing = self.parse(text)
         encoder, note = self.text_to_image_encoder()
         text_embedding = None
-        if encoder is not None and text.strip():
+        if encoder is not None and thing.noun:
             rules = self._settings.find
             needed = rules.siglip_accept if encoder.name.startswith("siglip2") else rules.shared_accept
-            text_embedding = encoder.encode_text([text])[0] * np.float32(self.names.accept / needed)
-        return Query(k, phrase=parse(text), text_embedding=text_embedding, asked=repr(text.strip()), note=note)
+            text_embedding = encoder.encode_text([thing.noun])[0] * np.float32(self.names.accept / needed)
+        return Query(k, thing=thing, text_embedding=text_embedding, asked=repr(text.strip()), note=note)
+
+    def parse(self, text: str) -> Thing:
+        """What a text points at; a text that is the label of a remembered object names it, whatever its words."""
+        plain = " ".join(text.lower().split())
+        thing = Thing(text.strip(), parse(text))
+        if plain in self._store.table.label_names:
+            return thing
+        parsed = parse_question(text)
+        # without any relation the whole phrase counts: "somewhere to sit"
+        return parsed if parsed.limited or parsed.not_understood else thing
 
     def use_image_encoder(self, encoder: Encoder) -> None:
         """Read words and images with this encoder from now on; it must be the one the embeddings were made with."""
@@ -244,6 +309,17 @@ class Finder:
                 remedy="encode the image with it and ask by embedding=",
             )
         return encoder
+
+
+def _parts(thing: Thing) -> tuple[str, ...]:
+    """What a thing is limited by, in its words."""
+    relations = [relation.words for relation in thing.relations]
+    places = [f"in the {place.name}" for place in thing.places]
+    return (*thing.not_understood, *relations, *places, *(time.words for time in thing.times))
+
+
+def _not_compared(notes: Sequence[str]) -> str:
+    return f" (not compared: {', '.join(notes)})" if notes else ""
 
 
 def _listed(query: Query, limits: Filter, snapshot: Snapshot) -> Answer:

@@ -37,6 +37,10 @@ class Ranking:
     margin: float
     by_appearance: frozenset[int] = frozenset()
 
+    def pairs(self) -> list[tuple[int, float]]:
+        """Rows with their scores."""
+        return list(zip(self.rows, self.scores, strict=True))
+
 
 class NameRanker:
     """Scores objects by their labels and colours; label vectors are kept, so that a label is encoded once."""

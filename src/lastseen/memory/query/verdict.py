@@ -26,11 +26,21 @@ _SHORTEST_TYPO = 4
 
 
 def judge(
-    snapshot: Snapshot, ranking: Ranking, *, asked: str, k: int, same_spot: float, why_not: Callable[[], str]
+    snapshot: Snapshot,
+    ranking: Ranking,
+    *,
+    asked: str,
+    k: int,
+    same_spot: float,
+    why_not: Callable[[], str],
+    several: bool = False,
 ) -> Answer:
-    """The verdict on ranked rows, beside the k best; ``why_not`` is asked for the reason only when nothing fits."""
+    """The verdict on ranked rows, beside the k best; ``why_not`` is asked for the reason only when nothing fits.
+
+    Several that fit equally well are ``ambiguous``, unless ``several`` were asked for.
+    """
     fitting = sum(score >= ranking.accept for score in ranking.scores)
-    pairs = list(zip(ranking.rows, ranking.scores, strict=True))[: max(fitting, k)]
+    pairs = ranking.pairs()[: max(fitting, k)]
     hits = [snapshot.object(row, score) for row, score in pairs]
     if not fitting:
         return Answer("not_found", why_not(), tuple(hits[:k]), ranking.accept)
@@ -44,7 +54,7 @@ def judge(
     kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in apart))
     more = f", {k} of them listed" if len(apart) > k else ""
     reason = f"{len(apart)} things fit {asked} equally well ({kinds}){more}"
-    return Answer("ambiguous", reason, listed, ranking.accept)
+    return Answer("found" if several else "ambiguous", reason, listed, ranking.accept)
 
 
 def why_no_embedding_fits(snapshot: Snapshot, ranking: Ranking, limits: Filter, *, asked: str) -> str:

@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.memory import Point
+from lastseen.memory.object import Point
 from lastseen.memory.store.clock import Moment
 
 FARTHEST = 1e6

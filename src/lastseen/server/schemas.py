@@ -205,6 +205,8 @@ class SearchAnswer(BaseModel):
     query: str
     status: Status
     reason: str
+    refused: str | None = Field(default=None, description="The part of the question that does not hold.")
+    not_understood: list[str] = Field(default=[], description="Parts that could not be compared.")
     robot_pose: RobotPose | None
     results: list[RankedHit]
 

@@ -37,7 +37,7 @@ def walked(*actions: Action) -> Run:
 def test_a_timeline_tells_plans_events_and_folds_the_steps_between() -> None:
     lines = list(timeline(walked(*[L] * 10, F, F)))
     assert lines == [
-        "looking for 'red mug', seed 3, planner offline, 13 steps",
+        "looking for 'red mug', seed 3, planner offline, scene analyzer none, 13 steps",
         "    0  PLAN  0 deg toward 'corridor': fallback",
         "    0  PLACE CREATED  place_id 0, place_type kitchen, from_place_id None",
         "   10        turn_left x10; at (0.00, 0.00) facing -60 deg, place 0, anchor 0",

@@ -26,6 +26,7 @@ from lastseen.search.log import RunLog, read_log, replay
 from lastseen.search.loop import SearchResult
 from lastseen.search.robot import Driven, Robot
 from lastseen.search.search import Search
+from lastseen.search.timing import TimingLog
 from lastseen.vlm.mock import ScriptedBackend
 from tests.search.policy.box_world import BoxWorld
 from tests.search.test_robot_world import BoxEnvironment
@@ -170,6 +171,18 @@ def test_a_thing_that_was_moved_is_looked_for_where_it_was_then_elsewhere_and_me
     assert now.state in {"missing", "removed"} or math.dist(now.position, before.position) > 1.0
     assert search.result.status == "found"
     assert robot.agent.pose.x > 4.0
+
+
+def test_planner_calls_are_counted_once_each_and_rules_are_no_calls() -> None:
+    timing = TimingLog()
+    search = Search("plant", TinyRobot(), settings=SETTINGS, timing=timing)
+    result = search.run()
+    steps = [record for record in search.log.records if record["type"] == "step"]
+    called = [step for step in steps if step["planner_called"]]
+    assert result.status == "found"
+    assert result.planner_calls == len(called) == timing.calls["planner"]
+    assert steps[result.steps - 1]["decision"]["source"] == "rules"
+    assert not any(step["meta"]["fallback"] for step in steps)
 
 
 def test_every_step_says_what_was_retrieved(unprepared: SearchResult) -> None:

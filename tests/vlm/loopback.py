@@ -11,7 +11,10 @@ from typing import Any, Self
 
 
 class ModelServer:
-    """Answers every POST; ``answers`` are (status, body) in turn, the last one for ever, and requests are kept."""
+    """Answers every POST; ``answers`` are (status, body) in turn, the last one for ever, and requests are kept.
+
+    A body may be a function of the request.
+    """
 
     def __init__(self, first: object, *, path: str = "") -> None:
         self.answers: list[tuple[int, object]] = [(200, first)]
@@ -30,6 +33,8 @@ class ModelServer:
                 outer.headers.append({name.lower(): value for name, value in self.headers.items()})
                 time.sleep(outer.delay)
                 status, reply = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
+                if callable(reply):
+                    reply = reply(outer.requests[-1])
                 data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
                 try:
                     self.send_response(status)

@@ -196,3 +196,24 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(MissingExtra, match=r"lastseen\[gemini\]"):
         GeminiBackend("tiny", mode="api_key", api_key=SECRET)
+
+
+@pytest.mark.parametrize(
+    ("settings", "used"),
+    [
+        (Planner(), "using the key in GOOGLE_API_KEY"),
+        (Planner(cloud_project="home"), "using the Vertex project home"),
+        (Planner(gemini_mode="api_key"), None),
+    ],
+)
+def test_which_wins_of_a_key_and_a_project_is_said(
+    settings: Planner, used: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", SECRET)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "home")
+    with caplog.at_level(logging.WARNING, logger="lastseen"):
+        open_backend("gemini", settings)
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("lastseen")]
+    assert (used is None) == (not said)
+    assert used is None or used in said[0]
+    assert SECRET not in "".join(said)

@@ -36,7 +36,9 @@ def objectnav(
     engine: Annotated[
         str, typer.Option(help="processes, or ray: on the cluster of RAY_ADDRESS, or --jobs of this machine.")
     ] = "processes",
-    backend: Annotated[str, typer.Option(help="The planner's model: offline, gemini, openai.")] = "offline",
+    backend: Annotated[
+        str | None, typer.Option(help="The planner's model: offline, gemini, openai; default: planner.backend.")
+    ] = None,
     scene: Annotated[str, typer.Option(help="generated, or npz:FILE or graph:FILE for one home.")] = "generated",
     report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
 ) -> None:
@@ -52,7 +54,15 @@ def objectnav(
 
     chosen = arms_of([name.strip() for name in arms.split(",") if name.strip()])
     names = tuple(arm.name for arm in chosen)
-    plan = Plan(seed=seed, episodes=episodes, arms=names, settings=current_settings(), backend=backend, scene=scene)
+    settings = current_settings()
+    plan = Plan(
+        seed=seed,
+        episodes=episodes,
+        arms=names,
+        settings=settings,
+        backend=backend or settings.planner.backend,
+        scene=scene,
+    )
     console = Console(stderr=True)
     with _Bar(console, total=episodes * len(set(names))) as bar:
         records = run(plan, out, jobs=jobs, engine=engine, progress=bar.add)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, demo, doctor, files, log, memory, models, record, run, search, serve, sim
+from lastseen.cli import config, demo, doctor, files, log, memory, models, record, run, search, serve, sim, vlm
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -35,6 +35,7 @@ app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.add_typer(models.app, name="models")
 app.add_typer(evaluate.app, name="eval")
+app.add_typer(vlm.app, name="vlm")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
 app.command("serve")(serve.serve)

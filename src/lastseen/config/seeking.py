@@ -103,6 +103,8 @@ class Scene(Section):
     backend: str = setting(
         "offline", why="rules over what was seen, without a key; endpoint, gemini or openai:MODEL ask a model"
     )
+    model: str = setting("", why="the scene analyzer's model; empty: planner.model")
+    base_url: str = setting("", why="address of the scene analyzer's server; empty: planner.base_url")
 
 
 @dataclass(frozen=True, kw_only=True)

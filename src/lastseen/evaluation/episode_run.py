@@ -18,6 +18,7 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
+from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
 from lastseen.sim.agent import next_action
@@ -77,6 +78,9 @@ def run_arm(
         contexts.append(context)
         return edit(context)
 
+    if memory is None:
+        analyzer = open_analyzer(settings, seed=case.seed, wait=True)
+        memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)
     localized = settings.evaluation.poses == "localizer"
     search = Search(
         case.episode.goal,

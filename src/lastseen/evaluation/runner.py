@@ -130,7 +130,7 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
             visit.copy_to(Path(folder)),
             settings=memory_settings(plan.settings),
             wall_clock=None,
-            scene_analyzer=open_analyzer(plan.settings, seed=seed),
+            scene_analyzer=open_analyzer(plan.settings, seed=seed, wait=True),
         ) as memory,
     ):
         ran, timing = _run(

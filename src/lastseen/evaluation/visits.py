@@ -25,6 +25,7 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.protocols import Environment, StepResult
+from lastseen.search.planning.scene import open_analyzer
 from lastseen.sim.change import carried_by, move
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -88,7 +89,8 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goa
     file = Path(_folder().name) / f"{seed}-{kind}-{scene.replace('/', '_').replace(':', '_')}.lastseen"
     file.unlink(missing_ok=True)
     detected: set[str] = set()
-    with Memory.open(file, settings=memory_settings(settings), wall_clock=None) as memory:
+    analyzer = open_analyzer(settings, seed=seed, wait=True)
+    with Memory.open(file, settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer) as memory:
         for frame in _frames(environment):
             detections = detector.detect(frame)
             detected.update(one.label for one in detections if one.label is not None)

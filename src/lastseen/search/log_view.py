@@ -21,7 +21,7 @@ _SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
 def timeline(run: Run, *, anchors: bool = False) -> Iterator[str]:
     """The lines of the timeline; ``anchors`` shows every anchor too, which are many."""
     header = run.header
-    asked = header["backend"] or "no planner"
+    asked = f"{header['backend'] or 'none'}, scene analyzer {header['scene_backend'] or 'none'}"
     yield f"looking for {header['goal']!r}, seed {header['seed']}, planner {asked}, {len(run.steps)} steps"
     hidden = set() if anchors else _SHOWN_QUIETLY
     events = {

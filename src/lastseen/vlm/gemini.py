@@ -6,6 +6,7 @@ repeats on a busy server happen here, below the planner's own retry.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ Mode = Literal["api_key", "vertex", "express"]
 
 DEFAULT_LOCATION = "us-central1"
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+_LOG = logging.getLogger(__name__)
 _TRANSIENT = frozenset({408, 429}) | frozenset(range(500, 600))
 
 
@@ -137,6 +139,7 @@ def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
     """Open ``gemini`` with the model of the settings, or ``gemini:MODEL``."""
     mode = _mode(settings)
     key = _api_key()
+    _say_which_wins(settings, mode)
     if mode == "vertex":
         return _vertex(argument or settings.model, settings, seed)
     if not key:
@@ -199,6 +202,18 @@ def _mode(settings: Planner) -> Mode:
     if not on_vertex:
         return "api_key"
     return "express" if _api_key() else "vertex"
+
+
+def _say_which_wins(settings: Planner, mode: Mode) -> None:
+    """Warn where both a key and a project could be meant: they are billed to different accounts."""
+    project = settings.cloud_project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+    if not (_api_key() and project) or settings.gemini_mode != "auto":
+        return
+    name = next(name for name in KEY_VARIABLES if os.environ.get(name))
+    used = f"the Vertex project {project}" if mode == "vertex" else f"the key in {name}"
+    _LOG.warning(
+        "gemini: %s and the project %s are both set; using %s; planner.gemini_mode decides", name, project, used
+    )
 
 
 def _api_key() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, backend_error, check_answer
+from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
 
 PLACEHOLDER_KEY = "not-needed"
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429}) | frozenset(range(500, 600))
@@ -39,6 +39,7 @@ class OpenAICompatibleBackend:
         except ImportError as error:
             raise MissingExtra("the openai backend", extra="openai") from error
         self.model = model
+        self.last_usage: Usage | None = None
         self._openai = openai
         self._seed = seed
         self._error = partial(backend_error, self.name, secret=api_key)
@@ -68,6 +69,7 @@ class OpenAICompatibleBackend:
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": portable_schema(schema), "strict": False},
             }
+        self.last_usage = None
         try:
             completion = self._client.chat.completions.create(**request)
         except self._openai.APITimeoutError as error:
@@ -84,6 +86,10 @@ class OpenAICompatibleBackend:
             ) from error
         except (self._openai.OpenAIError, ValueError) as error:
             raise self._error(f"gave an answer that is not the chat API's ({error})", "check the server") from error
+        counted = getattr(completion, "usage", None)
+        if counted is not None:
+            tokens = (getattr(counted, name, None) or 0 for name in ("prompt_tokens", "completion_tokens"))
+            self.last_usage = Usage(*tokens)
         return self._text(completion)
 
     def _text(self, completion: object) -> str:

@@ -43,7 +43,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[Answer]):
+class ModelAnswer(Generic[Answer]):
     """The answer, or None after the last attempt failed."""
 
     answer: Answer | None
@@ -61,7 +61,7 @@ def ask(
     retries: int,
     time_limit: float,
     clock: Callable[[], float] = time.monotonic,
-) -> Asked[Answer]:
+) -> ModelAnswer[Answer]:
     """Ask at most ``1 + retries`` times and no longer than ``time_limit`` seconds in all."""
     failures: list[Failure] = []
     attempts: list[Attempt] = []
@@ -81,15 +81,15 @@ def ask(
             failures.append(Failure(BACKEND, clean(str(outcome), limit=_MAX_ERROR)))
             continue
         try:
-            return Asked(parse(outcome), tuple(failures), tuple(attempts))
+            return ModelAnswer(parse(outcome), tuple(failures), tuple(attempts))
         except PlanError as error:
             message = clean(str(error), limit=_MAX_ERROR)
             failures.append(Failure(error.reason, message))
             asked = f"{prompt}\n\n{refusal(message)}"
-    return Asked(None, tuple(failures), tuple(attempts))
+    return ModelAnswer(None, tuple(failures), tuple(attempts))
 
 
-class Asker(Generic[Answer]):
+class ModelClient(Generic[Answer]):
     """One kind of question to one backend, with retry, time limit and a count of what went wrong; see docs/places.md.
 
     ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
@@ -110,7 +110,7 @@ class Asker(Generic[Answer]):
         self.given_up: Counter[str] = Counter()
         self._parse, self._schema, self._clock = parse, schema, clock
 
-    def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Asked[Answer]:
+    def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> ModelAnswer[Answer]:
         """Ask once more, at most the configured retries, within the time limit."""
         self.calls += 1
         asked = ask(

@@ -12,7 +12,7 @@ from lastseen.config import Settings
 from lastseen.config.seeking import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import PlanError
 from lastseen.search.planning import strict_json
-from lastseen.search.planning.model_call import Asker, Attempt, Failure
+from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
 from lastseen.search.planning.prompt_text import clean
 from lastseen.vlm.protocol import Backend, EncodedImage
 
@@ -120,7 +120,7 @@ class Planned:
     attempts: tuple[Attempt, ...]
 
 
-class VlmPlanner(Asker[Plan]):
+class VlmPlanner(ModelClient[Plan]):
     """Asks a backend for plans; ``ignored_keys`` counts the keys nobody asked for."""
 
     def __init__(

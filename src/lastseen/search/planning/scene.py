@@ -9,24 +9,25 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lastseen.config import Settings
+from lastseen.config.seeking import Planner
 from lastseen.errors import PlanError
 from lastseen.frame import Frame
 from lastseen.memory.places import normalize_scene_type
 from lastseen.protocols import Scene, SceneAnalyzer
 from lastseen.search.planning import strict_json
-from lastseen.search.planning.model_call import Asker, Attempt, Failure
+from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
 from lastseen.search.planning.prompt import View, scene_prompt
 from lastseen.search.planning.prompt_text import clean
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend, EncodedImage
 from lastseen.vlm.room_rules import RoomRules
 
-_AT_ONCE = ("mock", "recorded")
-"""Backends whose answer is there at once."""
+_AT_ONCE = ("mock", "record", "recorded")
+"""Backends whose answer is taken at the frame it was asked at: a cassette replays what came at the same frame."""
 _MAX_OBJECTS = 20
 _MAX_OBJECT = 60
 _MAX_SCENE_TYPE = 80
@@ -52,7 +53,7 @@ class Analyzed:
     attempts: tuple[Attempt, ...]
 
 
-class ModelSceneAnalyzer(Asker[Scene]):
+class ModelSceneAnalyzer(ModelClient[Scene]):
     """Asks a model what kind of space this is; implements ``lastseen.protocols.SceneAnalyzer``.
 
     A model that takes its time is asked in a thread of its own, so that nobody waits for it. ``wait`` asks at once
@@ -104,18 +105,25 @@ class ModelSceneAnalyzer(Asker[Scene]):
         return scene
 
 
-def open_analyzer(settings: Settings, *, seed: int = 0) -> SceneAnalyzer:
+def open_analyzer(settings: Settings, *, seed: int = 0, wait: bool = False) -> SceneAnalyzer:
     """The scene analyzer that the setting ``scene.backend`` names.
 
     Rules and recorded answers are taken at once, so that equal runs stay equal; a model that takes its time is asked
-    in a thread of its own, with the picture.
+    in a thread of its own. ``wait`` asks any model at once, for evaluations: their figures must not depend on its
+    speed.
     """
     name = settings.scene.backend
     kind = name.partition(":")[0]
     if kind == "offline":
         return RoomRules()
-    backend = open_backend(name, settings.planner, seed=seed)
-    return ModelSceneAnalyzer(backend, settings, wait=kind in _AT_ONCE, with_images=kind not in _AT_ONCE)
+    backend = open_backend(name, scene_role(settings), seed=seed)
+    return ModelSceneAnalyzer(backend, settings, wait=wait or kind in _AT_ONCE, with_images=kind != "mock")
+
+
+def scene_role(settings: Settings) -> Planner:
+    """What a backend reads in the scene analyzer's role: the planner's settings with its own model and server."""
+    planner, scene = settings.planner, settings.scene
+    return replace(planner, model=scene.model or planner.model, base_url=scene.base_url or planner.base_url)
 
 
 def parse_scene(text: str) -> tuple[Scene, list[str]]:

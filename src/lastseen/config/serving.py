@@ -50,8 +50,3 @@ class Live(Section):
     follow_period: float = setting(
         1.0, unit="s", low=0.05, why="how often a file that another process writes is looked at: one look is cheap"
     )
-    voxel: float = setting(0.05, unit="m", low=0.005, high=1.0, why="walls look solid and a home fits in the slots")
-    point_slots: int = setting(
-        300_000, unit="points", low=1000, why="a large flat at this voxel; a tablet still draws it"
-    )
-    point_range: float = setting(5.0, unit="m", low=0.5, why="depth beyond it is too noisy to draw")

@@ -16,6 +16,9 @@ class Store(Section):
     )
     index: str = setting("faiss", why="faiss is local and needs no server; a milvus:// address for many robots")
     store_crops: bool = setting(True, why="pictures make answers checkable; false where a home must stay private")
+    surface: bool = setting(
+        True, why="a coloured surface makes a file look like the home, 3 MB at most; false where it must stay private"
+    )
     keep_crops: int = setting(3, unit="pictures per object", low=1, why="front, side and best; about 30 KB an object")
     keep_versions: int = setting(
         200,

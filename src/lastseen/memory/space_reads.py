@@ -13,7 +13,7 @@ from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.rooms import Room
 from lastseen.memory.space.floor import FloorGrid
-from lastseen.memory.space.space import LastPose
+from lastseen.memory.space.space import LastPose, Space
 from lastseen.memory.space.viewpoints import Spot
 from lastseen.memory.write_path import WritePath
 
@@ -27,6 +27,11 @@ class SpaceReads:
     def spatial(self) -> SpatialMemory:
         """The places, the anchors on the robot's path, and where it is among them."""
         return self._writes.space.spatial
+
+    @property
+    def space(self) -> Space:
+        """What the home looks like and where the robot went: for whoever displays this memory."""
+        return self._writes.space
 
     @property
     def floor(self) -> FloorGrid:

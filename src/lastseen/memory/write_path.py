@@ -151,8 +151,10 @@ class WritePath:
             return Forgotten()
         with self.lock:
             absorbed = self.store.journal.absorbed_by(ids)
+            states = [self.objects.state(object_id) for object_id in ids]
+            boxes = [(state.xyz_world.tolist(), state.extent.tolist()) for state in states]
             labels = self.objects.forget(ids, absorbed=absorbed)
-            self.space.forget([*ids, *absorbed], labels)
+            self.space.forget([*ids, *absorbed], labels, boxes=boxes)
             for object_id in ids:
                 self._colors.pop(object_id, None)
             self.pull()
@@ -180,13 +182,16 @@ class WritePath:
                 self._colors.pop(object_id, None)
             self.space.viewpoints.forget(gone)
 
-    def flush(self) -> int:
-        """Write everything that changed; it is on disk when this returns. Returns the rows written."""
+    def flush(self, *, final: bool = False) -> int:
+        """Write everything that changed; it is on disk when this returns. Returns the rows written.
+
+        What the home looks like is written once in a while, and always when the memory closes (``final``).
+        """
         if self.read_only or self._closed:
             return 0
         self.pull()
         with self.lock:
-            self.store.stage_space(self.space.take_changed())
+            self.store.stage_space(self.space.take_changed(final=final))
             self.store.stage(meta=self.rooms.take_changed())
         if not self.store.waiting:
             return 0
@@ -202,7 +207,7 @@ class WritePath:
             if not self.read_only:
                 with self.lock:
                     self.rooms.settle()
-            self.flush()
+            self.flush(final=True)
         finally:
             self._closed = True
             self.shared.close()

@@ -1,14 +1,17 @@
-"""The robot's pose, its path in this run, and the free distance ahead: what a page draws and an agent steers by."""
+"""The robot's pose, its path, and the free distance ahead: what a page draws and an agent steers by."""
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
+from lastseen.memory.space.path import PathPoint
 
 _PATH_POINTS = 4000
 """An hour of walking; beyond it older points are thinned out."""
@@ -21,15 +24,24 @@ _NEAREST_SHARE = 5.0
 class RobotTrack:
     """The pose of the newest frame, its camera, and the path so far; bounded however long the robot walks."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Sequence[PathPoint] = ()) -> None:
         self.epoch = 1
         self.version = 0
         self.generation = 0
         self.camera: dict[str, float] | None = None
         self.pose: dict[str, Any] | None = None
         self.clearance: dict[str, float] | None = None
-        self._path: list[tuple[float, float, float, float]] = []
+        self._path: list[PathPoint] = []
         self._lock = threading.Lock()
+        self.restart(path)
+
+    def restart(self, path: Sequence[PathPoint]) -> None:
+        """Take the path that a memory holds, thinned out to what is shown, in place of the one so far."""
+        every = max(1, math.ceil(2 * len(path) / _PATH_POINTS))
+        with self._lock:
+            self._path = [_rounded(point) for point in path[::every]]
+            self.generation += 1
+            self.version += 1
 
     def add(self, frame: Frame, *, time: float) -> None:
         """Take the newest frame."""
@@ -48,15 +60,20 @@ class RobotTrack:
                 return
             last = self._path[-1] if self._path else None
             if last is None or np.linalg.norm(np.subtract(xyz, last[1:])) >= _STEP:
-                self._path.append((round(time, 3), *(round(value, 3) for value in xyz)))
+                self._path.append(_rounded((time, *xyz)))
             if len(self._path) > _PATH_POINTS:
                 self._path = [*self._path[:-1:2], self._path[-1]]
                 self.generation += 1
 
-    def path(self, *, start: int = 0) -> list[tuple[float, float, float, float]]:
+    def path(self, *, start: int = 0) -> list[PathPoint]:
         """The path from a point on, oldest first."""
         with self._lock:
             return self._path[start:]
+
+
+def _rounded(point: PathPoint) -> PathPoint:
+    time, x, y, z = point
+    return round(time, 3), round(x, 3), round(y, 3), round(z, 3)
 
 
 def pose_json(pose: Pose3D, *, time: float, epoch: int) -> dict[str, Any]:

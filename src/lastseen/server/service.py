@@ -72,8 +72,9 @@ class Service:
         self.settings = memory.settings
         self.mode = mode
         self.feed = Feed(lambda: self.memory)
-        self.points = PointCloud(memory.settings.live)
-        self.robot = RobotTrack()
+        memory.space.keeps_surface = True
+        self.points = PointCloud(memory.space.surface)
+        self.robot = RobotTrack(memory.space.path.points)
         self.requests = RequestCounts()
         self.in_flight = InFlight()
         self.source = SourceStatus()
@@ -97,6 +98,8 @@ class Service:
         """Go on with a later state of the same memory, as another process wrote it, and publish what happened."""
         before, last = self.memory.last_pose(), memory.last_pose()
         self.memory = memory
+        self.points.replace(memory.space.surface)
+        self.robot.restart(memory.space.path.points)
         if last is not None and (before is None or last.time > before.time):
             self.robot.set_pose(last.pose, time=last.time)
         self.publish(events)
@@ -114,10 +117,8 @@ class Service:
         return events
 
     def show(self, frame: Frame) -> None:
-        """Add a frame to the point cloud and the robot's path, whether or not memory took it."""
-        now = self.memory.browse.now
-        self.robot.add(frame, time=now)
-        self.points.add(frame, time=now)
+        """Let the robot be seen where a frame was taken, whether or not memory took it."""
+        self.robot.add(frame, time=self.memory.browse.now)
         with self._lock:
             self.frames += 1
             self._frame_times.append(time.monotonic())

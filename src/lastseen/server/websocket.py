@@ -15,6 +15,7 @@ import anyio.to_thread
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from lastseen.memory.space.surface import SLOTS, VOXEL
 from lastseen.server.queries import now_json
 from lastseen.server.responses import json_text
 from lastseen.server.service import Service
@@ -65,7 +66,6 @@ class Subscription:
 
     def hello(self) -> str:
         """The first message."""
-        live = self.service.settings.live
         return json_text(
             {
                 "type": "hello",
@@ -73,8 +73,8 @@ class Subscription:
                 "topics": list(TOPICS),
                 **now_json(self.service.memory),
                 "stale_after": self.service.settings.lifecycle.stale_after,
-                "point_capacity": live.point_slots,
-                "voxel": live.voxel,
+                "point_capacity": SLOTS,
+                "voxel": VOXEL,
                 "server": self.service.state(),
             }
         )

@@ -26,6 +26,8 @@ from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import PlaceTracker, Step
 from lastseen.memory.space.floor import Cell, FloorGrid, wall_grid
+from lastseen.memory.space.path import RobotPath
+from lastseen.memory.space.surface import Surface
 from lastseen.memory.space.viewpoints import Viewpoints
 from lastseen.memory.store.journal import Journal
 from lastseen.memory.store.records import SpaceChanges
@@ -36,6 +38,9 @@ from lastseen.protocols import SceneAnalyzer
 _PLACES, _POSE, _STATE = "places.state", "robot.pose", "space.state"
 _STILL, _SAME_HEADING = 0.05, math.radians(4.0)
 """Metres and radians within which a second look at the floor shows nothing new: a camera at 30 Hz is mostly there."""
+_SURFACE_PERIOD = 30.0
+"""Seconds of memory time between writings of the surface: a walk changes the same tiles again and again. A crash
+loses no more of it than that, and nothing else."""
 _WIDTH = 160
 """Columns of depth that the floor is read from: half a degree each, a third of a cell at the end of the range."""
 
@@ -63,6 +68,12 @@ class Space:
         self.floor.restore(_ground(journal.tiles("floor")), path)
         self.walls = wall_grid(settings.policy)
         self.walls.restore(_ground(journal.tiles("walls")), path)
+        self._journal = journal
+        self._surface: Surface | None = None
+        self._surface_written = -math.inf
+        self.keeps_surface = settings.store.surface and journal.path is not None
+        self.path = RobotPath()
+        self.path.restore(journal.bodies("path"), path)
         self._floor_seen_from: Pose2D | None = None
         self._written_state = meta.get(_STATE)
         if self._written_state is not None:
@@ -87,6 +98,7 @@ class Space:
         """
         pose = frame.floor_pose
         self.pose = LastPose(frame.T_world_camera, frame.stamp)
+        self.path.add(frame.T_world_camera, time=frame.stamp)
         self.viewpoints.take_events(events)
         self.viewpoints.note(pose, observations, ids)
         self._see_floor(frame, pose)
@@ -94,19 +106,44 @@ class Space:
             self.floor.mark_blocked(pose)
         return self.tracker.observe(frame, labels_of(observations) if seen is None else seen, step)
 
-    def forget(self, object_ids: Sequence[str], labels: Collection[str]) -> None:
-        """Drop what is known of objects, and names that no object has any more."""
+    @property
+    def surface(self) -> Surface:
+        """What the home looks like, read from the file when it is first asked for."""
+        if self._surface is None:
+            surface = Surface()
+            surface.restore(self._journal.bodies("surface"), self._journal.path)
+            self._surface = surface
+        return self._surface
+
+    def forget(
+        self,
+        object_ids: Sequence[str],
+        labels: Collection[str],
+        *,
+        boxes: Sequence[tuple[Sequence[float], Sequence[float]]] = (),
+    ) -> None:
+        """Drop what is known of objects, names that no object has any more, and what the home looks like in boxes."""
+        self.surface.forget(boxes)
+        self._surface_written = -math.inf
         self.viewpoints.forget(object_ids)
         self.spatial.forget_labels(labels)
         self.tracker.forget_labels(labels)
 
-    def take_changed(self) -> SpaceChanges:
-        """What changed since the last call; whoever calls puts it into the journal."""
+    def take_changed(self, *, final: bool = False) -> SpaceChanges:
+        """What changed since the last call; whoever calls puts it into the journal.
+
+        The surface is given once in a while, and when the memory closes (``final``).
+        """
         changes = SpaceChanges(
             viewpoints=self.viewpoints.take_changed(),
             floor={(0, *tile): body for tile, body in self.floor.take_changed().items()},
             walls={(0, *tile): body for tile, body in self.walls.take_changed().items()},
+            path=self.path.take_changed(),
         )
+        now = -math.inf if self.pose is None else self.pose.time
+        if self._surface is not None and (final or now - self._surface_written >= _SURFACE_PERIOD):
+            self._surface_written = now
+            changes.surface.update(self._surface.take_changed())
         if self.spatial.revision != self._revision:
             self._revision = self.spatial.revision
             state = self.spatial.to_dict()
@@ -165,6 +202,8 @@ class Space:
             self._floor_seen_from = pose
             self.floor.add(points, pose)
             self.walls.add(points, pose)
+            if self.keeps_surface:
+                self.surface.add(frame)
 
     def _unwritten(self, table: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> dict[int, str]:
         """Those of the bodies that the journal does not hold as they are now, as JSON by id."""

@@ -112,3 +112,5 @@ class SpaceChanges:
     viewpoints: dict[str, bytes] = field(default_factory=dict)
     floor: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
     walls: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
+    surface: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
+    path: dict[int, bytes] = field(default_factory=dict)

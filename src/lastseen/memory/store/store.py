@@ -33,7 +33,7 @@ from lastseen.memory.store.records import (
 from lastseen.memory.store.table import ObjectTable
 from lastseen.memory.store.working import Restoring, Room
 
-_SPACE = ("places", "anchors", "viewpoints", "floor", "walls")
+_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path")
 
 
 IndexFactory = Callable[[int], VectorIndex]
@@ -156,7 +156,7 @@ class LongTermStore:
             self._meta.update(meta or {})
 
     def stage_space(self, changes: SpaceChanges) -> None:
-        """Take in what changed of places, anchors, viewpoints, floor and walls; it waits for the next commit."""
+        """Take in what changed of space; it waits for the next commit."""
         with self.guard:
             self._meta.update(changes.meta)
             for name, rows in self._space.items():

@@ -82,6 +82,8 @@ class Batch:
     viewpoints: Mapping[str, bytes] = field(default_factory=dict)
     floor: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
     walls: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
+    surface: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
+    path: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

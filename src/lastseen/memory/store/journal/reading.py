@@ -332,5 +332,7 @@ _SIZE_QUERIES = {
     "viewpoints": "SELECT sum(length(body) + 16) FROM viewpoints",
     "floor": "SELECT sum(length(body) + 24) FROM floor",
     "walls": "SELECT sum(length(body) + 24) FROM walls",
+    "surface": "SELECT sum(length(body) + 32) FROM surface",
+    "path": "SELECT sum(length(body) + 16) FROM path",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

@@ -28,6 +28,8 @@ BODIES: dict[str, tuple[str, ...]] = {
     "viewpoints": ("num",),
     "floor": ("storey", "i", "j"),
     "walls": ("storey", "i", "j"),
+    "surface": ("i", "j", "k"),
+    "path": ("id",),
     "views": ("slot",),
 }
 """Tables that keep one body by key, with the columns of the key."""
@@ -215,8 +217,18 @@ def to_version_4(connection: sqlite3.Connection) -> None:
     execute_all(connection, VERSION_4)
 
 
+VERSION_5 = """
+CREATE TABLE surface (
+  i INTEGER NOT NULL, j INTEGER NOT NULL, k INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
+  PRIMARY KEY (i, j, k)
+) WITHOUT ROWID;
+CREATE TABLE path (id INTEGER PRIMARY KEY, body BLOB NOT NULL, checksum INTEGER NOT NULL);
+"""
+"""What the home looks like, and where the robot went."""
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4}
+STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4, 5: VERSION_5}
 """How a file of each version is made from one of the version before it: statements, or a function."""
 
 

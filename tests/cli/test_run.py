@@ -39,7 +39,7 @@ def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tm
     assert facts["anchors"] > 3
     searched = lastseen("search", "mug", "--memory", str(file))
     assert searched.returncode == 0, searched.stderr
-    assert searched.stdout.startswith("memory does not know it: nothing remembered ")
+    assert searched.stdout.startswith("memory does not know it: none of the ")
 
 
 def test_the_summary_says_that_things_have_no_names(recording: Path) -> None:
@@ -67,7 +67,9 @@ def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: 
     assert "things have no names" not in done.output
     asked = ["find", "green mug", "-m", str(file), "--json"]
     seen = run(app, [*asked, "--encoder", f"clip:{folder}"])
-    assert json.loads(seen.stdout)["status"] in {"found", "ambiguous"}
+    # what a network without training finds alike means nothing: that things are ranked by it does
+    assert json.loads(seen.stdout)["results"]
+    assert "only names are searched" not in seen.stderr
     blind = run(app, asked, env={"LASTSEEN_MODELS": str(tmp_path)})
     assert json.loads(blind.stdout)["status"] == "not_found"
     assert "only names are searched" in blind.stderr

@@ -58,7 +58,6 @@ def test_a_source_is_followed_to_its_end() -> None:
         run(service, Given(5))
         assert service.source.state == "ended"
         assert service.frames == 5
-        assert len(service.points) > 0
         assert len(service.robot.path()) == 5
 
 

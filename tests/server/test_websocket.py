@@ -64,7 +64,7 @@ def cloud(client: ClientConnection) -> tuple[tuple[Any, ...], Any, Any, Any]:
     slots = np.frombuffer(message, "<u4", count, 32)
     xyz = np.frombuffer(message, "<f4", 3 * count, 32 + 4 * count).reshape(-1, 3)
     rgba = np.frombuffer(message, np.uint8, 4 * count, 32 + 16 * count).reshape(-1, 4)
-    assert len(message) == 32 + 20 * count
+    assert len(message) == 32 + 24 * count
     return head, slots, xyz, rgba
 
 

@@ -18,8 +18,8 @@ from starlette.types import Message, Receive, Scope, Send
 from lastseen.config import Settings
 from lastseen.encoders.registry import open_encoder
 from lastseen.errors import JournalError
+from lastseen.memory.history import HistoryEntry
 from lastseen.memory.memory import Memory
-from lastseen.memory.object import Object
 from lastseen.memory.objects import EventKind
 from lastseen.server import fresh_file
 from lastseen.server.fresh_file import FileRunner, FreshFile
@@ -134,15 +134,15 @@ def test_a_question_that_lasts_over_two_writes_is_answered(
 ) -> None:
     fresh = FreshFile(path_of(writer), SETTINGS)
     asked = fresh.service.memory
-    look_up = Memory.object
+    look_up = Memory.history
 
-    def slowly(self: Memory, object_id: str) -> Object:
+    def slowly(self: Memory, object_id: str) -> list[HistoryEntry]:
         for name in ("lamp", "bowl"):
             writer.relabel("obj-1", name)
             fresh.caught_up()
         return look_up(self, object_id)
 
-    monkeypatch.setattr(Memory, "object", slowly)
+    monkeypatch.setattr(Memory, "history", slowly)
     if asked_by == "page":
         running = Running(fresh.service, listen(host="127.0.0.1", port=0))
         with in_background(running, wait=time.sleep):
@@ -156,7 +156,7 @@ def test_a_question_that_lasts_over_two_writes_is_answered(
         assert "history" in str(answer)
     fresh.caught_up()
     with pytest.raises(JournalError):
-        asked.object("obj-1").history()
+        look_up(asked, "obj-1")
     fresh.close()
 
 

@@ -158,11 +158,7 @@ def test_a_memory_keeps_its_floor_in_the_file(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as other, other:
         i, j = other.execute("SELECT i, j FROM floor").fetchone()
         other.execute("UPDATE floor SET body = x'00' WHERE i = ? AND j = ?", (i, j))
-<<<<<<< HEAD
     with pytest.raises(JournalDamaged, match=f"the row of floor 0, {i}, {j} does not match its checksum"):
-=======
-    with pytest.raises(JournalDamaged, match=f"the row of floor {i}, {j} does not match its checksum"):
->>>>>>> d545f2e (Describe the surface in the file; follow the new wording of answers in tests)
         Memory.open(path)
 
 

@@ -38,12 +38,7 @@ def test_a_pose_that_cannot_be_read_is_none(tmp_path: Path, body: str) -> None:
     path = tmp_path / "home.lastseen"
     Memory.open(path).close()
     with closing(sqlite3.connect(path)) as other, other:
-<<<<<<< HEAD
         other.execute("INSERT INTO meta VALUES ('robot.pose', ?, ?)", (body, row_sum("robot.pose", body)))
-=======
-        row = ("robot.pose", body)
-        other.execute("INSERT INTO meta VALUES (?, ?, ?)", (*row, row_sum(*row)))
->>>>>>> d545f2e (Describe the surface in the file; follow the new wording of answers in tests)
     with Memory.open(path, read_only=True) as memory:
         assert memory.last_pose() is None
         assert memory.pose() is None

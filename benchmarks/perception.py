@@ -44,7 +44,7 @@ def main() -> None:
     whole: list[float] = []
     waited: list[float] = []
     table = Table(
-        "recording", "read frames/s", "segment cpu-ms", "gate", "find", "filter", "encode", "lift", "memory"
+        "recording", "read frames/s", "segment cpu-ms", "select", "find", "filter", "encode", "lift", "memory"
     )
     for name, options in OPTIONS.items():
         started = time.process_time()
@@ -56,7 +56,7 @@ def main() -> None:
         stages, costs, latencies = replay(frames)
         whole += costs
         waited += latencies
-        cells = [f"{stages.get(stage, 0.0):.1f}" for stage in ("gate", "find", "filter", "encode", "lift", "memory")]
+        cells = [f"{stages.get(stage, 0.0):.1f}" for stage in ("select", "find", "filter", "encode", "lift", "memory")]
         table.add_row(name, f"{rate:.0f}", f"{np.median(alone):.1f}", *cells)
         console.print(f"{name}: done")
     console.print(table)
@@ -98,7 +98,7 @@ def replay(frames: list[Frame]) -> tuple[dict[str, float], list[float], list[flo
             costs.append(1000.0 * (time.process_time() - cpu))
         free_at = max(arrives, free_at) + took
         latencies.append(1000.0 * (free_at - arrives))
-    looked = max(perception.gate.passed, 1)
+    looked = max(perception.keyframes.passed, 1)
     stages = {name: total / looked for name, total in perception.cpu_ms.items()}
     return {**stages, "memory": remembered / looked}, costs, latencies
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.perception.gate import Refusal
+from lastseen.perception.keyframes import Refusal
 from lastseen.perception.pipeline import Perception
 from tests.perception.test_segment import look
 
@@ -41,4 +41,4 @@ def test_a_refused_frame_costs_no_model() -> None:
 def test_what_each_stage_costs_is_summed() -> None:
     perception = Perception()
     perception.perceive(look(textured=True))
-    assert set(perception.cpu_ms) == {"gate", "find", "filter", "encode", "lift"}
+    assert set(perception.cpu_ms) == {"select", "find", "filter", "encode", "lift"}

@@ -23,7 +23,7 @@ class Lift(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate(Section):
+class Keyframes(Section):
     """Which frames are processed."""
 
     key_distance: float = setting(0.05, unit="m", low=0.0, why="a tenth of arm's length: occlusions change")

@@ -8,7 +8,7 @@ from lastseen.config.evaluation import Evaluation
 from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
 from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
 from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Relations, Views
-from lastseen.config.perception import Gate, Lift, MaskFilter, Segment
+from lastseen.config.perception import Keyframes, Lift, MaskFilter, Segment
 from lastseen.config.policy import Explored, PixelNav, Policy, Stop
 from lastseen.config.section import Section
 from lastseen.config.seeking import (
@@ -63,7 +63,7 @@ class Settings(Section):
     robot: Robot = field(default_factory=Robot)
     camera: Camera = field(default_factory=Camera)
     homes: Homes = field(default_factory=Homes)
-    gate: Gate = field(default_factory=Gate)
+    keyframes: Keyframes = field(default_factory=Keyframes)
     segment: Segment = field(default_factory=Segment)
     mask_filter: MaskFilter = field(default_factory=MaskFilter)
     detector: Detector = field(default_factory=Detector)

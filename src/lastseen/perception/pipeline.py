@@ -1,4 +1,4 @@
-"""From a frame to observations: gate, find, filter, embed, name, lift; each stage is counted and timed.
+"""From a frame to observations: select, find, filter, embed, name, lift; each stage is counted and timed.
 
 A detector finds things, where there is one, else the geometric segmenter; the rest is the same for both.
 """
@@ -18,7 +18,7 @@ from lastseen.frame import Frame
 from lastseen.lift import lift_all
 from lastseen.observation import Observation
 from lastseen.perception.filter import DetectionFilter
-from lastseen.perception.gate import IngestGate, Refusal
+from lastseen.perception.keyframes import KeyframeSelector, Refusal
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.perception.vocabulary import Namer
 from lastseen.protocols import Detector, Encoder, Segmenter
@@ -51,7 +51,7 @@ class Perception:
         self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
         self.encoder: Encoder = encoder or ColorShapeEncoder()
         self.namer = namer
-        self.gate = IngestGate(self.settings.gate)
+        self.keyframes = KeyframeSelector(self.settings.keyframes)
         self.filter = DetectionFilter(self.settings.mask_filter)
         self.targets = tuple(targets)
         self.with_crops = with_crops
@@ -64,8 +64,8 @@ class Perception:
 
     def perceive(self, frame: Frame) -> Perceived:
         """Observations of one frame in the order of their priority."""
-        with _Stage(self, "gate"):
-            refusal = self.gate.judge(frame)
+        with _Stage(self, "select"):
+            refusal = self.keyframes.judge(frame)
         if refusal is not None:
             return Perceived(refusal=refusal)
         with _Stage(self, "find"):

@@ -58,7 +58,7 @@ def follow(
     """Take every frame of a source through perception into memory; ``progress`` is called after each frame.
 
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
-    A frame that the gate refuses does not reach memory: nothing was looked for in it, so nothing is absent from it.
+    A frame that is no key frame does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
     try:
@@ -102,7 +102,7 @@ def follow(
             and state.stability >= promotion.min_stability
         )
     summary.places, summary.anchors = len(memory.spatial.graph.places), len(memory.spatial.graph.anchors)
-    summary.refused = perception.gate.counts()
+    summary.refused = perception.keyframes.counts()
     summary.dropped = perception.filter.counts()
     summary.skipped = dict(sorted(source.intake.skipped.items()))
     return summary

@@ -1,6 +1,6 @@
 """Which frames are worth processing: a model that runs on a blurred or unchanged image costs time and adds noise.
 
-The gate reads small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
+Selection reads small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
 reasons are counted: a recording of which nothing gets through says why.
 """
 
@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.perception import Gate
+from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 
@@ -37,11 +37,11 @@ class Refusal(StrEnum):
     BLURRED = "blurred"
 
 
-class IngestGate:
+class KeyframeSelector:
     """Passes keyframes: frames after some motion that are sharp, lit and have depth."""
 
-    def __init__(self, config: Gate | None = None) -> None:
-        self.config = config or Gate()
+    def __init__(self, config: Keyframes | None = None) -> None:
+        self.config = config or Keyframes()
         self.passed = 0
         self.refused: Counter[Refusal] = Counter()
         self._last_key: tuple[float, Pose3D] | None = None

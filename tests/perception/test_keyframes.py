@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.perception import Gate
+from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
-from lastseen.perception.gate import IngestGate, Refusal
+from lastseen.perception.keyframes import KeyframeSelector, Refusal
 from tests.sources.room import CAMERA, looking, render
 
 START = looking(-1.0, 0.0, yaw=0.0)
@@ -27,59 +27,59 @@ def frame(
 
 
 def test_the_first_good_frame_passes() -> None:
-    assert IngestGate().judge(frame(0.0, START)) is None
+    assert KeyframeSelector().judge(frame(0.0, START)) is None
 
 
 def test_a_camera_that_stands_is_not_looked_through_again_and_again() -> None:
-    gate = IngestGate()
-    verdicts = [gate.judge(frame(0.1 * step, START)) for step in range(5)]
+    selector = KeyframeSelector()
+    verdicts = [selector.judge(frame(0.1 * step, START)) for step in range(5)]
     assert verdicts == [None] + [Refusal.NO_MOTION] * 4
 
 
 def test_a_camera_that_stands_looks_again_after_a_while() -> None:
-    gate = IngestGate()
-    gate.judge(frame(0.0, START))
-    assert gate.judge(frame(Gate().key_period, START)) is None
+    selector = KeyframeSelector()
+    selector.judge(frame(0.0, START))
+    assert selector.judge(frame(Keyframes().key_period, START)) is None
 
 
 def test_motion_makes_a_keyframe() -> None:
-    gate = IngestGate()
-    gate.judge(frame(0.0, START))
-    assert gate.judge(frame(0.1, MOVED)) is None
+    selector = KeyframeSelector()
+    selector.judge(frame(0.0, START))
+    assert selector.judge(frame(0.1, MOVED)) is None
 
 
 def test_a_fast_turn_is_a_sweep() -> None:
-    gate = IngestGate()
-    gate.judge(frame(0.0, START))
-    assert gate.judge(frame(0.1, looking(-1.0, 0.0, yaw=0.5))) is Refusal.SWEEP
+    selector = KeyframeSelector()
+    selector.judge(frame(0.0, START))
+    assert selector.judge(frame(0.1, looking(-1.0, 0.0, yaw=0.5))) is Refusal.SWEEP
 
 
 def test_far_apart_frames_say_nothing_about_speed() -> None:
-    gate = IngestGate()
-    gate.judge(frame(0.0, START))
-    assert gate.judge(frame(1.0, looking(-1.0, 0.0, yaw=1.5))) is None
+    selector = KeyframeSelector()
+    selector.judge(frame(0.0, START))
+    assert selector.judge(frame(1.0, looking(-1.0, 0.0, yaw=1.5))) is None
 
 
 @pytest.mark.parametrize(("level", "reason"), [(5, Refusal.DARK), (200, Refusal.FLAT)])
 def test_an_image_without_content_is_refused(level: int, reason: Refusal) -> None:
     rgb = np.full((120, 160, 3), level, dtype=np.uint8)
-    assert IngestGate().judge(frame(0.0, START, rgb=rgb)) is reason
+    assert KeyframeSelector().judge(frame(0.0, START, rgb=rgb)) is reason
 
 
 def test_a_frame_without_depth_is_refused() -> None:
-    assert IngestGate().judge(frame(0.0, START, depth=np.full((120, 160), np.nan, np.float32))) is Refusal.NO_DEPTH
+    assert KeyframeSelector().judge(frame(0.0, START, depth=np.full((120, 160), np.nan, np.float32))) is Refusal.NO_DEPTH
 
 
 def test_a_smeared_image_is_refused_against_the_usual_sharpness() -> None:
-    gate = IngestGate()
-    gate.judge(frame(0.0, START))
+    selector = KeyframeSelector()
+    selector.judge(frame(0.0, START))
     smeared = ndimage.uniform_filter(render(MOVED)[0], size=(1, 25, 1))
-    assert gate.judge(frame(0.1, MOVED, rgb=smeared)) is Refusal.BLURRED
+    assert selector.judge(frame(0.1, MOVED, rgb=smeared)) is Refusal.BLURRED
 
 
 def test_refusals_are_counted_by_reason() -> None:
-    gate = IngestGate()
+    selector = KeyframeSelector()
     for step in range(4):
-        gate.judge(frame(0.1 * step, START))
-    assert gate.passed == 1
-    assert gate.counts() == {"camera has not moved": 3}
+        selector.judge(frame(0.1 * step, START))
+    assert selector.passed == 1
+    assert selector.counts() == {"camera has not moved": 3}

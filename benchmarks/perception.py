@@ -56,7 +56,9 @@ def main() -> None:
         stages, costs, latencies = replay(frames)
         whole += costs
         waited += latencies
-        cells = [f"{stages.get(stage, 0.0):.1f}" for stage in ("select", "find", "filter", "encode", "lift", "memory")]
+        cells = [
+            f"{stages.get(stage, 0.0):.1f}" for stage in ("select", "find", "filter", "encode", "lift", "memory")
+        ]
         table.add_row(name, f"{rate:.0f}", f"{np.median(alone):.1f}", *cells)
         console.print(f"{name}: done")
     console.print(table)

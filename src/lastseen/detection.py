@@ -20,7 +20,9 @@ _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 class Detection:
     """A box in colour pixels (left, top, right, bottom), label scores in 0 to 1, and a mask when there is one.
 
-    ``labels`` is empty for class-agnostic segments; ``score`` is the detector's confidence that something is there.
+    ``labels`` is empty for class-agnostic segments; ``score`` is the detector's confidence that something is there;
+    ``kind`` is "object", or "surface" for structure: floor, wall, table top. ``world_box`` (2, 3), lowest and highest
+    corner in metres, is given where earlier frames showed more of it than this one.
     """
 
     box: tuple[float, float, float, float]
@@ -28,6 +30,8 @@ class Detection:
     labels: Mapping[str, float] = field(default_factory=dict)
     mask: NDArray[np.bool_] | None = None
     embedding: NDArray[np.float32] | None = None
+    kind: str = "object"
+    world_box: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         left, top, right, bottom = self.box

@@ -25,6 +25,8 @@ _MIN_POINTS = 12
 """Depth pixels; fewer on a thing cannot tell where it is."""
 _EDGE_DROP = 0.25
 """Metres; a gap in sorted depth this large separates a thing from what is behind it or in front of it."""
+_FOREGROUND = 0.25
+"""Share of an outline's pixels that the bars of a chair fill at least; fewer are something that hides it."""
 _THREAD = 0.08
 """Share of a thing's pixels that must lie within ``_EDGE_DROP`` of a depth: fewer are background along its border."""
 _BOX_CORE = 0.6
@@ -50,7 +52,7 @@ def lift(
     rows, columns, trusted = _pixels(frame, detection)
     depth = frame.depth[rows, columns]
     usable = _steady(frame, rows, columns, depth, rules)
-    span = _depth_of_thing(depth[usable & trusted])
+    span = _depth_of_thing(depth[usable & trusted], nearest=detection.mask is not None)
     if span is None:
         return None
     usable &= (depth >= span[0]) & (depth <= span[1])
@@ -65,9 +67,12 @@ def lift(
     distance = float(np.linalg.norm(toward))
     if distance == 0.0:
         return None
+    extent = high - low + rim
+    if detection.world_box is not None:
+        position, extent = detection.world_box.mean(axis=0), detection.world_box[1] - detection.world_box[0]
     return Observation(
         position=position,
-        extent=high - low + rim,
+        extent=extent,
         view_direction=toward,
         stamp=frame.stamp,
         labels=detection.labels,
@@ -76,6 +81,7 @@ def lift(
         sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
         quality=_quality(frame, detection, float(usable.sum()) / len(depth)),
         crop=crop_jpeg(frame, detection, rules) if with_crop else None,
+        kind=detection.kind,
     )
 
 
@@ -160,8 +166,12 @@ def _core(mask: Bools) -> Bools:
     return (core if int(core.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(mask.sum())) else mask).ravel()
 
 
-def _depth_of_thing(depth: NDArray[np.float32]) -> tuple[float, float] | None:
-    """Nearest and farthest depth of the largest group without a gap or a thread; the nearer of equal groups."""
+def _depth_of_thing(depth: NDArray[np.float32], *, nearest: bool) -> tuple[float, float] | None:
+    """Nearest and farthest depth of the largest group without a gap or a thread; the nearer of equal groups.
+
+    With ``nearest`` it is the nearest group of at least ``_FOREGROUND`` of the pixels: an outline holds nothing in
+    front of the thing, but all that is seen through it.
+    """
     if len(depth) < _MIN_POINTS:
         return None
     ordered = np.sort(depth)
@@ -172,7 +182,9 @@ def _depth_of_thing(depth: NDArray[np.float32]) -> tuple[float, float] | None:
     ordered = dense if len(dense) else ordered
     breaks = np.flatnonzero(np.diff(ordered) > _EDGE_DROP)
     starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks + 1, [len(ordered)]])
-    group = int(np.argmax(ends - starts))
+    sizes = ends - starts
+    group = int(np.argmax(sizes >= _FOREGROUND * len(ordered))) if nearest else int(np.argmax(sizes))
+    group = group if sizes[group] >= _FOREGROUND * len(ordered) else int(np.argmax(sizes))
     return float(ordered[starts[group]]) - half, float(ordered[ends[group] - 1]) + half
 
 

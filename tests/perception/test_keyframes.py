@@ -67,7 +67,9 @@ def test_an_image_without_content_is_refused(level: int, reason: Refusal) -> Non
 
 
 def test_a_frame_without_depth_is_refused() -> None:
-    assert KeyframeSelector().judge(frame(0.0, START, depth=np.full((120, 160), np.nan, np.float32))) is Refusal.NO_DEPTH
+    assert (
+        KeyframeSelector().judge(frame(0.0, START, depth=np.full((120, 160), np.nan, np.float32))) is Refusal.NO_DEPTH
+    )
 
 
 def test_a_smeared_image_is_refused_against_the_usual_sharpness() -> None:

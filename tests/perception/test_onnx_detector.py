@@ -198,7 +198,7 @@ def test_boxes_that_are_not_finite_are_told(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_foreign_one_name_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="is not a file"):
         open_detector(tmp_path / "none.onnx")
-    with pytest.raises(InvalidValue, match=r"give an \.onnx file"):
+    with pytest.raises(InvalidValue, match=r"give an \.onnx or \.tflite file"):
         open_detector(tmp_path / "weights.pt")
 
 

@@ -7,6 +7,7 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
 from lastseen.lift import lift
+from lastseen.observation import OBJECT, SURFACE
 from lastseen.perception.segment import GeometricSegmenter
 from lastseen.protocols import Segmenter
 from tests.sources.room import BOXES, looking, render
@@ -47,21 +48,38 @@ def test_noise_of_a_depth_camera_does_not_hide_it() -> None:
     assert middle_distance(frame, GeometricSegmenter().segment(frame), THING) < 0.25
 
 
-def test_floor_and_walls_are_no_things() -> None:
+def test_floor_and_walls_are_surfaces_and_no_things() -> None:
     frame = look()
-    for detection in GeometricSegmenter().segment(frame):
-        lifted = lift(frame, detection)
-        assert lifted is None or float(lifted.extent.max()) < 2.0
+    found = GeometricSegmenter().segment(frame)
+    things = [lift(frame, one) for one in found if one.kind == OBJECT]
+    assert all(one is None or float(one.extent.max()) < 2.0 for one in things)
+    surfaces = [lift(frame, one) for one in found if one.kind == SURFACE]
+    assert max(float(one.extent.max()) for one in surfaces if one is not None) > 2.0
 
 
-def test_a_flat_patch_on_a_wall_is_found_by_its_colour() -> None:
+def test_a_surface_has_the_box_of_all_views() -> None:
+    segmenter = GeometricSegmenter()
+    boxes = []
+    for yaw in (-0.8, -0.4, 0.0):
+        pose = looking(-0.6, 0.0, yaw=yaw, pitch=-0.35)
+        rgb, depth = render(pose, CAMERA)
+        found = segmenter.segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
+        floor = max((one for one in found if one.kind == SURFACE), key=lambda one: one.box[3])
+        assert floor.world_box is not None
+        boxes.append(floor.world_box)
+    assert (boxes[2][0] <= boxes[0][0]).all()
+    assert (boxes[2][1] >= boxes[0][1]).all()
+    assert float(np.ptp(boxes[2], axis=0)[1]) > float(np.ptp(boxes[0], axis=0)[1]) + 0.3
+
+
+def test_colour_without_relief_on_a_wall_is_no_thing() -> None:
     pose = looking(-0.6, 0.0, yaw=np.pi)
     depth = render(pose, CAMERA)[1]
     rgb = _plain(depth)
+    plain = GeometricSegmenter().segment(Frame(0, 0.0, rgb.copy(), depth, pose, CAMERA))
     rgb[100:120, 150:170] = (230, 230, 120)
-    found = GeometricSegmenter().segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
-    hits = [one for one in found if one.mask is not None and abs(one.box[0] - 150) < 6 and abs(one.box[3] - 120) < 6]
-    assert len(hits) == 1
+    painted = GeometricSegmenter().segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
+    assert [one.box for one in painted] == [one.box for one in plain]
 
 
 def test_a_soft_shadow_is_no_thing() -> None:

@@ -15,9 +15,9 @@ class Detector(Section):
         0.4, low=0.0, high=1.0, why="the score that D-FINE's and RT-DETR's own demos draw from; lower adds ghosts"
     )
     fit: str = setting(
-        "stretch",
-        choices=("stretch", "letterbox"),
-        why="RT-DETR and D-FINE are trained on stretched images; an export trained otherwise says so",
+        "auto",
+        choices=("auto", "stretch", "letterbox"),
+        why="RT-DETR and D-FINE are trained on stretched images, YOLO on whole ones with bars: auto goes by that",
     )
     side: int = setting(
         640, unit="px", low=32, why="input side where the graph leaves it open, as these were trained"

@@ -22,9 +22,9 @@ def open_detector(
     targets: Sequence[str] = (),
     settings: Settings | None = None,
 ) -> Detector:
-    """Open a detector: an .onnx file, a folder of Grounding DINO, or a name of ``lastseen models list``.
+    """Open a detector: an .onnx or .tflite file, a folder of Grounding DINO, or a name of ``lastseen models list``.
 
-    ``labels`` names the classes of an .onnx file where they are not COCO's; ``targets`` are
+    ``labels`` names the classes of a file where they are not COCO's and not in the file; ``targets`` are
     the names that Grounding DINO searches where ``detect`` is given none.
     """
     settings = settings or Settings()
@@ -33,12 +33,19 @@ def open_detector(
         from lastseen.perception.onnx_detector import OnnxDetector
 
         return OnnxDetector(path, labels=labels, settings=settings.detector)
+    if path.suffix.lower() == ".tflite":
+        from lastseen.perception.tflite_detector import TfliteDetector
+
+        return TfliteDetector(path, labels=labels, settings=settings.detector)
     if path.is_dir():
         from lastseen.perception.grounding_dino import GroundingDino
 
         return GroundingDino(path, targets=targets, settings=settings.grounding)
     raise InvalidValue(
-        "detector", str(model), "is no detector", remedy="give an .onnx file, a model's folder, or a known name"
+        "detector",
+        str(model),
+        "is no detector",
+        remedy="give an .onnx or .tflite file, a model's folder, or a known name",
     )
 
 

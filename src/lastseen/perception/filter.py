@@ -21,6 +21,9 @@ from scipy import ndimage
 from lastseen.config.perception import MaskFilter
 from lastseen.detection import Detection
 from lastseen.frame import Frame
+from lastseen.observation import SURFACE
+
+Window = tuple[slice, slice]
 
 ENOUGH_PIXELS = 400.0
 """Pixels of a 320-pixel-wide mask beyond which a thing is seen well enough."""
@@ -72,7 +75,10 @@ class DetectionFilter:
         self.dropped: Counter[Dropped] = Counter()
 
     def keep(self, frame: Frame, detections: list[Detection]) -> list[Detection]:
-        """The detections worth going on with, highest priority first; boxes without a mask always pass."""
+        """The detections worth going on with, highest priority first; boxes without a mask always pass.
+
+        What a detector named is only tested on size and depth.
+        """
         ranked: list[Measured] = []
         for detection in detections:
             verdict = self._measure(frame, detection)
@@ -99,9 +105,15 @@ class DetectionFilter:
         pixels = int(inside.sum())
         if pixels < config.min_area * mask.size:
             return Dropped.SMALL
+        if detection.kind == SURFACE or detection.world_box is not None:
+            return detection.score
+        border = _border_share(mask, window, inside)
+        if detection.labels:
+            # whoever names it knows that it is a thing; chair bars show the wall behind them, and a table is flat
+            share = self._share_measured(frame, mask, window, inside)
+            return detection.score * share * (1.0 - border) if share > 0.0 else Dropped.NO_DEPTH
         if pixels > config.max_area * mask.size:
             return Dropped.LARGE
-        border = _border_share(mask, window, inside)
         if border > MAX_BORDER:
             return Dropped.CUT
         left, top, right, bottom = detection.box
@@ -120,6 +132,12 @@ class DetectionFilter:
             return shape
         return detection.score * share * (1.0 - border) * min(1.0, pixels / ENOUGH_PIXELS)
 
+    @staticmethod
+    def _share_measured(frame: Frame, mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> float:
+        """The share of a mask's pixels with depth; 0 where they are too few to place anything."""
+        points = len(_points(frame, mask, window, inside))
+        return points / int(inside.sum()) if points >= MIN_POINTS else 0.0
+
     def _shape(self, points: NDArray[np.float64]) -> Dropped | None:
         """The size of the points along their own three axes, judged."""
         spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(points.T)), 0.0))
@@ -130,9 +148,6 @@ class DetectionFilter:
         if thickness / np.sqrt(12.0) < FLATNESS and width * length > STRUCTURE_AREA:
             return Dropped.STRUCTURE
         return None
-
-
-Window = tuple[slice, slice]
 
 
 def _window(mask: NDArray[np.bool_], frame: Frame, detection: Detection) -> Window:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,35 @@ def names_of_config(config: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(
         "" if by_number.get(number, "") in unnamed else by_number[number] for number in range(max(by_number) + 1)
     )
+
+
+def names_of_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The names that an exporter of the YOLO family wrote into the graph (``names``), by number; None without any."""
+    text = metadata.get("names")
+    if not text:
+        return None
+    try:
+        table = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        table = None
+    if isinstance(table, list | tuple):
+        table = dict(enumerate(table))
+    if not isinstance(table, dict) or not table or sorted(table) != list(range(len(table))):
+        raise InvalidValue("metadata names", text[:60], "are no table of names", remedy="give --labels FILE")
+    return tuple(str(table[number]).strip() for number in range(len(table)))
+
+
+def sides_of(metadata: Mapping[str, str]) -> tuple[int, int] | None:
+    """Height and width in pixels that the exporter wrote down (``imgsz``); None where it did not, or oddly."""
+    try:
+        sides = ast.literal_eval(metadata.get("imgsz", ""))
+    except (ValueError, SyntaxError):
+        return None
+    if not isinstance(sides, list | tuple) or len(sides) != 2:
+        return None
+    height, width = sides
+    fits = all(isinstance(side, int) and 32 <= side <= 4096 for side in sides)
+    return (height, width) if fits else None
 
 
 def in_words_of(targets: Sequence[str], names: Mapping[str, float]) -> dict[str, float]:

@@ -1,6 +1,7 @@
-"""Named things on a CPU without torch: a DETR-like detector that the user has as an ONNX file.
+"""Named things on a CPU without torch: a detector that the user has as an ONNX file.
 
-RT-DETR and D-FINE are meant (both Apache-2.0); names and sizes are read from the graph and from the files beside it.
+RT-DETR and D-FINE (both Apache-2.0) and the YOLO family; names and sizes are read from the graph, from its metadata
+and from the files beside it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.models.folder import config_beside
 from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, corners, merge_same
-from lastseen.perception.label_names import COCO_BY_ID, COCO_NAMES, in_words_of, names_of_config, read_labels
-from lastseen.perception.onnx_graph import Fit, Graph, ImageInput, scaling_of
+from lastseen.perception.label_names import (
+    COCO_BY_ID,
+    COCO_NAMES,
+    in_words_of,
+    names_of_config,
+    names_of_metadata,
+    read_labels,
+    sides_of,
+)
+from lastseen.perception.onnx_graph import Fit, Fitted, Graph, ImageInput, scaling_of
+from lastseen.perception.yolo import UnknownLayout, decode, decode_plugin, outline
 
 _SOFTMAX_MODELS = frozenset({"detr", "yolos", "table-transformer"})
 """Models that score a last class "nothing" against the others; all later ones score each class by itself."""
@@ -34,24 +44,27 @@ class OnnxDetector:
     def __init__(self, path: str | Path, *, labels: str | Path | None = None, settings: Rules | None = None) -> None:
         self.settings = settings or Rules()
         self._graph = Graph(path, threads=self.settings.threads)
+        layout, metadata = self._graph.layout, self._graph.metadata
+        yolo = layout.kind in {"yolo", "plugin"}
+        task = metadata.get("task", "detect")
+        if task not in {"detect", "segment"}:
+            raise self._unfit(f"is made for the task {task!r}", remedy="export a model that detects or segments")
         config = config_beside(self._graph.path)
         self._softmax = config.get("model_type") in _SOFTMAX_MODELS
-        self._names = names_of_config(config) if labels is None else read_labels(labels)
-        self._given = "labels" if labels is not None else "config.json"
+        self._names, self._given = self._read_names(labels, config)
         mean, std = scaling_of(config_beside(self._graph.path, "preprocessor_config.json"))
-        layout = self._graph.layout
+        fit = self.settings.fit if self.settings.fit != "auto" else "letterbox" if yolo else "stretch"
+        height, width = sides_of(metadata) or (self.settings.side, self.settings.side)
         self._input = ImageInput(
-            width=layout.width or self.settings.side,
-            height=layout.height or self.settings.side,
-            fit=cast("Fit", self.settings.fit),
-            mean=mean,
-            std=std,
+            width=layout.width or width, height=layout.height or height, fit=cast("Fit", fit), mean=mean, std=std
         )
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """What is in the image, best first; its classes are fixed, ``targets`` only choose among words for one."""
         fitted = self._input.prepare(frame.rgb)
         answer = self._graph.run(fitted.pixels)
+        if self._graph.layout.kind in {"yolo", "plugin"}:
+            return self._yolo(answer, fitted, targets)
         boxes, labels = self._final(answer) if self._graph.layout.kind == "final" else self._raw(answer)
         if not np.isfinite(boxes).all():
             raise InvalidValue(
@@ -64,6 +77,53 @@ class OnnxDetector:
         ]
         merged = merge_same(found)
         return [detection for detection in merged if detection.score >= self.settings.min_score]
+
+    def _read_names(self, labels: str | Path | None, config: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
+        """The names of the classes and where they come from: a labels file, the graph, a config.json beside it."""
+        if labels is not None:
+            return read_labels(labels), "labels"
+        own = names_of_metadata(self._graph.metadata)
+        return (own, "its metadata") if own is not None else (names_of_config(dict(config)), "config.json")
+
+    def _yolo(self, answer: Mapping[str, NDArray[Any]], fitted: Fitted, targets: Sequence[str]) -> list[Detection]:
+        """The YOLO family: boxes in pixels of the prepared image, outlines where the model gives them."""
+        outputs = list(answer.values())
+        count = None if self._names is None else len(self._names)
+        # a box counts from the least score on; its second names are kept below that
+        least = self.settings.min_score
+        try:
+            given = (decode_plugin if self._graph.layout.kind == "plugin" else decode)(
+                outputs, classes=count, min_score=least
+            )
+        except UnknownLayout as error:
+            shapes = ", ".join(str(list(one.shape)) for one in outputs)
+            raise self._unfit(f"gives {shapes}: {error}", remedy="export YOLO for one image, task detect") from error
+        names = COCO_NAMES if self._names is None else self._names
+        if len(given.boxes) and given.scores.shape[1] != len(names):
+            raise self._miscounted(f"has {given.scores.shape[1]} classes", len(names))
+        if not np.isfinite(given.boxes).all():
+            raise self._unfit("gives boxes that are not finite", remedy="export it in float32")
+        prototypes = next((one[0] for one in outputs if one.ndim == 4), None)
+        found = []
+        for index, box in enumerate(fitted.to_source(given.boxes).tolist()):
+            left, top, right, bottom = box
+            row = given.scores[index]
+            order = np.argsort(-row, kind="stable")[:MAX_NAMES].tolist()
+            labels = {names[i]: _score(row[i]) for i in order if names[i] and row[i] >= OTHER_SCORE}
+            if not labels or right - left < 1.0 or bottom - top < 1.0:
+                continue
+            mask = None
+            if given.weights is not None and prototypes is not None:
+                mask = fitted.mask_to_source(outline(given.weights[index], prototypes), (left, top, right, bottom))
+            found.append(
+                Detection(
+                    box=(left, top, right, bottom),
+                    score=max(labels.values()),
+                    labels=in_words_of(targets, labels),
+                    mask=mask if mask is not None and mask.any() else None,
+                )
+            )
+        return [one for one in merge_same(found) if one.score >= self.settings.min_score]
 
     def _final(self, answer: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], list[dict[str, float]]]:
         """Rows of label, box and score; the boxes are already in pixels of the prepared image."""

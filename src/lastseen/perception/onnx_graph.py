@@ -1,8 +1,9 @@
 """An exported detector as a graph: the image it takes, the boxes it gives, and the way between its pixels and ours.
 
-Exports differ in names, types and sizes, which are read from the graph itself. Two layouts are known. ``final``:
+Exports differ in names, types and sizes, which are read from the graph itself. Four layouts are known. ``final``:
 images and their sizes in, labels, boxes and scores out, as RT-DETR's and D-FINE's own exporters write it. ``raw``:
-pixels in, logits and relative boxes out, as the exporters around transformers do.
+pixels in, logits and relative boxes out, as the exporters around transformers do. ``yolo`` and ``plugin``: the YOLO
+family (``yolo.py``).
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from PIL import Image
 
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.models.folder import first_line
+from lastseen.perception.yolo import PLUGIN_OUTPUTS
 
 Fit = Literal["stretch", "letterbox"]
+Kind = Literal["final", "raw", "yolo", "plugin"]
 
 FINAL = ("labels", "boxes", "scores")
 RAW = ("logits", "pred_boxes")
+_ROLES: dict[Kind, tuple[str, ...]] = {"final": FINAL, "raw": RAW, "plugin": PLUGIN_OUTPUTS, "yolo": ()}
 _TYPES = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
@@ -31,7 +35,12 @@ _TYPES = {
     "tensor(int32)": np.int32,
     "tensor(bool)": np.bool_,
 }
-_REMEDY = "export RT-DETR or D-FINE with their own exporter, or with transformers' (logits, pred_boxes)"
+_REMEDY = (
+    "known are RT-DETR and D-FINE by their own exporters (labels, boxes, scores) or transformers' (logits, "
+    "pred_boxes), and YOLO from version 5 on (output0, and output1 for outlines)"
+)
+MAX_SIDE = 4096
+"""Pixels; a larger input is a mistake of the export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ class Port:
 class Layout:
     """Where the image goes in and what comes out; sizes are None where the graph leaves them open."""
 
-    kind: Literal["final", "raw"]
+    kind: Kind
     image: Port
     width: int | None
     height: int | None
@@ -92,6 +101,7 @@ class Graph:
             problem = f"is not a graph that onnxruntime can run ({first_line(error)})"
             raise InvalidValue("detector", str(path), problem, remedy="get or export the file again") from error
         self.layout = layout_of(self.path, self._session.get_inputs(), self._session.get_outputs())
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
 
     def run(self, pixels: NDArray[np.float32]) -> Mapping[str, NDArray[Any]]:
         """The graph's outputs for one prepared image, by the names of the layout."""
@@ -100,8 +110,7 @@ class Graph:
         except self._errors as error:
             problem = f"failed on an image of {pixels.shape[3]}x{pixels.shape[2]} ({first_line(error)})"
             raise InvalidValue("detector", str(self.path), problem, remedy="export it for one image") from error
-        names = FINAL if self.layout.kind == "final" else RAW
-        return dict(zip(names, (np.asarray(value) for value in values), strict=True))
+        return dict(zip(_ROLES[self.layout.kind] or self.layout.outputs, map(np.asarray, values), strict=True))
 
 
 def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
@@ -112,15 +121,18 @@ def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
     names = {port.name.lower(): port.name for port in outputs}
     if len(images) != 1 or len(sizes) > 1 or len(masks) > 1 or images[0].shape[1] not in (3, None, "num_channels"):
         raise InvalidValue("detector", str(path), f"takes {_listed(inputs)}", remedy=_REMEDY)
-    if set(FINAL) <= set(names):
-        kind: Literal["final", "raw"] = "final"
-    elif set(RAW) <= set(names):
-        kind = "raw"
-    else:
+    kind = next((one for one, roles in _ROLES.items() if roles and set(roles) <= set(names)), None)
+    if kind is None and _is_yolo(outputs) and len(inputs) == 1:
+        kind = "yolo"
+    if kind is None:
         raise InvalidValue("detector", str(path), f"gives {_listed(outputs)}", remedy=_REMEDY)
     batch, _, height, width = images[0].shape
     if isinstance(batch, int) and batch != 1:
         raise InvalidValue("detector", str(path), f"takes {batch} images at once", remedy="export it for one image")
+    sides = [side for side in (height, width) if isinstance(side, int)]
+    if any(not 32 <= side <= MAX_SIDE for side in sides):
+        problem = f"takes images of {width}x{height} pixels"
+        raise InvalidValue("detector", str(path), problem, remedy=f"export it for sides of 32 to {MAX_SIDE}")
     return Layout(
         kind=kind,
         image=_port(path, images[0]),
@@ -128,7 +140,15 @@ def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
         height=height if isinstance(height, int) else None,
         size=_port(path, sizes[0]) if sizes else None,
         mask=_port(path, masks[0]) if masks else None,
-        outputs=tuple(names[name] for name in (FINAL if kind == "final" else RAW)),
+        outputs=tuple(names[role] for role in _ROLES[kind]) or tuple(port.name for port in outputs[:2]),
+    )
+
+
+def _is_yolo(outputs: list[Any]) -> bool:
+    """Rows of boxes, and at most one stack of prototypes for outlines beside them."""
+    ranks = [len(port.shape) for port in outputs[:2]]
+    return all(port.type in {"tensor(float)", "tensor(float16)"} for port in outputs[:2]) and (
+        ranks in ([3], [3, 4]) or (ranks == [2] and outputs[0].shape[1] == 7)
     )
 
 
@@ -153,6 +173,24 @@ class Fitted:
     top: int
     width: int
     height: int
+
+    def mask_to_source(self, logits: NDArray[np.float32], box: tuple[float, ...]) -> NDArray[np.bool_]:
+        """A mask of half the source's size from logits over the prepared image, inside a box in source pixels."""
+        height, width = max(1, self.height // 2), max(1, self.width // 2)
+        sx, sy = logits.shape[1] / self.pixels.shape[3], logits.shape[0] / self.pixels.shape[2]
+        inner = (
+            self.left * sx,
+            self.top * sy,
+            (self.left + self.scale_x * self.width) * sx,
+            (self.top + self.scale_y * self.height) * sy,
+        )
+        resized = Image.fromarray(logits).resize((width, height), Image.Resampling.BILINEAR, box=inner)
+        mask: NDArray[np.bool_] = np.asarray(resized) > 0.0
+        left, top = int(box[0] * width / self.width), int(box[1] * height / self.height)
+        right, bottom = int(np.ceil(box[2] * width / self.width)), int(np.ceil(box[3] * height / self.height))
+        inside = np.zeros_like(mask)
+        inside[top:bottom, left:right] = mask[top:bottom, left:right]
+        return inside
 
     def to_source(self, boxes: NDArray[np.floating]) -> NDArray[np.float64]:
         """Boxes (n, 4) in pixels of the prepared image as pixels of the source image, cut at its borders."""

@@ -1,6 +1,7 @@
 """From a frame to observations: select, find, filter, embed, name, lift; each stage is counted and timed.
 
-A detector finds things, where there is one, else the geometric segmenter; the rest is the same for both.
+A detector finds things, where there is one, else the geometric segmenter; with both, the detector names things and
+the segmenter adds unnamed small things and surfaces, each thing once. The rest is the same for all.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lastseen.observation import Observation
 from lastseen.perception.filter import DetectionFilter
 from lastseen.perception.keyframes import KeyframeSelector, Refusal
 from lastseen.perception.segment import GeometricSegmenter
+from lastseen.perception.together import Together
 from lastseen.perception.vocabulary import Namer
 from lastseen.protocols import Detector, Encoder, Segmenter
 
@@ -44,6 +46,7 @@ class Perception:
         encoder: Encoder | None = None,
         namer: Namer | None = None,
         targets: Sequence[str] = (),
+        with_geometry: bool = False,
         with_crops: bool = True,
     ) -> None:
         self.settings = settings or Settings()
@@ -54,6 +57,7 @@ class Perception:
         self.keyframes = KeyframeSelector(self.settings.keyframes)
         self.filter = DetectionFilter(self.settings.mask_filter)
         self.targets = tuple(targets)
+        self.together = Together() if with_geometry and detector is not None else None
         self.with_crops = with_crops
         self.cpu_ms: dict[str, float] = defaultdict(float)
 
@@ -69,9 +73,10 @@ class Perception:
         if refusal is not None:
             return Perceived(refusal=refusal)
         with _Stage(self, "find"):
-            found = (
-                self.segmenter.segment(frame) if self.detector is None else self.detector.detect(frame, self.targets)
-            )
+            found = [] if self.detector is None else self.detector.detect(frame, self.targets)
+            if self.detector is None or self.together is not None:
+                shapes = self.segmenter.segment(frame)
+                found = shapes if self.together is None else self.together.add(found, shapes, frame)
         with _Stage(self, "filter"):
             found = self.filter.keep(frame, found)
         with _Stage(self, "encode"):
@@ -81,6 +86,8 @@ class Perception:
                 found = self._named(self.namer, found)
         with _Stage(self, "lift"):
             observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops)
+            if self.together is not None:
+                observations = self.together.once(observations)
         return Perceived(tuple(observations))
 
     @staticmethod

@@ -1,20 +1,24 @@
-"""Floors, tables and walls in one depth image, found from their normals and the direction of gravity.
+"""Large planes of one depth image (floor, table tops, walls, ceiling), from its normals and the direction of gravity.
 
 The world's z is up, so a supporting surface is a peak in the heights of level points and a wall a peak in the
 distances of upright points that face one way: two histograms instead of a random search, and the same every time.
+Each plane falls into connected regions; a region that is too small belongs to what it lies on or in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from lastseen.config.perception import Segment
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
+Labels = NDArray[np.int32]
 
 PLANE_SHARE = 0.02
 """Share of the pixels that makes a level or upright plane."""
@@ -22,12 +26,22 @@ LEVEL_AREA = 0.5
 """Square metres; a larger level surface supports things: floor, table, bed."""
 WALL_AREA = 1.0
 """Square metres; a larger upright surface is a wall, not a cupboard's side."""
+KNOWN_AREA = 0.05
+"""Square metres that are enough where earlier frames saw a plane."""
+VIEW_SHARE, BORDER_SHARE = 0.2, 0.15
+"""Share of the image, and of its border, at which a plane is seen from too near to tell its size."""
+REGION_AREA = 0.05
+"""Square metres; a smaller region at the height of a plane is something else that happens to be as high."""
 LEVEL = 0.94
 """Cosine to the vertical of a level surface: 20 degrees, for noisy normals and soft beds."""
 UPRIGHT = 0.25
 """The same for a wall."""
 LOOSE = 1.6
 """Margins within which a pixel is on a plane whatever its normal says: normals bend next to what stands there."""
+FACES = 0.5
+"""Cosine between the normals of a pixel and of the plane it may lie on: 60 degrees."""
+APART = 0.1
+"""Metres between two planes of one frame that face one way, where the second is small: less is a flat thing on it."""
 CLOSE = 2.5
 """Margins from a plane within which noise and soft carpets still belong to it."""
 HEADINGS = 36
@@ -38,19 +52,36 @@ MOST = 6
 """Planes of one orientation looked for: a room seldom shows more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Points p with ``normal`` . p = ``offset`` in the world; the normal looks towards the camera."""
+
+    normal: Floats
+    offset: float
+
+    @property
+    def level(self) -> bool:
+        """Whether it is a floor or a table top rather than a wall."""
+        return abs(float(self.normal[2])) > LEVEL
+
+
 @dataclass(slots=True)
 class Planes:
-    """Which pixels lie on a large plane, and which lie close enough to one to be its unevenness."""
+    """The planes of an image: ``regions`` numbers their connected regions from 1, ``plane_of`` has their planes."""
 
-    on: Bools
+    regions: Labels
     close: Bools
     margin: Floats
     areas: Floats
     min_pixels: float
+    points: Floats
+    normals: Floats
+    known: Callable[[Plane, Floats, Floats], bool]
+    plane_of: list[Plane] = field(default_factory=list)
 
-    def claim(self, height: Floats, seeds: Bools, *, min_area: float) -> None:
+    def claim(self, normal: Floats, height: Floats, seeds: Bools, *, min_area: float) -> None:
         """Take the pixels at every peak in the heights of the seeds that is large enough in square metres."""
-        free = seeds & ~self.on
+        free = seeds & (self.regions == 0)
         for _ in range(MOST):
             heights = height[free]
             if len(heights) < self.min_pixels:
@@ -62,28 +93,78 @@ class Planes:
             if smooth[peak] < self.min_pixels:
                 return
             near = heights[np.abs(heights - (low + (peak + 0.5) * BIN)) < 1.5 * BIN]
-            distance = np.abs(height - np.float32(np.median(near))) / self.margin
-            if float(self.areas[(distance < 1.0) & seeds].sum()) >= min_area:
-                around = distance < CLOSE
-                self.on |= (distance < LOOSE) | (around & seeds)
-                self.close |= around
+            middle = float(np.median(near))
+            distance = np.abs(height - np.float32(middle)) / self.margin
+            plane, on = Plane(normal, middle), (distance < 1.0) & seeds
+            if self._is_large(plane, on, min_area):
+                self._take(plane, distance, seeds)
             # what is just above or below belongs to the same surface, not to a second one
             free &= distance > 2.0
 
+    def _is_large(self, plane: Plane, on: Bools, min_area: float) -> bool:
+        area = float(self.areas[on].sum())
+        if area >= min_area or area < KNOWN_AREA:
+            return area >= min_area
+        if any(
+            float(one.normal @ plane.normal) > LEVEL and abs(one.offset - plane.offset) < APART
+            for one in self.plane_of
+        ):
+            return False
+        border = np.concatenate([on[2], on[-3], on[:, 2], on[:, -3]])
+        if on.mean() >= VIEW_SHARE and border.mean() >= BORDER_SHARE:
+            return True
+        seen = self.points[on]
+        return self.known(plane, seen.min(axis=0), seen.max(axis=0))
 
-def find_planes(points: Floats, normals: Floats, depth: Floats, *, areas: Floats, config: Segment) -> Planes:
+    def _take(self, plane: Plane, distance: Floats, seeds: Bools) -> None:
+        around = distance < CLOSE
+        # a wall at the height of a table is not the table; next to it normals bend, and say nothing
+        faces = (self.normals @ plane.normal > FACES) | ndimage.binary_dilation(seeds & around, iterations=2)
+        on = (((distance < LOOSE) & faces) | (around & seeds)) & (self.regions == 0)
+        parts, count = ndimage.label(on)
+        if not count:
+            return
+        flat = parts.ravel()
+        metres = np.bincount(flat, weights=np.where(seeds, self.areas, 0.0).ravel(), minlength=count + 1)
+        sizes = np.bincount(flat, minlength=count + 1)
+        facing = np.bincount(flat, weights=seeds.ravel(), minlength=count + 1)
+        # a small region that faces the same way is the plane seen through a gap
+        keep = (metres >= REGION_AREA) | (facing > 0.5 * sizes)
+        keep[0] = False
+        numbers = np.zeros(count + 1, dtype=np.int32)
+        numbers[keep] = len(self.plane_of) + np.arange(1, int(keep.sum()) + 1, dtype=np.int32)
+        self.plane_of += [plane] * int(keep.sum())
+        self.regions += numbers[parts]
+        self.close |= around & faces
+
+
+def find_planes(
+    points: Floats,
+    normals: Floats,
+    depth: Floats,
+    *,
+    areas: Floats,
+    config: Segment,
+    known: Callable[[Plane, Floats, Floats], bool] = lambda *_: False,
+) -> Planes:
     """The large planes of an image; ``points`` and ``normals`` are in world axes.
 
-    ``areas`` are the square metres behind each pixel: a plane counts when it is as large as furniture hardly is.
+    ``areas`` are the square metres behind each pixel: a plane counts when it is as large as furniture hardly is, or
+    when it is ``known`` (plane, lowest and highest point) from earlier frames.
     """
     planes = Planes(
-        on=np.zeros(depth.shape, dtype=np.bool_),
+        regions=np.zeros(depth.shape, dtype=np.int32),
         close=np.zeros(depth.shape, dtype=np.bool_),
         margin=config.plane_margin + config.plane_noise * depth**2,
         areas=areas,
         min_pixels=PLANE_SHARE * depth.size,
+        points=points,
+        normals=normals,
+        known=known,
     )
-    planes.claim(points[..., 2], normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
+    up = np.array([0.0, 0.0, 1.0], dtype=np.float32)
+    planes.claim(up, points[..., 2], normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
+    planes.claim(-up, -points[..., 2], normals[..., 2] < -LEVEL, min_area=WALL_AREA)
     upright = np.abs(normals[..., 2]) < UPRIGHT
     heading = np.arctan2(normals[..., 1], normals[..., 0])
     sectors = np.floor((heading / (2.0 * np.pi)) % 1.0 * HEADINGS).astype(np.int32) % HEADINGS
@@ -94,11 +175,11 @@ def find_planes(points: Floats, normals: Floats, depth: Floats, *, areas: Floats
         if wide[sector] < planes.min_pixels:
             break
         aside = np.abs((sectors - sector + HEADINGS // 2) % HEADINGS - HEADINGS // 2)
-        facing = upright & (aside <= 1) & ~planes.on
+        facing = upright & (aside <= 1) & (planes.regions == 0)
         if facing.sum() < planes.min_pixels:
             continue
         mean = normals[facing].mean(axis=0)
         mean[2] = 0.0
         direction = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
-        planes.claim(points @ direction, facing, min_area=WALL_AREA)
+        planes.claim(direction, points @ direction, facing, min_area=WALL_AREA)
     return planes

@@ -1,10 +1,13 @@
-"""Things without a name or a model: what stands out of floors, tables and walls, and what differs from them.
+"""Things without a name or a model: what stands out of floors, tables and walls, and the surfaces themselves.
 
 Planes are taken out first; the rest falls apart at steps in depth and at inward folds, where a thing rests on
-another. Patches whose colour differs from their surroundings are things too: an outlet, a picture.
+another. Pieces of one thing are joined again (``pieces.py``), small things of another colour that stand out of what
+they lie on are added (``color_regions.py``), and planes become surfaces, unless they are soft or end all around.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +16,11 @@ from scipy import ndimage
 from lastseen.config.perception import Segment
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.perception.patches import add_patches
-from lastseen.perception.planes import find_planes
+from lastseen.observation import OBJECT, SURFACE
+from lastseen.perception.color_regions import add_color_regions
+from lastseen.perception.pieces import CLOSED, contacts_of, joined
+from lastseen.perception.planes import LOOSE, Plane, Planes, find_planes
+from lastseen.perception.surfaces import SurfaceMap
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -28,17 +34,59 @@ CREASE = 0.25
 """Radians per pixel pair; an inward fold this sharp parts a thing from what it rests on."""
 FLAT_SHARE = 0.6
 """A piece with more of its pixels than this close to a plane is the plane's own unevenness."""
+SIDES_SHARE = 0.1
+"""Share of a level plane's thing that hangs from it: with a closed outline it is a chest, not a counter."""
+SOFT_TILT = 3.5
+"""Degrees by which half of a soft surface is tilted against its mean at least; tables and carpets have under 3."""
+SOFT_WINDOW = 9
+"""Pixels over which the tilt is read, so that depth noise does not count."""
+FLAT = 0.02
+"""Metres of standard deviation below which a piece is flat."""
+FLAT_LENGTH, SLAB_LENGTH = 0.5, 1.0
+"""Metres; a flat piece longer than the first must end by itself at a third of its outline, else it is a part of
+something, and longer than the second at most of it, else it is a surface."""
+OPEN = 0.35
+"""That third."""
+SURFACE_SCORE = 0.5
+"""Score of a surface: it was measured well, but where it ends was not."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """What is at each pixel: numbers from 1, which of them are surfaces, and the world box of those known better."""
+
+    labels: Labels
+    surfaces: frozenset[int]
+    boxes: dict[int, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """The working images of one frame: smoothed depth, colour, world points, folds, and where depth is usable."""
+
+    depth: Floats
+    rgb: Floats
+    world: Floats
+    normals: Floats
+    areas: Floats
+    folds: Bools
+    usable: Bools
 
 
 class GeometricSegmenter:
-    """Implements ``lastseen.protocols.Segmenter`` on depth and colour alone."""
+    """Implements ``lastseen.protocols.Segmenter`` on depth and colour alone; keeps the planes of earlier frames."""
 
     def __init__(self, config: Segment | None = None) -> None:
         self.config = config or Segment()
+        self.map = SurfaceMap()
 
     def segment(self, frame: Frame) -> list[Detection]:
-        """Detections with masks and without labels, largest first; masks have the width of ``patches.COLUMNS``."""
-        labels = self.label(frame)
+        """Detections with masks and without labels, largest first; surfaces have that kind.
+
+        Masks have about the width of the setting ``columns``.
+        """
+        seen = self.label(frame)
+        labels = seen.labels
         scale_x = frame.intrinsics.width / labels.shape[1]
         scale_y = frame.intrinsics.height / labels.shape[0]
         found = []
@@ -48,13 +96,20 @@ class GeometricSegmenter:
             rows, columns = window
             mask = np.zeros(labels.shape, dtype=np.bool_)
             mask[window] = labels[window] == number
-            box = (columns.start * scale_x, rows.start * scale_y, columns.stop * scale_x, rows.stop * scale_y)
-            found.append((int(mask[window].sum()), Detection(box=box, score=1.0, mask=mask)))
+            surface = number in seen.surfaces
+            detection = Detection(
+                box=(columns.start * scale_x, rows.start * scale_y, columns.stop * scale_x, rows.stop * scale_y),
+                score=SURFACE_SCORE if surface else 1.0,
+                mask=mask,
+                kind=SURFACE if surface else OBJECT,
+                world_box=seen.boxes.get(number),
+            )
+            found.append((int(mask[window].sum()), detection))
         found.sort(key=lambda item: (-item[0], item[1].box))
         return [detection for _, detection in found]
 
-    def label(self, frame: Frame) -> Labels:
-        """The number of the thing at each pixel of the working image, 0 for none."""
+    def label(self, frame: Frame) -> Labelled:
+        """The number of what is at each pixel of the working image, 0 for nothing."""
         depth, rgb, rays = _working_images(frame, self.config.columns)
         usable = np.isfinite(depth) & (depth < self.config.max_range)
         depth = np.where(usable, depth, np.float32(0.0))
@@ -64,16 +119,122 @@ class GeometricSegmenter:
         steps, folds = _outlines(depth, points, normals, usable)
         rotation = frame.T_world_camera.rotation.astype(np.float32)
         world: Floats = points @ rotation.T + frame.T_world_camera.translation.astype(np.float32)
-        areas = _areas(smooth, normals, rays)
-        planes = find_planes(world, normals @ rotation.T, smooth, areas=areas, config=self.config)
-        free = usable & ~planes.on
+        view = _View(smooth, rgb, world, normals @ rotation.T, _areas(smooth, normals, rays), folds, usable)
+        self.map.begin_frame()
+        planes = find_planes(
+            world,
+            view.normals,
+            smooth,
+            areas=view.areas,
+            config=self.config,
+            known=lambda plane, low, high: self.map.find(plane, low, high) is not None,
+        )
+        free = usable & (planes.regions == 0)
         labels, count = ndimage.label(free & ~steps & ~folds)
         labels = _without_small(labels, count, self.config.min_pixels)
         labels = _grown(labels, free, rgb, rounds=3)
-        lies_flat = _share(labels, planes.close) > FLAT_SHARE
+        on = np.zeros(labels.shape, dtype=np.bool_)
+        pieces = labels > 0
+        on[pieces] = self.map.lie_on(world[pieces], LOOSE * planes.margin[pieces])
+        lies_flat = _share(labels, planes.close | on) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
-        return add_patches(labels, frame, usable & ~steps, areas)
+        seen = self._assembled(labels, planes, view)
+        skip = seen.surfaces | frozenset(seen.boxes)
+        return replace(seen, labels=add_color_regions(seen.labels, rgb, smooth, areas=view.areas, skip=skip))
+
+    def _assembled(self, labels: Labels, planes: Planes, view: _View) -> Labelled:
+        """Pieces and planes joined to things and surfaces, numbered anew."""
+        pieces = int(labels.max())
+        levels = [index for index, plane in enumerate(planes.plane_of) if plane.level]
+        # level planes first: pieces may be joined to them, never to walls
+        order = levels + [index for index, plane in enumerate(planes.plane_of) if not plane.level]
+        numbers = np.zeros(len(order) + 1, dtype=np.int32)
+        numbers[np.array(order, dtype=np.int64) + 1] = pieces + np.arange(1, len(order) + 1)
+        labels = np.where(labels > 0, labels, numbers[planes.regions]).astype(np.int32)
+        count = int(labels.max()) + 1
+        if count == 1:
+            return Labelled(labels, frozenset(), {})
+        step = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * view.depth
+        contacts = contacts_of(labels, view.depth, view.folds, view.usable, step=step)
+        sizes, colors = _means(labels, view.rgb)
+        below, rises = np.zeros((len(order), count), np.float32), np.full((len(order), count), np.inf, np.float32)
+        for row, index in enumerate(levels):
+            plane = planes.plane_of[index]
+            height = view.world @ plane.normal - np.float32(plane.offset)
+            _, over = _means(labels, np.stack([height, height < planes.margin], axis=-1))
+            rises[row], below[row] = 2.0 * over[:, 0], over[:, 1]
+        groups = joined(labels, contacts, colors, below=below, rises=rises, pieces=pieces)
+        grouped = groups[labels]
+        outlines = contacts_of(grouped, view.depth, view.folds, view.usable, step=step)
+        thickness, length = _shapes(grouped, view.world)
+        hanging = np.bincount(groups[1 : pieces + 1], weights=sizes[1 : pieces + 1], minlength=count)
+        present = [number for number in np.unique(grouped).tolist() if number > 0]
+        kept: list[int] = []
+        surfaces: set[int] = set()
+        boxes: dict[int, NDArray[np.float64]] = {}
+        for number in present:
+            closed = float(outlines.closed[number])
+            if number > pieces:
+                plane = planes.plane_of[order[number - pieces - 1]]
+                mask = grouped == number
+                sides = hanging[number] >= SIDES_SHARE * float(mask.sum())
+                thing = plane.level and ((sides and closed >= CLOSED) or self._is_soft(plane, mask, view))
+                low, high = np.quantile(view.world[mask], [0.01, 0.99], axis=0)
+                surface = self.map.add(plane, low, high, area=float(view.areas[mask].sum()), thing=thing)
+                if surface is None:
+                    continue
+                kept.append(number)
+                boxes[len(kept)] = surface.box
+                if not surface.is_thing:
+                    surfaces.add(len(kept))
+            elif thickness[number] >= FLAT or length[number] <= FLAT_LENGTH or closed >= CLOSED:
+                kept.append(number)
+            elif length[number] > SLAB_LENGTH or closed >= OPEN:
+                kept.append(number)
+                if length[number] > SLAB_LENGTH:
+                    surfaces.add(len(kept))
+        renumbered = np.zeros(count, dtype=np.int32)
+        renumbered[kept] = np.arange(1, len(kept) + 1, dtype=np.int32)
+        return Labelled(renumbered[grouped], frozenset(surfaces), boxes)
+
+    def _is_soft(self, plane: Plane, mask: Bools, view: _View) -> bool:
+        """Whether a level plane is as uneven as bedding, and as low."""
+        if not self.map.as_low_as_a_bed(plane):
+            return False
+        inner = ndimage.binary_erosion(mask, iterations=SOFT_WINDOW // 2)
+        if int(inner.sum()) < SOFT_WINDOW**2:
+            return False
+        rows, columns = ndimage.find_objects(mask.astype(np.int32))[0]
+        window = np.stack(
+            [ndimage.uniform_filter(view.normals[rows, columns, axis], SOFT_WINDOW) for axis in range(3)], axis=-1
+        )[inner[rows, columns]]
+        window /= np.linalg.norm(window, axis=-1, keepdims=True) + 1e-6
+        mean = window.mean(axis=0)
+        tilt = np.median(window @ (mean / np.linalg.norm(mean)))
+        return bool(np.degrees(np.arccos(np.clip(tilt, -1.0, 1.0))) > SOFT_TILT)
+
+
+def _means(labels: Labels, values: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pixels of each label, and the mean of each channel of ``values`` over them."""
+    flat, count = labels.ravel(), int(labels.max()) + 1
+    sizes = np.bincount(flat, minlength=count)
+    sums = [np.bincount(flat, weights=values[..., i].ravel(), minlength=count) for i in range(values.shape[-1])]
+    return sizes, np.stack(sums, axis=1) / np.maximum(sizes, 1)[:, np.newaxis]
+
+
+def _shapes(labels: Labels, world: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Standard deviation across and full length along each label's points, in metres."""
+    _, mean = _means(labels, world)
+    points = world - mean[labels].astype(np.float32)
+    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+    _, products = _means(labels, np.stack([points[..., i] * points[..., j] for i, j in pairs], axis=-1))
+    spread = np.zeros((len(mean), 3, 3))
+    for column, (i, j) in enumerate(pairs):
+        spread[:, i, j] = spread[:, j, i] = products[:, column]
+    axes = np.sqrt(np.maximum(np.linalg.eigvalsh(spread), 0.0))
+    # an even strip is as long as the square root of twelve times its standard deviation
+    return axes[:, 0], np.sqrt(12.0) * axes[:, 2]
 
 
 def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats]:

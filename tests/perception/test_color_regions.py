@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lastseen.perception.color_regions import add_color_regions
+
+SPOTS = [(20, 20), (20, 100), (75, 20), (75, 100)]
+BLACK, RED, GREEN, BLUE = (20, 20, 20), (200, 30, 30), (30, 180, 30), (30, 30, 200)
+
+
+def regions(colors: list[tuple[int, int, int]], *, relief: float, skip: bool = False) -> int:
+    """How many of the 20-pixel squares on a grey surface at 1 m that stand out by ``relief`` are cut out."""
+    rgb: NDArray[np.float32] = np.full((120, 160, 3), 150.0, dtype=np.float32)
+    depth = np.ones((120, 160), dtype=np.float32)
+    for (top, left), color in zip(SPOTS, colors, strict=False):
+        rgb[top : top + 20, left : left + 20] = color
+        depth[top : top + 20, left : left + 20] -= np.float32(relief)
+    labels = np.ones(depth.shape, dtype=np.int32)
+    areas = np.full(depth.shape, (1.0 / 150.0) ** 2, dtype=np.float32)
+    found = add_color_regions(labels, rgb, depth, areas=areas, skip=frozenset({1} if skip else ()))
+    return len(np.unique(found)) - 1
+
+
+def test_things_of_another_colour_that_stand_out_are_cut_out() -> None:
+    assert regions([RED, GREEN, BLUE], relief=0.03) == 3
+
+
+def test_print_and_light_have_no_relief_and_stay_part_of_what_they_lie_on() -> None:
+    assert regions([RED, GREEN, BLUE], relief=0.0) == 0
+    assert regions([(210, 210, 210)], relief=0.03) == 0
+
+
+def test_spots_of_one_colour_are_the_print_of_what_they_lie_on() -> None:
+    assert regions([BLACK] * 4, relief=0.03) == 0
+    assert regions([BLACK] * 3 + [RED], relief=0.03) == 1
+
+
+@pytest.mark.parametrize("relief", [0.0, 0.03])
+def test_surfaces_are_left_whole(relief: float) -> None:
+    assert regions([RED], relief=relief, skip=True) == 0

@@ -30,7 +30,7 @@ class PerceptionOptions:
     ] = False
     detector: Annotated[
         str | None,
-        typer.Option("--detector", help="A model that names things: .onnx file, folder or name; see docs/models.md."),
+        typer.Option("--detector", help="A model that names things: .onnx, .tflite, folder or name; docs/models.md."),
     ] = None
     look_for: Annotated[
         str, typer.Option("--look-for", help="What to find, for detectors that are asked: 'mug, red chair'.")
@@ -114,7 +114,14 @@ class PerceptionOptions:
             if finder is not None and sam is not None:
                 finder = Outlined(finder, sam)
             return Perception(
-                settings, detector=finder, segmenter=sam, encoder=image_encoder, namer=namer, targets=targets
+                settings,
+                detector=finder,
+                segmenter=sam if finder is None else None,
+                encoder=image_encoder,
+                namer=namer,
+                targets=targets,
+                # a detector that is asked finds what was asked for, and nothing else is wanted
+                with_geometry=model is not None and not targets,
             )
 
         return image_encoder, perception_of

@@ -97,7 +97,7 @@ class FrameBody(StrictBody):
 
 
 class Ingested(BaseModel):
-    """An acknowledged frame; ``refused`` is the reason of the quality gate where it kept a frame out."""
+    """An acknowledged frame; ``refused`` is the reason where the frame was not processed."""
 
     frame_id: int
     time: schemas.Wall

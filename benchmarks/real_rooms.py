@@ -262,11 +262,11 @@ def remember(source: RecordSource, detector: Watched | None) -> Run:
             cpu.append(1000.0 * (time.process_time() - before))
             seen += perceived.observations
     memory.flush()
-    return Run(memory, memory.states(), detector, seen, cpu, frames)
+    return Run(memory, memory.states(kind=None), detector, seen, cpu, frames)
 
 
 def kind(state: ObjectState) -> str:
-    return str(getattr(state, "kind", "object"))
+    return state.kind
 
 
 def judge(run: Run, things: list[Thing], console: Console) -> tuple[dict[str, float | None], list[str]]:

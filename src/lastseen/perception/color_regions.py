@@ -1,7 +1,7 @@
 """Things that depth alone does not part from what they lean on: a toy against a pillow, a laptop on a chest.
 
-Within a piece, a region whose colour differs from the piece's own is cut out as a thing when its depth does not lie
-in a plane with what surrounds it. Light, print, tiles and paper have an outline too, but lie in one plane with it.
+Within a piece, a region whose colour differs from the piece's own is cut out as a thing when it stands out of the
+plane through what surrounds it. Light, print, tiles and paper have an outline too, but lie in that plane.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FILLED = 0.35
 SPOTS = 3
 """Regions of one colour on one piece from which they are its print."""
 RELIEF, RELIEF_NOISE = 0.012, 0.001
-"""Metres, and metres per square metre of range, that a region deviates from the plane around it: less is noise."""
+"""Metres, and metres per square metre of range, that a region stands out of the plane around it: less is noise."""
 RING = 3
 """Pixels around a region that tell this plane."""
 
@@ -92,7 +92,7 @@ def _differs(colors: Floats, usual: Floats) -> Bools:
 
 
 def _stands_out(mask: Bools, depth: Floats) -> bool:
-    """Whether a region lies off the plane around it; ``depth`` is 0 outside the piece."""
+    """Whether a region is nearer than the plane around it; ``depth`` is 0 outside the piece."""
     known = depth > 0.0
     mine, around = mask & known, ndimage.binary_dilation(mask, iterations=RING) & ~mask & known
     if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < MIN_PIXELS:
@@ -105,5 +105,5 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
     fitted = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
     v, u = np.nonzero(mine)
     expected = 1.0 / np.maximum(fitted[0] + fitted[1] * u + fitted[2] * v, 1e-3)
-    # what sits in a corner, as a toy between bed and pillow, may lie behind the plane through both
-    return abs(float(np.median(expected - depth[mine]))) >= RELIEF + RELIEF_NOISE * level * level
+    # what lies behind it is another side of the same thing, as the top of a chest seen with its front
+    return float(np.median(expected - depth[mine])) >= RELIEF + RELIEF_NOISE * level * level

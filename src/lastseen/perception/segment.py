@@ -34,7 +34,7 @@ CREASE = 0.25
 """Radians per pixel pair; an inward fold this sharp parts a thing from what it rests on."""
 FLAT_SHARE = 0.6
 """A piece with more of its pixels than this close to a plane is the plane's own unevenness."""
-SIDES_SHARE = 0.1
+SIDES_SHARE = 0.35
 """Share of a level plane's thing that hangs from it: with a closed outline it is a chest, not a counter."""
 SOFT_TILT = 3.5
 """Degrees by which half of a soft surface is tilted against its mean at least; tables and carpets have under 3."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -158,13 +156,13 @@ def main() -> None:
     )  # fmt: skip
     result: dict[str, object] = {}
     rows: list[dict[str, float | None]] = []
-    for name in RECORDINGS:
+    for name, options in RECORDINGS.items():
         if arguments.only not in {None, name}:
             continue
         for model in chosen:
             started = time.perf_counter()
             detector = None if model == "none" else Watched(open_detector(arguments.weights / model))
-            with recording(name) as source:
+            with open_source(DATA / name, options) as source:
                 things = listed(name, source)
                 run = remember(source, detector)
             figures, cells = judge(run, things, console)
@@ -183,41 +181,6 @@ def main() -> None:
     console.print(table)
     result.update(worst(rows))
     print("RESULT " + json.dumps(result))
-
-
-@contextmanager
-def recording(name: str) -> Iterator[RecordSource]:
-    """The opened recording; Open3D's layout is linked into TUM's."""
-    if name != "open3d_livingroom":
-        with open_source(DATA / name, RECORDINGS[name]) as source:
-            yield source
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        link_open3d(DATA / name, Path(folder))
-        with open_source(folder, RECORDINGS[name]) as source:
-            yield source
-
-
-def link_open3d(home: Path, folder: Path) -> None:
-    """Write the lists of a TUM-layout folder for a recording in Open3D's layout, 30 frames a second."""
-    from lastseen.geometry import Pose3D
-
-    lines = (home / "scene" / "trajectory.log").read_text().splitlines()
-    colors, depths = sorted((home / "image").iterdir()), sorted((home / "depth").iterdir())
-    lists: dict[str, list[str]] = {"rgb": [], "depth": [], "groundtruth": []}
-    for index, (color, depth) in enumerate(zip(colors, depths, strict=True)):
-        matrix = np.array([[float(word) for word in line.split()] for line in lines[5 * index + 1 : 5 * index + 5]])
-        pose = Pose3D.from_matrix(matrix)
-        stamp = f"{index / 30.0:.6f}"
-        lists["rgb"].append(f"{stamp} {color}")
-        lists["depth"].append(f"{stamp} {depth}")
-        lists["groundtruth"].append(
-            " ".join([stamp, *(f"{value:.9g}" for value in (*pose.translation, *pose.quaternion))])
-        )
-    for name, rows in lists.items():
-        (folder / f"{name}.txt").write_text("\n".join(rows) + "\n")
-    camera = {"fx": 525.0, "fy": 525.0, "cx": 319.5, "cy": 239.5, "width": 640, "height": 480, "depth_scale": 1000}
-    (folder / "camera.json").write_text(json.dumps(camera))
 
 
 def listed(name: str, source: RecordSource) -> list[Thing]:
@@ -252,7 +215,9 @@ def remember(source: RecordSource, detector: Watched | None) -> Run:
     settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
     perception = Perception(settings, detector=detector, with_geometry=True)
     memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
-    cpu, seen, frames = [], [], 0
+    cpu: list[float] = []
+    seen: list[Observation] = []
+    frames = 0
     for frame in source.frames():
         frames += 1
         before = time.process_time()

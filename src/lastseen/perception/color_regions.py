@@ -34,6 +34,8 @@ SPOTS = 3
 """Regions of one colour on one piece from which they are its print."""
 RELIEF, RELIEF_NOISE = 0.012, 0.001
 """Metres, and metres per square metre of range, that a region stands out of the plane around it: less is noise."""
+ENCLOSED = 0.5
+"""Share of the surroundings of a region that its piece fills at least."""
 RING = 3
 """Pixels around a region that tell this plane."""
 
@@ -94,8 +96,10 @@ def _differs(colors: Floats, usual: Floats) -> Bools:
 def _stands_out(mask: Bools, depth: Floats) -> bool:
     """Whether a region is nearer than the plane around it; ``depth`` is 0 outside the piece."""
     known = depth > 0.0
-    mine, around = mask & known, ndimage.binary_dilation(mask, iterations=RING) & ~mask & known
-    if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < MIN_PIXELS:
+    ring = ndimage.binary_dilation(np.pad(mask, RING), iterations=RING) & ~np.pad(mask, RING)
+    mine, around = mask & known, ring[RING:-RING, RING:-RING] & known
+    # along one edge only, it is another side of the piece, and no plane could be told either
+    if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < max(MIN_PIXELS, ENCLOSED * int(ring.sum())):
         return False
     level = float(np.median(depth[mine]))
     v, u = np.nonzero(around)
@@ -103,7 +107,15 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
     terms = np.stack([np.ones(len(v)), u, v], axis=1)
     inverse = 1.0 / depth[around].astype(np.float64)
     fitted = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
-    v, u = np.nonzero(mine)
-    expected = 1.0 / np.maximum(fitted[0] + fitted[1] * u + fitted[2] * v, 1e-3)
-    # what lies behind it is another side of the same thing, as the top of a chest seen with its front
-    return float(np.median(expected - depth[mine])) >= RELIEF + RELIEF_NOISE * level * level
+    relief = float(np.median(_depths(fitted, mine) - depth[mine]))
+    # surroundings that bend as much as the region stands out of them tell nothing
+    bent = float(np.quantile(np.abs(_depths(fitted, around) - depth[around]), 0.75))
+    # what lies behind is another side of the same thing, as the top of a chest seen with its front
+    return relief >= RELIEF + RELIEF_NOISE * level * level and relief >= 2.0 * bent
+
+
+def _depths(fitted: NDArray[np.float64], mask: Bools) -> NDArray[np.float64]:
+    """Metres along the camera's axis of a fitted plane at the pixels of a mask."""
+    v, u = np.nonzero(mask)
+    depths: NDArray[np.float64] = 1.0 / np.maximum(fitted[0] + fitted[1] * u + fitted[2] * v, 1e-3)
+    return depths

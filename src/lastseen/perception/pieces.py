@@ -18,6 +18,8 @@ Labels = NDArray[np.int32]
 
 ALIKE = 24.0
 """Difference of mean colour, of 255 in the channel that differs most, within which two pieces have one colour."""
+LIT = 60.0
+"""The same for two sides of one thing, of which one is in the light."""
 TOUCHING = 0.3
 """Share of the smaller piece's outline without a step from which two pieces of one colour are one thing."""
 HANGING = 0.15
@@ -101,12 +103,15 @@ def joined(
     for index in order.tolist():
         a, b = int(contacts.first[index]), int(contacts.second[index])
         meet, folded = contacts.smooth[index], contacts.folded[index]
-        alike = float(np.abs(colors[a] - colors[b]).max()) < ALIKE
+        difference = float(np.abs(colors[a] - colors[b]).max())
+        alike = difference < ALIKE
         if a > pieces:
             continue
         if b <= pieces:
             outline = min(contacts.outline[a], contacts.outline[b])
-            together = alike and meet >= TOUCHING * outline
+            # without a fold between them they are two sides of one thing, lit differently
+            sides = difference < LIT and folded < FOLDED * meet
+            together = (alike or sides) and meet >= TOUCHING * outline
         else:
             hangs = below[b - pieces - 1, a] >= BELOW and meet >= HANGING * contacts.outline[a]
             soft = folded < FOLDED * meet and meet >= TOUCHING * contacts.outline[a]

@@ -165,7 +165,8 @@ def find_planes(
     up = np.array([0.0, 0.0, 1.0], dtype=np.float32)
     planes.claim(up, points[..., 2], normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
     planes.claim(-up, -points[..., 2], normals[..., 2] < -LEVEL, min_area=WALL_AREA)
-    upright = np.abs(normals[..., 2]) < UPRIGHT
+    # normals are zero at the border of the image
+    upright = (np.abs(normals[..., 2]) < UPRIGHT) & ((normals[..., 0] != 0.0) | (normals[..., 1] != 0.0))
     heading = np.arctan2(normals[..., 1], normals[..., 0])
     sectors = np.floor((heading / (2.0 * np.pi)) % 1.0 * HEADINGS).astype(np.int32) % HEADINGS
     counts = np.bincount(sectors[upright], minlength=HEADINGS)

@@ -20,7 +20,7 @@ from lastseen.observation import OBJECT, SURFACE
 from lastseen.perception.color_regions import add_color_regions
 from lastseen.perception.pieces import CLOSED, contacts_of, joined
 from lastseen.perception.planes import LOOSE, Plane, Planes, find_planes
-from lastseen.perception.surfaces import SurfaceMap
+from lastseen.perception.surfaces import Surface, SurfaceMap
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -170,32 +170,37 @@ class GeometricSegmenter:
         thickness, length = _shapes(grouped, view.world)
         hanging = np.bincount(groups[1 : pieces + 1], weights=sizes[1 : pieces + 1], minlength=count)
         present = [number for number in np.unique(grouped).tolist() if number > 0]
-        kept: list[int] = []
-        surfaces: set[int] = set()
-        boxes: dict[int, NDArray[np.float64]] = {}
+        renumbered = np.zeros(count, dtype=np.int32)
+        known: dict[int, Surface] = {}
+        for number in present:
+            if number <= pieces:
+                continue
+            plane, mask = planes.plane_of[order[number - pieces - 1]], grouped == number
+            sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and outlines.closed[number] >= CLOSED
+            surface = self.map.add(
+                plane,
+                *np.quantile(view.world[mask], [0.01, 0.99], axis=0),
+                area=float(view.areas[mask].sum()),
+                thing=plane.level and (sides or self._is_soft(plane, mask, view)),
+            )
+            if surface is not None:
+                known[number] = surface
+        # regions of one surface, parted by what stands in front of it, are one detection
+        ordered = list(dict.fromkeys(known.values()))
+        for number, surface in known.items():
+            renumbered[number] = ordered.index(surface) + 1
+        surfaces = {at for at, surface in enumerate(ordered, start=1) if not surface.is_thing}
+        boxes = {at: surface.box for at, surface in enumerate(ordered, start=1)}
+        last = len(ordered)
         for number in present:
             closed = float(outlines.closed[number])
-            if number > pieces:
-                plane = planes.plane_of[order[number - pieces - 1]]
-                mask = grouped == number
-                sides = hanging[number] >= SIDES_SHARE * float(mask.sum())
-                thing = plane.level and ((sides and closed >= CLOSED) or self._is_soft(plane, mask, view))
-                low, high = np.quantile(view.world[mask], [0.01, 0.99], axis=0)
-                surface = self.map.add(plane, low, high, area=float(view.areas[mask].sum()), thing=thing)
-                if surface is None:
-                    continue
-                kept.append(number)
-                boxes[len(kept)] = surface.box
-                if not surface.is_thing:
-                    surfaces.add(len(kept))
-            elif thickness[number] >= FLAT or length[number] <= FLAT_LENGTH or closed >= CLOSED:
-                kept.append(number)
-            elif length[number] > SLAB_LENGTH or closed >= OPEN:
-                kept.append(number)
-                if length[number] > SLAB_LENGTH:
-                    surfaces.add(len(kept))
-        renumbered = np.zeros(count, dtype=np.int32)
-        renumbered[kept] = np.arange(1, len(kept) + 1, dtype=np.int32)
+            flat = thickness[number] < FLAT and length[number] > FLAT_LENGTH and closed < CLOSED
+            if number > pieces or (flat and length[number] <= SLAB_LENGTH and closed < OPEN):
+                continue
+            last += 1
+            renumbered[number] = last
+            if flat and length[number] > SLAB_LENGTH:
+                surfaces.add(last)
         return Labelled(renumbered[grouped], frozenset(surfaces), boxes)
 
     def _is_soft(self, plane: Plane, mask: Bools, view: _View) -> bool:

@@ -1,7 +1,8 @@
 """Planes kept over frames: a wall, a floor or a table top that no single view shows whole.
 
 A plane that was once seen large is recognised later where only a part of it is in sight; what lies flat on it is its
-own. A level plane that is soft and as low as a bed or a sofa is a thing, not structure: votes of all views decide.
+own. A level plane that is soft and as low as a bed or a sofa is a thing, not structure: what most of the area seen
+says, over all views.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ class Surface:
     high: NDArray[np.float64]
     area: float
     seen: int
-    thing_votes: int = 0
-    votes: int = 0
+    thing_votes: float = 0.0
+    votes: float = 0.0
 
     @property
     def is_thing(self) -> bool:
-        """Whether most views showed a bed, a sofa or a box rather than structure."""
+        """Whether most of what was seen of it showed a bed, a sofa or a box rather than structure."""
         return 2 * self.thing_votes > self.votes
 
     @property
@@ -97,8 +98,8 @@ class SurfaceMap:
             surface.plane, surface.area = plane, area
         surface.low, surface.high = np.minimum(surface.low, low), np.maximum(surface.high, high)
         surface.seen = self._frames
-        surface.votes += 1
-        surface.thing_votes += thing
+        surface.votes += area
+        surface.thing_votes += area * thing
         return surface
 
     def floor_height(self) -> float | None:

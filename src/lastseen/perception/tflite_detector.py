@@ -86,10 +86,11 @@ class TfliteDetector:
         kind = self._image["dtype"]
         if kind == np.uint8:
             return small[np.newaxis]
-        values = (small.astype(np.float32) - 127.5) / 127.5
+        values: NDArray[np.float32] = (small.astype(np.float32) - np.float32(127.5)) / np.float32(127.5)
         if kind == np.int8:
             scale, zero = self._image["quantization"]
-            return np.clip(np.rint(values / scale + zero), -128, 127).astype(np.int8)[np.newaxis]
+            whole: NDArray[np.int8] = np.clip(np.rint(values / scale + zero), -128, 127).astype(np.int8)
+            return whole[np.newaxis]
         return values[np.newaxis]
 
     def _image_input(self) -> list[Any]:

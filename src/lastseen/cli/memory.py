@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lastseen.cli.options import IndexAddress
 from lastseen.cli.text import age_text, counted, evidence_text, position_text, print_table, time_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ MemoryFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 DEFAULT_FILE = Path("home.lastseen")
 POSITION, SEEN = "x y z (m)", "last seen (UTC)"
+
+
+_SENDING = 600.0
+"""Seconds that `reindex` waits for a shared index to take everything; the rest is sent by the next run."""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +52,10 @@ def find(
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
     removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
     k: Annotated[int | None, typer.Option("-k", help="At most this many hits.")] = None,
+    index: IndexAddress = None,
+    robots: Annotated[
+        str | None, typer.Option("--robots", help="Ask the shared index: all, or a robot's name.")
+    ] = None,
     encoder: Annotated[
         str | None, typer.Option("--encoder", help="The encoder of this memory's image embeddings, as clip:FOLDER.")
     ] = None,
@@ -54,14 +63,24 @@ def find(
 ) -> None:
     """Find a thing, or be told why not.
 
-    Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold]
+    With [bold]--index[/bold] the shared index answers, for this robot unless [bold]--robots[/bold] says otherwise;
+    then a memory file is not needed.
+
+    Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold],
+    [bold]lastseen find "red mug" --index milvus://host:19530/home --robots all[/bold]
     """
-    check_file(memory)
+    from lastseen.cli.options import current_settings
+
+    if index is None:
+        check_file(memory)
+    settings = current_settings(index=index)
+    if index is not None and robots is None:
+        robots = settings.store.robot
     from lastseen.server import queries
     from lastseen.server.parameters import parse_point
     from lastseen.server.serializers import answer_json
 
-    with open_memory(memory, image_encoder=encoder) as opened:
+    with open_memory(memory, settings=settings, image_encoder=encoder, missing_ok=index is not None) as opened:
         note = opened.names_only()
         if note is not None:
             typer.echo(f"note: {note}", err=True)
@@ -76,6 +95,7 @@ def find(
             as_of=as_of,
             include_tentative=tentative,
             include_removed=removed,
+            robots=robots,
             k=k,
         )
     if as_json:
@@ -262,9 +282,12 @@ def draw_map(
 def reindex(
     memory: MemoryFile = DEFAULT_FILE,
     encoder: Annotated[str, typer.Option("--encoder", help="What embeds the pictures anew.")] = "color-shape",
+    index: IndexAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the embeddings of all objects anew from their stored pictures, with another encoder.
+
+    A shared index is then sent everything again.
 
     Example: [bold]lastseen reindex --encoder clip[/bold]
     """
@@ -274,8 +297,14 @@ def reindex(
     from lastseen.memory.store.reindex import reindex as run
 
     inspect(memory)
-    settings = current_settings()
+    settings = current_settings(index=index)
     done = run(memory, open_encoder(encoder, settings.encoding), settings=settings)
+    if settings.store.index != "faiss":
+        with open_memory(memory, settings=settings, read_only=False) as opened:
+            sent = opened.shared.outbox is not None and opened.shared.outbox.settle(_SENDING)
+            state = opened.shared.state() or {}
+        if not sent:
+            typer.echo(f"{state.get('queued')} wait for {state.get('address')}: {state.get('error')}", err=True)
     if as_json:
         _print_json({name: getattr(done, name) for name in done.__slots__})
         return
@@ -333,6 +362,10 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
         rows = [[name, f"{value:,}{unit}"] for name, value in facts[title].items()]
         print_table([title, "value"], rows, right=["value"])
     typer.echo(f"encoder of words: {facts['encoder']}, of images: {facts['image_encoder'] or 'none yet'}")
+    shared = facts["shared_index"]
+    if shared is not None:
+        waiting = f"{shared['queued']:,} changes wait" if shared["queued"] else "told everything"
+        typer.echo(f"shared index {shared['address']}: {waiting}{': ' + shared['error'] if shared['error'] else ''}")
 
 
 def check_file(path: Path) -> None:
@@ -345,14 +378,22 @@ def check_file(path: Path) -> None:
 
 
 def open_memory(
-    path: Path, *, settings: Settings | None = None, read_only: bool = True, image_encoder: str | None = None
+    path: Path,
+    *,
+    settings: Settings | None = None,
+    read_only: bool = True,
+    image_encoder: str | None = None,
+    missing_ok: bool = False,
 ) -> Memory:
-    """Open a memory file that must be there: a command about a memory never makes one."""
-    check_file(path)
+    """Open a memory file that must be there, or else one in RAM: a command about a memory never makes a file."""
+    if not missing_ok:
+        check_file(path)
     from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
 
     chosen = settings or current_settings()
+    if missing_ok and not path.exists():
+        return Memory.open(None, settings=chosen, image_encoder=image_encoder)
     return Memory.open(path, settings=chosen, read_only=read_only, image_encoder=image_encoder)
 
 

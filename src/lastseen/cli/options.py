@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,10 @@ SourceChanges = Annotated[
     typer.Option("--set", help="One source option, as name=value: color_topic=/cam/image, world_up=y. May repeat."),
 ]
 """The options of every command that opens a source."""
+IndexAddress = Annotated[
+    str | None,
+    typer.Option("--index", help="A collection that robots share: milvus://host:19530/home (docs/milvus.md)."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,9 @@ def remember(options: Options) -> None:
     _given.set(options)
 
 
-def current_settings() -> Settings:
-    """The settings this command runs with: defaults, the file given, the environment."""
+def current_settings(*, index: str | None = None) -> Settings:
+    """The settings this command runs with: defaults, the file given, the environment, and a shared index."""
     from lastseen.config import load
 
-    return load(_given.get().settings_file)
+    settings = load(_given.get().settings_file)
+    return settings if index is None else replace(settings, store=replace(settings.store, index=index))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
-from lastseen.cli.options import OptionsFile, SourceChanges
+from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges
 from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
 from lastseen.cli.text import counted
 
@@ -28,6 +28,7 @@ def run(
     options: OptionsFile = None,
     change: SourceChanges = None,
     perception_options: PerceptionOptions,
+    index: IndexAddress = None,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -44,7 +45,7 @@ def run(
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
 
-    settings = perception_options.applied_to(current_settings())
+    settings = perception_options.applied_to(current_settings(index=index))
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen.cli.memory import DEFAULT_FILE
-from lastseen.cli.options import OptionsFile, SourceChanges
+from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges
 from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def serve(
     options: OptionsFile = None,
     change: SourceChanges = None,
     perception_options: PerceptionOptions,
+    index: IndexAddress = None,
     demo: Annotated[bool, typer.Option("--demo", help="Walk a simulated home live.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which home the demo walks.")] = 7,
     host: Annotated[str | None, typer.Option("--host", help="Another address than 127.0.0.1.")] = None,
@@ -72,7 +73,7 @@ def serve(
     _needs_extra()
     from lastseen.server.run import Running, listen, signals_taken
 
-    settings = perception_options.applied_to(current_settings())
+    settings = perception_options.applied_to(current_settings(index=index))
     token = _token(token_file)
     opening: Callable[[], RecordSource] | None = None
     if source is not None:
@@ -125,6 +126,7 @@ def serve(
 
 def mcp(
     file: Annotated[Path, typer.Argument(envvar="LASTSEEN_MEMORY", help="The memory file.")] = DEFAULT_FILE,
+    index: IndexAddress = None,
 ) -> None:
     """Answer an agent over stdio; the file may be written by another process meanwhile.
 
@@ -138,7 +140,7 @@ def mcp(
     from lastseen.server.fresh_file import FreshFile
     from lastseen.server.mcp_server import create_mcp
 
-    fresh = FreshFile(file, current_settings())
+    fresh = FreshFile(file, current_settings(index=index))
     _note(fresh.note)
     try:
         create_mcp(fresh.caught_up).run("stdio")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from lastseen.config import Settings
+from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue
-from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.clock import Clock, Moment
 from lastseen.memory.store.store import LongTermStore
 
 if TYPE_CHECKING:
@@ -21,33 +25,51 @@ _CLOSING_WAIT = 2.0
 
 
 class Shared:
-    """The shared index of a memory, or none."""
+    """The shared index of a memory, or none; ``wall_clock`` (s since 1970) says how old what is asked of it is."""
 
-    def __init__(self, store: LongTermStore, settings: Settings, *, address: str | None) -> None:
+    def __init__(
+        self,
+        store: LongTermStore,
+        clock: Clock,
+        settings: Settings,
+        *,
+        address: str | None,
+        wall_clock: Callable[[], float] | None = None,
+    ) -> None:
         self._store = store
+        self._clock = clock
         self._settings = settings
         self._address = address
+        self._wall_clock = wall_clock or time.time
         self._outbox: Outbox | None = None
         self._asked: MilvusIndex | None = None
 
     @classmethod
-    def open(cls, index: str, store: LongTermStore, clock: Clock, settings: Settings) -> Shared:
+    def open(
+        cls,
+        index: str,
+        store: LongTermStore,
+        clock: Clock,
+        settings: Settings,
+        *,
+        wall_clock: Callable[[], float] | None = None,
+    ) -> Shared:
         """Read the address and start sending where this process may write."""
         if index == "faiss":
-            return cls(store, settings, address=None)
+            return cls(store, clock, settings, address=None)
         from lastseen.memory.store.index.milvus import MilvusAddress
         from lastseen.memory.store.outbox import Outbox
 
-        MilvusAddress.parse(index)
-        shared = cls(store, settings, address=index)
+        address = str(MilvusAddress.parse(index))
+        shared = cls(store, clock, settings, address=address, wall_clock=wall_clock)
         if store.journal.writable:
             shared._outbox = Outbox(
                 store.journal,
                 shared._connect,
-                robot=settings.store.robot,
-                dim=lambda: None if store.main is None else store.main.dim,
+                robot=_checked_robot(settings.store.robot),
+                target=f"{address} {settings.store.robot}",
                 session_of=lambda time: session.id if (session := clock.session_at(time)) is not None else 0,
-                is_stale=lambda seen: bool(clock.sessions) and clock.now - seen > settings.lifecycle.stale_after,
+                wall_of=lambda time: None if (wall := clock.wall(time)) is None else wall.timestamp(),
             )
             shared._outbox.start()
         return shared
@@ -67,14 +89,33 @@ class Shared:
         if self._outbox is not None:
             self._outbox.wake()
 
+    def state(self) -> dict[str, Any] | None:
+        """Address, entries that wait to be sent, and why; None where there is no shared index, nor was one."""
+        from lastseen.memory.store.outbox import ERROR, TARGET
+
+        meta, queued = self._store.journal.meta(), self._store.journal.count_queued()
+        target = meta.get(TARGET)
+        if self._address is None and target is None:
+            return None
+        return {"address": self._address or str(target).split()[0], "queued": queued, "error": meta.get(ERROR)}
+
     def not_told(self) -> str | None:
         """Why the index has not been told everything, after a moment's wait; None when it has, or there is none."""
         if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _CLOSING_WAIT):
             return None
         return "the shared index does not answer"
 
-    def snapshot(self, robots: str, query: Query, limits: Filter, *, now: float) -> SharedSnapshot:
-        """What all robots, or one by its name, remember, as far as a query needs it."""
+    def snapshot(
+        self,
+        robots: str,
+        query: Query,
+        limits: Filter,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        meant: Callable[[Sequence[str]], list[str]] | None = None,
+    ) -> SharedSnapshot:
+        """What all robots, or one by its name, remember now (wall time), as far as a query needs it."""
         from lastseen.memory.query.shared import fetch
 
         if self._address is None:
@@ -82,7 +123,10 @@ class Shared:
                 "robots", robots, "needs a shared index", remedy="open with index='milvus://host:port/collection'"
             )
         if self._asked is None:
-            self._asked = self._connect(None if self._store.main is None else self._store.main.dim)
+            from lastseen.memory.store.index.milvus import MilvusIndex
+
+            dim = None if self._store.main is None else self._store.main.dim
+            self._asked = MilvusIndex(self._address, dim, encoder=self._store.look or "")
         vector = query.text_embedding if query.embedding is None else query.embedding
         return fetch(
             self._asked,
@@ -92,8 +136,10 @@ class Shared:
             vector=vector,
             only_nearest=query.embedding is not None,
             k=query.k,
-            now=now,
+            now=self._wall_clock(),
+            seen=(self._wall("since", since), self._wall("before", before)),
             stale_after=self._settings.lifecycle.stale_after,
+            meant=meant,
         )
 
     def close(self) -> None:
@@ -107,10 +153,27 @@ class Shared:
             self._asked.close()
             self._asked = None
 
-    def _connect(self, dim: int | None) -> MilvusIndex:
+    def _wall(self, name: str, moment: Moment | None) -> float | None:
+        """A time as people give it, in seconds since 1970: robots share no other clock."""
+        if moment is None:
+            return None
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return moment.timestamp()
+        wall = self._clock.wall(self._clock.time(moment, name=name))
+        if wall is None:
+            raise InvalidValue(name, moment, "has no date, and robots share no other clock", remedy="give a date")
+        return wall.timestamp()
+
+    def _connect(self) -> MilvusIndex:
+        """The index that commits go to; a memory without embeddings has room for those of the built-in encoder."""
         from lastseen.memory.store.index.milvus import MilvusIndex
 
         assert self._address is not None
-        if dim is None:
-            raise InvalidValue("robots", "all", "needs vectors", remedy="observe something with an embedding first")
-        return MilvusIndex(self._address, dim, look=self._store.look or "")
+        dim, encoder = ColorShapeEncoder.dim, self._store.look or ColorShapeEncoder.name
+        return MilvusIndex(self._address, dim if self._store.main is None else self._store.main.dim, encoder=encoder)
+
+
+def _checked_robot(name: str) -> str:
+    if not name.strip() or len(name.encode()) > 200 or name == "all":
+        raise InvalidValue("store.robot", name, "cannot name a robot", remedy="1 to 200 letters, and not 'all'")
+    return name

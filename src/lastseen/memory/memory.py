@@ -230,14 +230,17 @@ class Memory(Corrections, SpaceReads):
             radius=radius,
             within=within,
             label=label,
-            since=None if since is None else self._clock.time(since, name="since"),
-            before=None if before is None else self._clock.time(before, name="before"),
+            # what is asked of robots is bounded by wall time, which they share
+            since=None if since is None or robots is not None else self._clock.time(since, name="since"),
+            before=None if before is None or robots is not None else self._clock.time(before, name="before"),
             fresh_after=None if include_stale else now - self.settings.lifecycle.stale_after,
             include_tentative=include_tentative,
             include_removed=include_removed,
         )
         if robots is not None:
-            return self._finder.find_shared(robots, query, limits, now=now, past=as_of is not None)
+            if as_of is not None:
+                raise InvalidValue("as_of", as_of, "cannot be asked of a shared index", remedy="leave robots out")
+            return self._finder.find_shared(robots, query, limits, now=now, since=since, before=before)
         return self._finder.find(query, limits, now=now, past=as_of is not None)
 
     def use_image_encoder(self, encoder: Encoder) -> None:
@@ -330,12 +333,13 @@ class Memory(Corrections, SpaceReads):
         return list(self._clock.sessions)
 
     def stats(self) -> dict[str, Any]:
-        """What memory holds (counts), and the bytes it takes on disk and in RAM, by kind."""
+        """What memory holds (counts), its bytes on disk and in RAM by kind, and the state of a shared index."""
         self._writes.pull()
         return {
             **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
             "encoder": self.encoder.name,
             "image_encoder": self._store.look,
+            "shared_index": self.shared.state(),
         }
 
     @property

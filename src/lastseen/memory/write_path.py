@@ -85,7 +85,7 @@ class WritePath:
             self._version = 0
             if rows is not None:
                 self._restore(rows)
-            self.shared = Shared.open(index, self.store, self.clock, settings)
+            self.shared = Shared.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()
             raise

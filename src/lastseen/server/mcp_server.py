@@ -90,6 +90,9 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         since: When = None,
         before: When = None,
         as_of: When = None,
+        robots: Annotated[
+            str | None, Field(max_length=200, description="all, or a robot's name: ask the index that robots share")
+        ] = None,
         limit: Count = 5,
     ) -> dict[str, Any]:
         """Find where a thing is, by words.
@@ -107,6 +110,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
                 since=since,
                 before=before,
                 as_of=as_of,
+                robots=robots,
                 k=limit,
             )
             return {**answer_json(answer), "robot_pose": service.robot_pose()}

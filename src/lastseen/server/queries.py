@@ -59,6 +59,7 @@ def find(
     as_of: str | None = None,
     include_tentative: bool = False,
     include_removed: bool = False,
+    robots: str | None = None,
     k: int | None = None,
     threshold: float = 0.0,
 ) -> Answer:
@@ -73,6 +74,7 @@ def find(
         as_of=parse_time("as_of", as_of),
         include_tentative=include_tentative,
         include_removed=include_removed,
+        robots=robots,
         k=k,
     )
     hits = tuple(hit for hit in answer.hits if (hit.score or 0.0) >= threshold)

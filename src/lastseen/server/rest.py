@@ -38,6 +38,9 @@ Radius = Annotated[float, Query(gt=0.0, le=FARTHEST, allow_inf_nan=False, descri
 Offset = Annotated[int, Query(ge=0, le=10_000_000)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Label = Annotated[str | None, Query(max_length=200, description="Only objects most likely called so.")]
+Robots = Annotated[
+    str | None, Query(max_length=200, description="Ask the index that robots share: all, or a robot's name.")
+]
 Words = Annotated[str, Query(max_length=500, description="What to look for, in words.", examples=["red mug"])]
 Near = Annotated[
     str | None,
@@ -162,6 +165,7 @@ def _add_search(router: APIRouter, service: Service) -> None:
         as_of: TimeText = None,
         include_tentative: bool = False,
         include_removed: bool = False,
+        robots: Robots = None,
     ) -> Response:
         """Find by meaning; a weak match is no match. ``since`` and ``before`` bound the last sighting."""
         answer = queries.find(
@@ -175,6 +179,7 @@ def _add_search(router: APIRouter, service: Service) -> None:
             as_of=as_of,
             include_tentative=include_tentative,
             include_removed=include_removed,
+            robots=robots,
             k=top_k,
             threshold=threshold,
         )

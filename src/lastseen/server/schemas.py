@@ -371,6 +371,14 @@ class Stats(BaseModel):
     server: ServerState
 
 
+class SharedIndex(BaseModel):
+    """The index that several robots share, as this memory reaches it."""
+
+    address: str
+    queued: int = Field(description="Changes that wait to be sent.")
+    error: str | None = Field(description="Why they wait; they are tried again.")
+
+
 class DetailedStats(Stats):
     """The same, and bytes on disk and in RAM."""
 
@@ -379,6 +387,7 @@ class DetailedStats(Stats):
     ram: dict[str, int]
     encoder: str
     image_encoder: str | None
+    shared_index: SharedIndex | None
     waiting: int = Field(description="Changes not yet on disk.")
     events: int = Field(description="Events published since the start.")
 

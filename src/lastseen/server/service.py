@@ -233,6 +233,9 @@ class Service:
         reasons = []
         if self.source.state == "failed":
             reasons.append(f"the source failed: {self.source.error}")
+        outbox = self.memory.shared.outbox
+        if outbox is not None and outbox.last_error is not None:
+            reasons.append(f"what was written waits for the shared index: {outbox.last_error}")
         if self.stopping:
             reasons.append("shutting down")
         return reasons

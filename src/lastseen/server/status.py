@@ -47,7 +47,7 @@ def routes(service: Service, access: Access) -> APIRouter:
     def detailed() -> Response:
         """The same, and what memory takes on disk and in RAM; costs a pass over the file."""
         measured = service.memory.stats()
-        names = ("counts", "disk", "ram", "encoder", "image_encoder")
+        names = ("counts", "disk", "ram", "encoder", "image_encoder", "shared_index")
         return json_response(
             {
                 **service.stats(),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ from tests.memory.homes import ROOM, walk
 from tests.memory.store import test_index as contract
 from tests.memory.store.brute import BruteForceIndex
 from tests.memory.store.milvus_server import MilvusServer
-from tests.memory.store.namespace import Namespace
 
 from lastseen.config import Settings
 from lastseen.config.store import Store
@@ -24,23 +21,6 @@ from lastseen.memory.store.index import VectorIndex
 from lastseen.memory.store.index.milvus import MilvusAddress, MilvusIndex
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
-    pytest.importorskip("milvus", reason="pip install milvus==2.3.5 for the server's binary")
-    # one server at a time, however many test processes there are: each takes a core and half a gigabyte
-    with (Path(tempfile.gettempdir()) / "lastseen-milvus-tests.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        namespace = Namespace.make()
-        running = MilvusServer(tmp_path_factory.mktemp("milvus"), namespace)
-        try:
-            running.start(limit=300.0)
-            yield running
-        finally:
-            running.kill()
-            if namespace is not None:
-                namespace.close()
 
 
 def address(server: MilvusServer, collection: str) -> str:
@@ -87,10 +67,10 @@ def test_it_agrees_with_brute_force(server: MilvusServer, soak: int) -> None:
 
 @pytest.mark.integration
 def test_vectors_of_another_encoder_are_refused(server: MilvusServer) -> None:
-    first = MilvusIndex(address(server, "encoders"), 8, look="one", timeout=60.0)
+    first = MilvusIndex(address(server, "encoders"), 8, encoder="one", timeout=60.0)
     assert len(first) == 0
     with pytest.raises(IndexMismatch, match="lastseen reindex"):
-        len(MilvusIndex(address(server, "encoders"), 8, look="two", timeout=60.0))
+        len(MilvusIndex(address(server, "encoders"), 8, encoder="two", timeout=60.0))
     first.close()
 
 
@@ -113,7 +93,7 @@ def test_robots_find_what_the_others_saw(server: MilvusServer, tmp_path: Path) -
     assert one.find("sofa").status == "not_found"
     answer = one.find("sofa", robots="all")
     assert answer.status == "found"
-    assert answer.hits[0].id.startswith("bob/1/obj-")
+    assert answer.hits[0].id.startswith("bob/obj-")
     assert one.find("white bowl", robots="bob").status == "found"
     assert one.find("sofa", robots="ann").status == "not_found"
     look = other.object(other.find("bowl").hits[0].id).emb_mean
@@ -147,8 +127,8 @@ def test_a_server_that_dies_loses_nothing_and_blocks_nobody(server: MilvusServer
     assert again.store.journal.queued()
     server.start()
     sent(again, 240.0)
-    held = MilvusIndex(index, 72, look="look-v1", timeout=60.0)
-    assert held.keys() == sorted(f"ann/1/{state.id}" for state in again.objects())
+    held = MilvusIndex(index, 72, encoder="look-v1", timeout=60.0)
+    assert held.keys() == sorted(f"ann/{state.id}" for state in again.objects())
     held.close()
     again.close()
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ from lastseen.memory.query.parser import Thing, parse_question
 from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking, best_rows, fuse
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
-from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.clock import Clock, Moment
 from lastseen.memory.store.store import LongTermStore
 from lastseen.protocols import Encoder
 
@@ -97,13 +98,32 @@ class Finder:
         # what people want to know of each: its place and extent
         return replace(answer, hits=tuple(self._describe(answer.hits)))
 
-    def find_shared(self, robots: str, query: Query, limits: Filter, *, now: float, past: bool) -> Answer:
+    def find_shared(
+        self,
+        robots: str,
+        query: Query,
+        limits: Filter,
+        *,
+        now: float,
+        since: Moment | None = None,
+        before: Moment | None = None,
+    ) -> Answer:
         """The answer of the shared index; while it is away, that of this memory, which says so."""
         try:
-            return self.answer(query, limits, self._shared.snapshot(robots, query, limits, now=now))
+            meant = None
+            if query.phrase is not None and query.phrase.words:
+                meant = partial(self.names.nearest_labels, phrase=query.phrase)
+            snapshot = self._shared.snapshot(robots, query, limits, since=since, before=before, meant=meant)
+            # it bounded what was fetched, on the clock that robots share
+            return self.answer(query, replace(limits, fresh_after=None), snapshot)
         except IndexUnreachable as error:
             _log.warning("%s; this memory answers alone", error)
-        answer = self.find(query, limits, now=now, past=past)
+        limits = replace(
+            limits,
+            since=None if since is None else self._clock.time(since, name="since"),
+            before=None if before is None else self._clock.time(before, name="before"),
+        )
+        answer = self.find(query, limits, now=now)
         return replace(answer, reason=f"{answer.reason} (the shared index is away: this memory alone)")
 
     def answer(self, query: Query, limits: Filter, snapshot: Snapshot, around: Surroundings | None = None) -> Answer:

@@ -20,6 +20,8 @@ from lastseen.memory.object import id_order
 from lastseen.memory.store.table import ObjectTable
 from lastseen.protocols import Encoder
 
+_NEAREST_LABELS = 20
+"""Labels that a phrase may mean: synonyms are few."""
 MOST_RANKED = 200
 """Objects that are ranked one by one: far more than an answer lists, few enough to sort at once."""
 
@@ -91,6 +93,15 @@ class NameRanker:
         seen = np.flatnonzero(shares.any(axis=1))
         fit[seen] = color_fit(shares[seen], phrase.colors, self._rules, unseen=unseen)
         return fit
+
+    def nearest_labels(self, labels: Sequence[str], *, phrase: Parsed) -> list[str]:
+        """The labels nearest to the words of a phrase, nearest first, and no more than can be meant."""
+        if not labels:
+            return []
+        vectors = self.encoder.encode_text([*labels, phrase.plain or " ".join(phrase.words)])
+        scores = vectors[:-1] @ vectors[-1]
+        best = sorted(range(len(labels)), key=lambda i: (-float(scores[i]), labels[i]))
+        return [labels[i] for i in best[:_NEAREST_LABELS]]
 
     def comparable(self, phrase: Parsed, label: str | None, score: float) -> bool:
         """Whether a name speaks for or against an object: the encoder must know the phrase and the name."""

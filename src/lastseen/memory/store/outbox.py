@@ -2,6 +2,7 @@
 
 A commit never waits for the network. The queue is part of the same transaction as the change itself, so that nothing
 that is on disk is ever missing from it; what is sent is an object's newest state, so sending twice does no harm.
+Whatever goes wrong is kept, shown and tried again: the thread that sends ends with the memory and not before.
 """
 
 from __future__ import annotations
@@ -15,42 +16,52 @@ from typing import Any
 import numpy as np
 
 from lastseen.encoders.colors import COLORS
-from lastseen.errors import IndexUnreachable
-from lastseen.memory.store.index.milvus import MilvusIndex, quoted
+from lastseen.errors import JournalError, LastseenError
+from lastseen.memory.store.index.milvus import MilvusIndex
 from lastseen.memory.store.journal import Journal
 from lastseen.memory.store.records import PROTO, ObjectRecord
 
 _log = logging.getLogger(__name__)
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 """Seconds between tries: doubled each time, so that a server that is gone for a day is not hammered."""
+_BATCH = 500
+"""Entries sent at once: about a megabyte."""
+TARGET, ERROR = "outbox.target", "outbox.error"
+"""Facts of the file: which collection was told everything, and why the newest entries were not sent."""
 
 
 class Outbox:
-    """Carries journal entries to a Milvus collection, in a thread of its own."""
+    """Carries journal entries to a Milvus collection, in a thread of its own.
+
+    ``target`` names the collection and the robot; ``session_of`` gives the session of a memory time, ``wall_of`` its
+    wall time (s since 1970, None where it has no date).
+    """
 
     def __init__(
         self,
         journal: Journal,
-        connect: Callable[[int], MilvusIndex],
+        connect: Callable[[], MilvusIndex],
         *,
         robot: str,
-        dim: Callable[[], int | None],
+        target: str,
         session_of: Callable[[float], int],
-        is_stale: Callable[[float], bool],
+        wall_of: Callable[[float], float | None],
     ) -> None:
         self._journal = journal
         self._connect = connect
         self._robot = robot
-        self._dim = dim
+        self._target = target
         self._session_of = session_of
-        self._is_stale = is_stale
+        self._wall_of = wall_of
         self._index: MilvusIndex | None = None
         self._news, self._ended = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self.last_error: str | None = None
+        self.last_error: str | None = journal.meta().get(ERROR)
 
     def start(self) -> None:
-        """Send from now on whenever there is news."""
+        """Queue everything the file holds where this collection was never told it, and send from now on."""
+        if self._journal.meta().get(TARGET) != self._target:
+            self._journal.queue_all(TARGET, self._target)
         self._thread = threading.Thread(target=self._run, name="lastseen-outbox", daemon=True)
         self._thread.start()
         self._news.set()
@@ -62,17 +73,17 @@ class Outbox:
     def drain(self) -> int:
         """Send everything queued and return how many entries it was; raises when the server is away."""
         sent = 0
-        while True:
-            entries = self._journal.queued(500)
+        while not self._ended.is_set():
+            entries = self._journal.queued(_BATCH)
             if not entries:
                 return sent
             latest = {object_id: op for _, object_id, op in entries}
             records = {key: self._journal.object(key) for key in latest}
-            held = [record for record in records.values() if record is not None and record.status != PROTO]
-            self._send([record for record in held if record.embedding is not None])
-            self._remove([key for key, record in records.items() if record is None])
+            self._send([record for record in records.values() if record is not None and record.status != PROTO])
+            self._remove([key for key, record in records.items() if record is None or record.status == PROTO])
             self._journal.sent(entries[-1][0])
             sent += len(entries)
+        return sent
 
     def settle(self, seconds: float) -> bool:
         """Wait until nothing is queued, at most this long; tells whether that came to pass."""
@@ -102,52 +113,67 @@ class Outbox:
             while not self._ended.is_set():
                 try:
                     self.drain()
-                    self.last_error, wait = None, _FIRST_WAIT
-                    break
-                except IndexUnreachable as error:
-                    if self.last_error is None:
-                        _log.warning("%s; upserts wait in the outbox", error)
-                    self.last_error = str(error)
+                except Exception as error:  # noqa: BLE001 - kept, shown and tried again, whatever it is
+                    self._keep(error)
                     self._ended.wait(wait)
                     wait = min(wait * 2.0, _LONGEST_WAIT)
+                    continue
+                self._keep(None)
+                wait = _FIRST_WAIT
+                break
+
+    def _keep(self, error: Exception | None) -> None:
+        """Note why entries wait, here and in the file, where other processes read it; None when none do."""
+        if error is None and self.last_error is None:
+            return
+        text = None if error is None else f"{type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, LastseenError) else text
+        if text == self.last_error:
+            return
+        if text is not None:
+            _log.warning("%s; upserts wait in the outbox and are tried again", text)
+        self.last_error = text
+        try:
+            self._journal.note(ERROR, text)
+        except JournalError as failed:
+            _log.warning("%s", failed)
+        # a new connection may find what the old one did not
+        if error is not None and self._index is not None:
+            self._index.close()
+            self._index = None
 
     def _send(self, records: list[ObjectRecord]) -> None:
         if not records:
             return
-        vectors = np.stack([record.embedding for record in records if record.embedding is not None]).astype(
-            np.float32
-        )
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
-        self._to(vectors.shape[1]).upsert_rows([self._facts(record) for record in records], vectors)
+        index = self._to()
+        vectors = np.zeros((len(records), index.dim), dtype=np.float32)
+        for row, record in zip(vectors, records, strict=True):
+            # one without an embedding can still be found by place, label and time
+            if record.embedding is not None and (length := float(np.linalg.norm(record.embedding))) > 0.0:
+                row[:] = record.embedding / length
+        index.upsert_rows([self._row(record) for record in records], vectors)
 
     def _remove(self, object_ids: list[str]) -> None:
-        dim = self._dim()
-        if not object_ids or dim is None:
-            return
-        index = self._to(dim)
-        for object_id in object_ids:
-            where = f"robot == {quoted(self._robot)} and object == {quoted(object_id)}"
-            index.remove([str(row["key"]) for row in index.rows(where=where, fields=["key"])])
+        if object_ids:
+            self._to().remove_objects(self._robot, object_ids)
 
-    def _to(self, dim: int) -> MilvusIndex:
+    def _to(self) -> MilvusIndex:
         if self._index is None:
-            self._index = self._connect(dim)
+            self._index = self._connect()
         return self._index
 
-    def _facts(self, record: ObjectRecord) -> dict[str, Any]:
-        session = self._session_of(record.first_seen)
+    def _row(self, record: ObjectRecord) -> dict[str, Any]:
+        wall = self._wall_of(record.last_seen)
         return {
-            "key": f"{self._robot}/{session}/{record.id}",
+            "key": f"{self._robot}/{record.id}",
             "robot": self._robot,
-            "session": session,
+            "session": self._session_of(record.first_seen),
             "object": record.id,
             "x": float(record.xyz[0]),
             "y": float(record.xyz[1]),
             "z": float(record.xyz[2]),
             "label": record.label or "",
             "color": "" if record.colors is None else COLORS[int(np.argmax(record.colors))],
-            "last_seen": float(record.last_seen),
-            "stale": self._is_stale(record.last_seen),
-            "status": record.status,
+            "seen_at": -1.0 if wall is None else wall,
+            "state": record.status,
         }

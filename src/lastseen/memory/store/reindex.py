@@ -17,6 +17,7 @@ from lastseen.errors import InvalidValue
 from lastseen.images import read_color
 from lastseen.memory.objects.appearance import mean_cosine
 from lastseen.memory.store.journal import Batch, Journal
+from lastseen.memory.store.outbox import TARGET
 from lastseen.memory.store.records import ObjectRecord
 from lastseen.protocols import Encoder
 
@@ -47,6 +48,8 @@ def reindex(path: str | Path, encoder: Encoder, *, settings: Settings) -> Reinde
             time=last, objects=records, meta={"image_encoder": encoder.name, "working.counters": json.dumps(counters)}
         )
         journal.write(batch, settings=settings)
+        # a shared index is sent everything again by whoever opens the file with it next
+        journal.note(TARGET, None)
     finally:
         journal.close()
     return Reindexed(encoder.name, encoded, len(records) - encoded)

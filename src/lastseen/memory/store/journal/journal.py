@@ -200,6 +200,27 @@ class Journal(JournalReader):
         self._after_commit(forgot=bool(batch.forgotten))
         return rows
 
+    def queue_all(self, key: str, value: str) -> int:
+        """Put every object but tentative ones into the outbox and note a fact about that; returns how many."""
+        with self._transaction() as db:
+            ids = [
+                str(row[0]) for row in db.execute("SELECT id FROM objects WHERE state != ? ORDER BY num", (PROTO,))
+            ]
+            for object_id in ids:
+                self._queue(db, object_id, "upsert")
+            put_meta(db, key, value)
+        self._after_commit(forgot=False)
+        return len(ids)
+
+    def note(self, key: str, value: str | None) -> None:
+        """Write a fact about the whole file, or take it out."""
+        with self._transaction() as db:
+            if value is None:
+                db.execute("DELETE FROM meta WHERE key = ?", (key,))
+            else:
+                put_meta(db, key, value)
+        self._after_commit(forgot=False)
+
     def sent(self, up_to: int) -> None:
         """Take entries up to a number out of the outbox."""
         with self._transaction() as db:

@@ -268,6 +268,11 @@ class JournalReader:
             whole = [self._whole(row, f"entry {row[0]} of the outbox") for row in rows]
             return [(int(seq), str(object_id), str(op)) for seq, object_id, op in whole]
 
+    def count_queued(self) -> int:
+        """How many entries wait in the outbox."""
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
+
     def _check_row(self, row: tuple[Any, ...]) -> None:
         """Raise when an object's values or its embedding do not add up."""
         try:

@@ -47,6 +47,7 @@ ORDER = [
     "lastseen.memory.write_path",
     "lastseen.memory.space_reads",
     "lastseen.memory.corrections",
+    "lastseen.memory.ask",
     "lastseen.memory.memory",
     "lastseen.memory.map_image",
     "lastseen.memory",

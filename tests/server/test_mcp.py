@@ -22,6 +22,7 @@ from tests.server.test_security import TOKEN
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 TOOLS = {
+    "ask",
     "find_object",
     "get_object",
     "go_to_hint",

@@ -1,4 +1,4 @@
-"""``lastseen find, objects, history, changes, export, reindex, forget, stats``: a memory file from the shell.
+"""``lastseen find, ask, objects, history, changes, export, reindex, forget, stats``: a memory file from the shell.
 
 Tables for people, one line an object; ``--json`` for programs, with every field.
 """
@@ -34,7 +34,7 @@ _SENDING = 600.0
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
-    for command in (find, objects, history, changes, export, reindex, forget, stats):
+    for command in (find, ask, objects, history, changes, export, reindex, forget, stats):
         app.command(command.__name__)(command)
     app.command("map")(draw_map)
 
@@ -107,6 +107,29 @@ def find(
             typer.echo("closest, but not it:")
             _print_hits(answer.closest)
     if answer.status == "not_found":
+        raise typer.Exit(1)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="A question in words.", show_default=False)],
+    memory: MemoryFile = DEFAULT_FILE,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question: where, when, how many, how often, what is in or on something, what changed, what is missing.
+
+    Example: [bold]lastseen ask "how many chairs are in the kitchen?"[/bold]
+    """
+    check_file(memory)
+    from lastseen.server.serializers import reply_json
+
+    with open_memory(memory) as opened:
+        reply = opened.ask(question)
+        found = reply_json(opened, reply)
+    if as_json:
+        _print_json(found)
+    else:
+        typer.echo(reply.sentence)
+    if reply.status == "not_remembered":
         raise typer.Exit(1)
 
 

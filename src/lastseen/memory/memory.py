@@ -20,6 +20,7 @@ from lastseen.encoders.registry import known_encoders, open_encoder, reads_both
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.lift import lift_all
+from lastseen.memory.ask import Reply, ask
 from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
 from lastseen.memory.fleet import Shared
@@ -242,6 +243,13 @@ class Memory(Corrections, SpaceReads):
                 raise InvalidValue("as_of", as_of, "cannot be asked of a shared index", remedy="leave robots out")
             return self._finder.find_shared(robots, query, limits, now=now, since=since, before=before)
         return self._finder.find(query, limits, now=now, past=as_of is not None)
+
+    def ask(self, question: str) -> Reply:
+        """Answer a question in words: where, when, how many, what is in, what changed ... (docs/search.md).
+
+        >>> memory.ask("how many chairs are in the kitchen?").count  # doctest: +SKIP
+        """
+        return ask(self, question)
 
     def use_image_encoder(self, encoder: Encoder) -> None:
         """Give a memory that was opened without it the encoder of its embeddings, so that words reach them too."""

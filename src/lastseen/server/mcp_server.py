@@ -18,7 +18,7 @@ from lastseen.errors import InvalidValue, LastseenError
 from lastseen.server import queries
 from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
-from lastseen.server.serializers import Json, answer_json
+from lastseen.server.serializers import Json, answer_json, reply_json
 from lastseen.server.service import Service
 
 _T = TypeVar("_T")
@@ -116,6 +116,16 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             return {**answer_json(answer), "robot_pose": service.robot_pose()}
 
         return await ask(question)
+
+    @server.tool(name="ask")
+    async def ask_memory(
+        question: Annotated[str, Field(max_length=500, description="For example: how many chairs are in the hall?")],
+    ) -> dict[str, Any]:
+        """Answer a question: where, when, since when, how often, how many, what is in or on something, what changed.
+
+        The sentence says nothing that the objects, times, places and changes beside it do not show.
+        """
+        return await ask(lambda service: reply_json(service.memory, service.memory.ask(question)))
 
     @server.tool()
     async def list_objects(

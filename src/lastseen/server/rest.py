@@ -16,7 +16,7 @@ from lastseen.server import queries, schemas
 from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
-from lastseen.server.serializers import Json, answer_json, rest_object_json
+from lastseen.server.serializers import Json, answer_json, reply_json, rest_object_json
 from lastseen.server.service import Service
 
 _T = TypeVar("_T")
@@ -190,6 +190,15 @@ def _add_search(router: APIRouter, service: Service) -> None:
         """Find by the detector's own labels, tentative objects included; an exact label before a part of one."""
         found = queries.find_by_label(service.memory, query, k=top_k)
         return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
+
+    @router.get("/ask", response_model=schemas.Reply, tags=["search"])
+    def ask(
+        question: Annotated[
+            str, Query(max_length=500, description="In words.", examples=["how many chairs are in the kitchen?"])
+        ],
+    ) -> Response:
+        """Answer a question in words, with the evidence: where, when, how many, what is in, what changed ..."""
+        return json_response(reply_json(service.memory, service.memory.ask(question), rest_object_json))
 
     @router.get("/search/spatial", response_model=schemas.NearAnswer, tags=["search"])
     def spatial(

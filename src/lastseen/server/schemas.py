@@ -211,6 +211,25 @@ class SearchAnswer(BaseModel):
     results: list[RankedHit]
 
 
+class Reply(BaseModel):
+    """The answer to a question in words: its kind, one plain sentence, and the evidence for it."""
+
+    question: str
+    kind: str = Field(examples=["how many"])
+    status: str = Field(description="answered or not_remembered", examples=["answered"])
+    sentence: str
+    objects: list[Object]
+    count: int | None
+    yes: bool | None
+    times: list[str]
+    places: list[str]
+    changes: list[Change]
+    pictures: list[str] = Field(description="Ids of objects that have a picture: /objects/ID/image.")
+    confidence: float | None
+    refused: str | None
+    not_understood: list[str]
+
+
 class LabelAnswer(SearchAnswer):
     """The same by the detector's labels."""
 

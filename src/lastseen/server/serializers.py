@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from lastseen.memory.ask import Reply
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object
@@ -28,6 +29,10 @@ EVENT_TYPES = {
     "merged": "object_merged",
     "corrected": "object_corrected",
 }
+
+
+_MOST_TOLD = 100
+"""Objects and changes that an answer in words carries; ``count`` tells how many there are."""
 
 
 def object_json(one: Object) -> Json:
@@ -76,6 +81,27 @@ def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_jso
         "refused": answer.refused,
         "not_understood": list(answer.not_understood),
         "results": [{**serialize(hit), "fits": answer.fits(hit)} for hit in answer.hits],
+    }
+
+
+def reply_json(memory: Memory, reply: Reply, serialize: Callable[[Object], Json] = object_json) -> Json:
+    """The answer to a question in words, with its evidence."""
+    clock = memory.browse.clock
+    return {
+        "question": reply.question,
+        "kind": reply.kind,
+        "status": reply.status,
+        "sentence": reply.sentence,
+        "objects": [serialize(one) for one in reply.objects[:_MOST_TOLD]],
+        "count": reply.count,
+        "yes": reply.yes,
+        "times": [iso(time) for time in reply.times],
+        "places": list(reply.places),
+        "changes": [change_json(clock, change) for change in reply.changes[-_MOST_TOLD:]],
+        "pictures": list(reply.pictures),
+        "confidence": None if reply.confidence is None else round(reply.confidence, 4),
+        "refused": reply.refused,
+        "not_understood": list(reply.not_understood),
     }
 
 

@@ -86,7 +86,7 @@ def position_text(xyz: Any) -> str:
 
 def evidence_text(kind: str, evidence: Mapping[str, Any]) -> str:
     """Why an event was recorded, in words; names and values where there are no words for it."""
-    known = dict(evidence)
+    known = {name: value for name, value in evidence.items() if name != "label"}
     if kind == "confirmed" and {"hits", "view_bins"} <= known.keys():
         return f"{counted(known['hits'], 'hit')} from {counted(known['view_bins'], 'side')}"
     if kind in ("missing", "removed") and "views" in known:

@@ -274,7 +274,7 @@ class Browse:
         """The pictures kept of an object, newest first; an id that is not remembered raises."""
         with self.lock:
             self.working.store.row(object_id)
-        return sorted(self.store.journal.crops(object_id), key=lambda crop: -crop.time)
+        return sorted(self.store.crops(object_id), key=lambda crop: -crop.time)
 
     def colors(self, ids: list[str]) -> dict[str, str | None]:
         """The colour people would name each object by; None where none was seen."""

@@ -95,7 +95,8 @@ def object_history(store: LongTermStore, clock: Clock, object_id: str) -> list[H
     entries: list[tuple[float, int, HistoryEntry]] = []
     for event in store.journal.events(object_id=object_id):
         session, stamp, wall = _when(clock, event.time)
-        entry = HistoryEntry(session, stamp, event.kind, None, None, None, event.evidence, wall)
+        label = event.evidence.get("label")
+        entry = HistoryEntry(session, stamp, event.kind, None, label, None, event.evidence, wall)
         entries.append((event.time, 0, entry))
     for version in store.journal.versions(object_id):
         session, stamp, wall = _when(clock, version.time)
@@ -117,7 +118,8 @@ def changes(store: LongTermStore, clock: Clock, *, since: float | None, newest: 
         if row is None or STATUSES[int(table.columns.status[row])] == PROTO:
             continue
         session, stamp, wall = _when(clock, event.time)
-        label, position = table.label(row), table.xyz(row)
+        # the name it had then; events of files from before names were kept have that of now
+        label, position = event.evidence.get("label", table.label(row)), table.xyz(row)
         found.append(Change(event.object_id, event.kind, session, stamp, label, position, event.evidence, wall))
     return found
 

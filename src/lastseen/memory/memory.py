@@ -269,7 +269,7 @@ class Memory(Corrections, SpaceReads):
         with self._writes.lock:
             state = self._objects.state(object_id)
         self._writes.pull()
-        crops = tuple(crop.jpeg for crop in self._store.journal.crops(object_id))
+        crops = tuple(crop.jpeg for crop in self._store.crops(object_id))
         return self._browse.described([replace(state, image_crops=crops)])[0]
 
     def history(self, object_id: str) -> list[HistoryEntry]:

@@ -122,7 +122,7 @@ def listed_objects(memory: Memory, states: Sequence[ObjectState], *, now: float 
 
 
 def events_json(memory: Memory, events: Sequence[Event]) -> list[Json]:
-    """What just happened to objects; label and position are of now, null where the object is gone."""
+    """What just happened to objects; the position is of now, null where the object is gone."""
     known = {state.id: state for state in memory.browse.states([event.object_id for event in events])}
     found = []
     for event in events:
@@ -133,7 +133,7 @@ def events_json(memory: Memory, events: Sequence[Event]) -> list[Json]:
                 "id": event.object_id,
                 "kind": str(event.kind),
                 **when(memory.browse.clock, event.stamp),
-                "label": None if state is None else state.label,
+                "label": event.evidence.get("label", None if state is None else state.label),
                 "position": None if state is None else metres(state.xyz_world.tolist()),
                 "from_position": metres(before) if isinstance(before, list) else None,
                 "evidence": dict(event.evidence),

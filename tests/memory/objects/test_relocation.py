@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
-from tests.memory.objects.scenes import Room, seen
+from tests.memory.objects.scenes import Room, seen, unit
 from tests.memory.objects.test_absence import MUG, Walk
 
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
 
 ELSEWHERE = [2.0, 0.9, 0.8]
@@ -110,3 +113,38 @@ def test_what_is_called_otherwise_has_to_look_all_the_more_alike(walk: Walk, nam
         walk.events += walk.memory.observe(frame, [thing])
         walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5
     assert bool(walk.told(EventKind.MOVED)) is moved
+
+
+@pytest.mark.parametrize("cosine", [0.96, 0.99])
+def test_a_thing_with_a_well_established_other_name_is_not_the_missing_one(walk: Walk, cosine: float) -> None:
+    walk.room.take("mug")
+    walk.look(10)
+    assert walk.told(EventKind.MISSING) == [(EventKind.MISSING, "obj-1")]
+    look = walk.memory.state("obj-1").emb_mean
+    assert look is not None
+    aside = unit(99) - float(unit(99) @ look) * look
+    alike = cosine * look + np.sqrt(1.0 - cosine**2) * aside / np.linalg.norm(aside)
+    walk.room.put("pot", ELSEWHERE)
+    for number in range(100, 120):
+        frame, (one,) = walk.room.see(number, eye=(0.0, 0.3 * (number % 8) - 1.0, 1.4))
+        walk.events += walk.memory.observe(frame, [dataclasses.replace(one, embedding=alike)])
+    assert walk.told(EventKind.MOVED) == []
+    assert walk.memory.state("obj-1").label == "mug"
+    assert [one.label for one in walk.memory.states()] == ["pot"]
+
+
+def test_events_keep_the_name_that_the_thing_had() -> None:
+    with Memory.open(None) as memory:
+        for number, eye in enumerate([(0.0, 0.0, 1.0), (4.0, 0.0, 1.0)]):
+            memory.observe(Room().see(number)[0], [seen([2, 0, 1], eye=eye, labels={"mug": 0.9})])
+        memory.relabel("obj-1", "vase")
+        told = {change.kind: change.label for change in memory.what_changed()}
+    assert (told["confirmed"], told["corrected"]) == ("mug", "vase")
+
+
+def test_pictures_are_there_before_they_are_written() -> None:
+    with Memory.open(None) as memory:
+        memory.observe(Room().see(0)[0], [seen([2, 0, 1], crop=b"\xff\xd8\xff first", quality=0.5)])
+        assert memory.object("obj-1").image_crops == (b"\xff\xd8\xff first",)
+        memory.flush()
+        assert memory.object("obj-1").image_crops == (b"\xff\xd8\xff first",)

@@ -18,6 +18,9 @@ MERGE_APPEARANCE = 0.7
 """Cosine from which two objects in one place are one: less than ``SAME_APPEARANCE``, for the place speaks too."""
 SAME_LABELS = 0.3
 """Cosine of label scores below which objects are called otherwise."""
+SURE_LABELS = 0.9
+"""Cosine of label scores from which objects are called just the same; a thing that moved then needs
+``MERGE_APPEARANCE`` only: it stands in other light and shows another side."""
 Embeddings = NDArray[np.float32]
 _EMB_HITS, _EMB_NORM, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("emb_norm"), GAUGES.first("stability")
 

@@ -41,9 +41,14 @@ CUT_AGREEMENT = 0.5
 CUT_SLACK = 0.05
 """Metres that a cut-off observation smaller than an object may reach out of its box and still be a sliver of it,
 whose appearance is not known."""
+SEVERAL_TIMES = 4.0
+"""Ratio of two volumes from which a box that holds another is a different thing: a table and what stands on it."""
+KNOWN_HITS = 4
+"""Observations from which an object's box is known well enough for that; a first piece of a thing may be any part."""
 SIZE_TOLERANCE = 0.2
 """Metres added to sizes before they are compared: views are partial, and noise of poses blurs boxes."""
 _X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
+_HITS = COUNTS.first("hits")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
@@ -79,7 +84,9 @@ def _score(
     for at in range(len(rows)):
         one, row = index[at], rows[at]
         spatial = agree_in_space(seen.xyz, seen.extent, one, seen.sigma[one], seen.cut[one], objects.body, row, rules)
-        if not spatial > 0.0:
+        if not spatial > 0.0 or (
+            objects.counts[row, _HITS] >= KNOWN_HITS and _is_several_times(seen.extent, one, objects.body, row)
+        ):
             continue
         appearance, alike = 1.0, np.nan
         # where even an equal embedding would not do, none is compared
@@ -145,6 +152,16 @@ def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int) -
             return False
         largest = max(largest, room)
     return largest >= CUT_SLACK
+
+
+@compiled
+def _is_several_times(extent: Floats, seen: int, body: Floats, row: int) -> bool:
+    """Whether an observation's box has several times the volume of an object's; noise is added to both sizes."""
+    volume = known = 1.0
+    for axis in range(3):
+        volume *= extent[seen, axis] + 0.5 * SIZE_TOLERANCE
+        known *= body[row, _WIDE_X + axis] + 0.5 * SIZE_TOLERANCE
+    return volume > SEVERAL_TIMES * known
 
 
 @compiled

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.appearance import MERGE_APPEARANCE, appearance_cosine, merge_appearance
-from lastseen.memory.objects.association import WIDE, Pairs
+from lastseen.memory.objects.appearance import (
+    MERGE_APPEARANCE,
+    SURE_LABELS,
+    appearance_cosine,
+    label_cosine,
+    merge_appearance,
+)
+from lastseen.memory.objects.association import KNOWN_HITS, SEVERAL_TIMES, WIDE, Pairs
 from lastseen.memory.objects.batch import DUPLICATE_OVERLAP, Batch
 from lastseen.memory.objects.cannot_link import (
     CANNOT_LINK_SHARE,
@@ -26,6 +32,16 @@ DUPLICATE_TOLERANCE = 0.1
 """Metres by which boxes are widened before asking what lies in what: surfaces are thin."""
 DUPLICATE_CONTAINMENT = 0.3
 """Share of the smaller box inside the larger from which two objects may be one."""
+MUTUAL_OVERLAP = 0.2
+"""Part of their union that the widened boxes of two confirmed objects share, from which they may be one."""
+STRAY_SHARE = 0.1
+"""Share of the rarer one's sightings in which a detection of a piece strays to both of two that are one."""
+PART_CONTAINMENT = 0.5
+"""Share of the smaller box inside the larger from which a part seen a few times, never apart, is a piece of it."""
+PART_APPEARANCE = 0.9
+"""Cosine of such a part with its whole."""
+NAMED_APPEARANCE = 0.5
+"""Cosine of pieces of one thing never seen apart that are called the same nearly every time."""
 UNMET_CONTAINMENT = 0.15
 """The same share for objects that were never seen in one frame: the front and the side of a stove."""
 UNMET_HITS = 8
@@ -47,7 +63,7 @@ on its sofa is met nearly always."""
 MERGED_BOX_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _LEAST_CONTAINMENT = min(UNMET_CONTAINMENT, DUPLICATE_CONTAINMENT, DUPLICATE_OVERLAP)
-_LEAST_COSINE = min(MERGE_APPEARANCE, PIECE_APPEARANCE)
+_LEAST_COSINE = min(MERGE_APPEARANCE, PIECE_APPEARANCE, NAMED_APPEARANCE)
 _X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
@@ -87,16 +103,23 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     here = _may_be_one(store, mine, other, np.where(inner, INNER_SHARE, CANNOT_LINK_SHARE))
     mine, other, inside, cosine = mine[here], other[here], inside[here], cosine[here]
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
+    # what lies in something is not that something: of two that are confirmed, like size and mutual overlap are asked
+    mutual = overlap(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
+    both = (store.state[mine] == CONFIRMED) & (store.state[other] == CONFIRMED)
+    same_box = (inside >= DUPLICATE_CONTAINMENT) & (~both | (mutual >= MUTUAL_OVERLAP))
     # without embeddings, only boxes that nearly coincide are taken for one
-    alike = np.where(
-        np.isnan(cosine),
-        share >= DUPLICATE_OVERLAP,
-        (cosine >= MERGE_APPEARANCE) & (inside >= DUPLICATE_CONTAINMENT),
-    )
-    # neighbours that are two are met as two sooner or later
-    often = np.minimum(store.hits[mine], store.hits[other]) >= UNMET_HITS
-    unmet = often & (times_met(store, mine, other) == 0) & has_room(store, mine) & has_room(store, other)
-    alike |= unmet & (cosine >= PIECE_APPEARANCE) & (inside >= UNMET_CONTAINMENT)
+    alike = np.where(np.isnan(cosine), share >= DUPLICATE_OVERLAP, same_box & (cosine >= MERGE_APPEARANCE))
+    alike &= ~_swallows(store, mine, other)
+    # neighbours that are two are met as two sooner or later; pieces of one thing are not
+    never_apart = _never_apart(store, mine, other)
+    rarer = np.minimum(store.hits[mine], store.hits[other])
+    often, seldom = rarer >= UNMET_HITS, store.hits[_smaller(store, mine, other)] < KNOWN_HITS
+    alike |= never_apart & often & (cosine >= PIECE_APPEARANCE) & (inside >= UNMET_CONTAINMENT)
+    # a part seen a few times may be any piece of the whole; one seen more often has to prove it
+    alike |= never_apart & seldom & (cosine >= PART_APPEARANCE) & (inside >= PART_CONTAINMENT)
+    # the head and the foot of a bed look otherwise; there the name speaks too
+    named = label_cosine(store, mine, other) >= SURE_LABELS
+    alike |= never_apart & often & named & (cosine >= NAMED_APPEARANCE) & (inside >= DUPLICATE_CONTAINMENT)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -147,7 +170,7 @@ def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: R
     here = _may_be_one(store, mine, other, np.full(len(mine), CANNOT_LINK_SHARE))
     mine, other = mine[here], other[here]
     cosine = appearance_cosine(store, mine, other)
-    alike = cosine >= PIECE_APPEARANCE
+    alike = (cosine >= PIECE_APPEARANCE) & (~_swallows(store, mine, other) | _never_apart(store, mine, other))
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -157,6 +180,31 @@ def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> N
     here &= store.state[other] <= State.CONFIRMED
     here &= store.is_surface(mine) == store.is_surface(other)
     return here & ~cannot_link(store, mine, other, share)
+
+
+def _never_apart(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether two were not seen side by side in one frame, but for rare strays, as far as both remember."""
+    rarer = np.minimum(store.hits[mine], store.hits[other])
+    together: NDArray[np.bool_] = times_met(store, mine, other) <= STRAY_SHARE * rarer
+    return together & has_room(store, mine) & has_room(store, other)
+
+
+def _swallows(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+    """Whether one of two is confirmed and the other's box several times as large: a cup is never its table."""
+    volume, other_volume = _widened_volume(store, mine), _widened_volume(store, other)
+    several = np.maximum(volume, other_volume) > SEVERAL_TIMES * np.minimum(volume, other_volume)
+    swallows: NDArray[np.bool_] = several & (store.state[_smaller(store, mine, other)] == CONFIRMED)
+    return swallows
+
+
+def _smaller(store: ObjectStore, mine: Rows, other: Rows) -> Rows:
+    """The row of each pair that has the smaller box."""
+    return np.where(_widened_volume(store, mine) < _widened_volume(store, other), mine, other)
+
+
+def _widened_volume(store: ObjectStore, rows: Rows) -> Floats:
+    volume: Floats = (store.extent[rows] + DUPLICATE_TOLERANCE).prod(axis=1)
+    return volume
 
 
 def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:

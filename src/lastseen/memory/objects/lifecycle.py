@@ -61,7 +61,10 @@ class ObjectLifecycle:
         """Numbers of the objects deleted in this frame, each with the one it was merged into, or None."""
 
     def record(self, kind: EventKind, row: int, **evidence: object) -> None:
-        """Note an event of an object."""
+        """Note an event of an object, with the name it has now: a later name does not change what happened."""
+        label = self.store.label(row)
+        if label is not None:
+            evidence["label"] = label
         self._events.append(Event(self.now, self.frame_id, kind, id_text(int(self.store.seq[row])), evidence))
 
     def take_events(self) -> tuple[Event, ...]:

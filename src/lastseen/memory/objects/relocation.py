@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.appearance import (
     MERGE_APPEARANCE,
     SAME_APPEARANCE,
+    SAME_LABELS,
+    SURE_LABELS,
     appearance_cosine,
     label_cosine,
 )
@@ -28,9 +30,9 @@ NEWCOMER_HITS = 8
 SURE_APPEARANCE = 0.95
 """Cosine that a moved thing needs which is called otherwise than before; glasses and bottles of one colour agree to
 0.93."""
-SURE_LABELS = 0.9
-"""Cosine of label scores from which a moved thing is called just what it was before and needs ``MERGE_APPEARANCE``
-only: it stands in other light and shows another side."""
+ESTABLISHED_SHARE = 0.7
+"""Share of the label scores that the best label of an object needs to be its established name: five sightings in a
+row with one name, or three of four overall."""
 SAME_SIZE = 0.6
 """Size agreement of a moved thing with itself: it may stand another way round."""
 _HITS = COUNTS.first("hits")
@@ -123,6 +125,14 @@ def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDA
     return possible
 
 
+def _name_is_established(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
+    """Whether an object was given its name by hand, or was called so nearly every time."""
+    scores = store.label_scores[rows]
+    sure = scores.max(axis=1) >= ESTABLISHED_SHARE * scores.sum(axis=1)
+    established: NDArray[np.bool_] = store.pinned[rows] | (sure & (store.hits[rows] >= ARRIVAL_HITS))
+    return established
+
+
 def _best(
     store: ObjectStore, row: int, others: Rows, arrivals: Rows, possible: NDArray[np.bool_]
 ) -> tuple[int, float] | None:
@@ -132,9 +142,12 @@ def _best(
     same = np.full(len(others), row)
     cosine = appearance_cosine(store, same, others)
     size = np.array([size_agreement(store.extent[row], store.extent[other]) for other in others.tolist()])
-    # a label forbids nothing, for detectors waver: what is called otherwise has to look all the more alike
+    # detectors waver: what is called otherwise has to look all the more alike
     name = label_cosine(store, same, others)
     needed = np.where(name >= SURE_LABELS, MERGE_APPEARANCE, SURE_APPEARANCE)
+    # but a thing that is always called pot is not the one that was always called headphones, however alike they look
+    contradict = (name < SAME_LABELS) & _name_is_established(store, others) & _name_is_established(store, same)
+    needed[contradict] = np.inf
     needed[np.isnan(name)] = SAME_APPEARANCE
     # and so has what was perhaps only noticed late where it stands
     needed[store.newness[arrivals] < FreeSpace.FREE] = SURE_APPEARANCE

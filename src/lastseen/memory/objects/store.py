@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.config.objects import Association
+from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
 from lastseen.memory.objects.compiled import compiled
@@ -366,6 +367,11 @@ class ObjectStore(Columns):
                 "object_id", object_id, "is not remembered", remedy="see `lastseen objects` or memory.objects()"
             )
         return row
+
+    def label(self, row: int) -> str | None:
+        """The likeliest label of a row; ties go to the alphabetically first."""
+        held = zip(self.label_ids[row].tolist(), self.label_scores[row].tolist(), strict=True)
+        return best_label({self.labels.names[number]: score for number, score in held if number and score > 0.0})
 
     def id(self, row: int) -> str:
         """The id of a row's object."""

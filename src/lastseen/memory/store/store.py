@@ -155,6 +155,15 @@ class LongTermStore:
             self._views.update(views or {})
             self._meta.update(meta or {})
 
+    def crops(self, object_id: str) -> list[CropRecord]:
+        """The pictures of one object, best first, also those that wait for the next commit."""
+        with self.guard:
+            staged = [crop for crop in self._crops if crop.object_id == object_id]
+            # a commit may come between: what it wrote is then told twice and kept once
+            found = {(crop.time, crop.quality, crop.jpeg): crop for crop in (*self.journal.crops(object_id), *staged)}
+        best = sorted(found.values(), key=lambda crop: (-crop.quality, crop.time))
+        return best[: self.settings.store.keep_crops]
+
     def stage_space(self, changes: SpaceChanges) -> None:
         """Take in what changed of space; it waits for the next commit."""
         with self.guard:

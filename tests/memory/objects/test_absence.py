@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.memory.objects.scenes import CAMERA, Room, frame_at, seen
+from tests.memory.objects.scenes import CAMERA, Room, frame_at, look, seen
 
 from lastseen.config import Settings
 from lastseen.config.objects import Absence, Promotion
@@ -74,6 +74,17 @@ def walk() -> Walk:
     walk.look(20)
     assert [one.label for one in walk.memory.states()] == ["mug"]
     return walk
+
+
+def test_observations_without_a_camera_are_no_evidence_of_absence() -> None:
+    walk = Walk(Room())
+    walk.room.put("mug", MUG)
+    walk.look(20)
+    for number in range(100, 160):
+        pose = look((0.0, 1.2 * np.sin(0.7 * number), 1.4), MUG)
+        frame = Frame.without_camera(number, float(number), pose)
+        walk.events += walk.memory.observe(frame, [seen([2.0, 2.0, 0.8], stamp=float(number))])
+    assert walk.told(EventKind.MISSING) == []
 
 
 def test_a_thing_that_stays_is_never_missing(walk: Walk) -> None:

@@ -27,7 +27,8 @@ def blended(share: float) -> NDArray[np.float32]:
     """An embedding that agrees with the table's to this cosine."""
     aside = unit(2, 64) - float(unit(2, 64) @ TABLE) * TABLE
     aside /= np.linalg.norm(aside)
-    return (share * TABLE + np.sqrt(1.0 - share**2) * aside).astype(np.float32)
+    mixed: NDArray[np.float32] = (share * TABLE + np.sqrt(1.0 - share**2) * aside).astype(np.float32)
+    return mixed
 
 
 def table(number: int, *, height: float = 0.75) -> Observation:
@@ -50,6 +51,15 @@ def test_a_cup_seen_on_its_table_is_never_absorbed_by_it(cosine: float) -> None:
         memory.observe(frame_at(number), [table(number, height=0.86)])
     assert len(memory.states()) == 2
     assert min(one.extent.max() for one in memory.states()) < 0.2
+
+
+def test_a_cup_seen_from_close_by_and_beside_its_table_twice_is_not_absorbed() -> None:
+    memory = ObjectMemory()
+    for number in range(12):
+        memory.observe(frame_at(number), [cup(number, 0.9), *([table(number)] if number >= 10 else [])])
+    for number in range(12, 60):
+        memory.observe(frame_at(number), [table(number, height=0.86)])
+    assert len(memory.states()) == 2
 
 
 def test_a_large_observation_does_not_become_a_known_small_thing_that_looks_like_it() -> None:

@@ -85,7 +85,12 @@ def test_poses_of_unknown_frames_change_nothing() -> None:
 def test_a_name_given_by_hand_stands() -> None:
     memory = memory_of_two()
     (event,) = memory.relabel("obj-1", "Anna's cup")
-    assert event.evidence == {"how": "relabel", "before": "mug", "after": "anna's cup"}
+    assert event.evidence == {
+        "how": "relabel",
+        "before": "mug",
+        "after": "anna's cup",
+        "label": "anna's cup",
+    }
     memory.observe(frame_at(5), [seen([2.0, 0.0, 0.8], labels={"mug": 1.0}, embedding=unit(1))])
     assert memory.state("obj-1").label_scores == {"anna's cup": 1.0}
     assert memory.state("obj-2").label == "bowl"

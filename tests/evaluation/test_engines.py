@@ -73,6 +73,7 @@ class TestRay:
             pytest.skip("needs ray")
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
+    @pytest.mark.integration
     def test_interrupted_on_ray_and_resumed_on_ray_gives_the_bytes_of_one_process(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -10,6 +10,7 @@ from lastseen.evaluation import runner
 from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
 from tests.evaluation.tiny_homes import LENDING, TINY, forget, in_tiny_homes
 
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]  # eight walks through small homes
 # a pair that lends to each other, and half of a pair whose other half is not in the plan
 PLAN = Plan(seed=4, episodes=3, arms=LENDING, settings=TINY)
 

@@ -213,6 +213,7 @@ def peak(program: str, arguments: list[str]) -> tuple[int, list[str]]:
     return 1024 * int(last), lines
 
 
+@pytest.mark.timeout(400)  # a dozen recordings, one after the other, on a machine that may be busy
 def test_reading_and_examining_bombs_stays_below_a_gigabyte(tmp_path: Path) -> None:
     addresses = []
     for number, make in enumerate(BOMBS.values()):

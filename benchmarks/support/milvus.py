@@ -17,20 +17,28 @@ from support.objects import DIM
 from support.progress import say
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+from tests.memory.store.milvus_server import MilvusServer
+from tests.memory.store.namespace import Namespace
+
+__all__ = ["MilvusServer", "filled_milvus", "running_milvus", "running_server"]
 
 
 @contextmanager
 def running_milvus() -> Iterator[str | None]:
     """The address of a server for as long as it is needed; None where it cannot be had."""
+    with running_server() as server:
+        yield None if server is None else server.address
+
+
+@contextmanager
+def running_server() -> Iterator[MilvusServer | None]:
+    """A server for as long as it is needed; None where it cannot be had."""
     missing = [name for name in ("pymilvus", "milvus") if find_spec(name) is None]
     if missing:
         print(f"Milvus FLAT is left out: {' and '.join(missing)} not installed (pip install lastseen[milvus] milvus)")
         yield None
         return
-    sys.path.insert(0, str(ROOT))
-    from tests.memory.store.milvus_server import MilvusServer
-    from tests.memory.store.namespace import Namespace
-
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         (Path(tempfile.gettempdir()) / "lastseen-milvus-tests.lock").open("w") as turn,
@@ -42,7 +50,7 @@ def running_milvus() -> Iterator[str | None]:
         server = MilvusServer(Path(folder), namespace)
         try:
             server.start()
-            yield server.address
+            yield server
         finally:
             server.kill()
             if namespace is not None:

@@ -111,8 +111,8 @@ class Finder:
         """The answer of the shared index; while it is away, that of this memory, which says so."""
         try:
             meant = None
-            if query.phrase is not None and query.phrase.words:
-                meant = partial(self.names.nearest_labels, phrase=query.phrase)
+            if query.thing is not None and query.thing.phrase.words:
+                meant = partial(self.names.nearest_labels, phrase=query.thing.phrase)
             snapshot = self._shared.snapshot(robots, query, limits, since=since, before=before, meant=meant)
             # it bounded what was fetched, on the clock that robots share
             return self.answer(query, replace(limits, fresh_after=None), snapshot)

@@ -121,7 +121,7 @@ def moved_mug() -> Iterator[Running]:
 def test_the_page_shows_what_is_remembered(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
-    expect(page.locator("#status")).to_have_text("Live")
+    expect(page.locator("#status")).to_have_text("From file")
     expect(page.locator(".tag", has_text="sofa")).to_be_visible(timeout=PATIENCE)
     page.get_by_label("Filter objects by name").fill("mug")
     expect(page.locator("#objects li")).to_have_count(2)
@@ -177,7 +177,7 @@ def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> N
         scrub_to(page, 0.3)
         expect(position).to_contain_text("2.00, -0.60, 0.80")
         expect(page.locator("#timeline")).to_have_class(re.compile("past"))
-        page.get_by_role("button", name="Live").click()
+        page.get_by_role("button", name="Latest").click()
         expect(position).to_contain_text("2.00, 0.90, 0.80")
         page.close()
 
@@ -217,7 +217,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
             memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=BEFORE))
         with serving(memory) as first:
             page = open_page(first.address.page, expected_errors="WebSocket|Failed to load resource")
-            expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+            expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
             expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
         expect(page.locator("#status")).to_have_text("Connection lost", timeout=PATIENCE)
         expect(page.locator("#banner")).to_contain_text("The server does not answer")
@@ -225,7 +225,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
         again = listen(host="127.0.0.1", port=first.address.port)
         second = Running(Service(memory), again)
         with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
-            expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+            expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
             expect(page.locator("#banner")).to_be_hidden()
             expect(page.locator("#objects li")).to_have_count(1)
             page.close()
@@ -235,7 +235,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
 def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -> None:
     with Memory.open(settings=Settings()) as memory, serving(memory, token=TOKEN) as running:
         page = open_page(f"{running.address.base}/viewer/#token={TOKEN}")
-        expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
         assert page.url == f"{running.address.base}/viewer/"
         page.context.clear_cookies()
         page.close()
@@ -246,7 +246,7 @@ def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -
         page.get_by_label("Token").fill(TOKEN)
         page.keyboard.press("Enter")
         expect(page.locator("#gate")).to_be_hidden(timeout=PATIENCE)
-        expect(page.locator("#status")).to_have_text("Live", timeout=PATIENCE)
+        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
         page.close()
 
 
@@ -339,4 +339,56 @@ def test_a_memory_opened_for_reading_offers_no_corrections(open_page: OpenPage, 
         page.locator("#objects li").first.click()
         expect(page.locator("#details .facts")).to_be_visible(timeout=PATIENCE)
         expect(page.locator(".corrections")).to_have_count(0)
+        page.close()
+
+
+OVERLAPS = """() => {
+  const shown = [...document.querySelectorAll('#head > *, #side > *, #tools, #legend, #timeline')]
+    .map(part => [part.id || part.className, part.getBoundingClientRect()])
+    .filter(([, box]) => box.width && box.height)
+  const problems = []
+  shown.forEach(([name, box], index) => {
+    const inside = box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight
+    if (!inside) problems.push(name + ' leaves the page')
+    for (const [other, its] of shown.slice(index + 1)) {
+      const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left)
+      const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top)
+      if (wide > 1 && high > 1) problems.push(name + ' lies over ' + other)
+    }
+  })
+  return problems
+}"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (768, 1024), (1280, 800), (1920, 1080)])
+def test_nothing_overlaps_or_leaves_the_page(open_page: OpenPage, home: Running, width: int, height: int) -> None:
+    page = open_page("about:blank")
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    expect(page.locator("#timeline .moment")).not_to_have_text("No memory yet", timeout=PATIENCE)
+    assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.integration
+def test_a_file_shows_the_home_and_its_past_only_what_was_seen_by_then(open_page: OpenPage, tmp_path: Path) -> None:
+    file = tmp_path / "home.lastseen"
+    settings = Settings()
+    settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
+    walk = Walk(tiny_home(), WalkPlan(0.5, seed=3, level="good"), settings=settings)
+    detector = SimulatedDetector(walk.world, level="good", seed=3)
+    with Memory.open(file, settings=settings) as memory:
+        for frame in walk.frames():
+            memory.observe(frame, detections=detector.detect(frame))
+    with Memory.open(file, settings=settings) as memory, serving(memory) as running:
+        points = len(memory.space.surface)
+        page = open_page(running.address.page)
+        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+        page.wait_for_function("count => document.querySelector('#canvas').dataset.points == count", arg=points)
+        shown = []
+        for share in (0.1, 0.5, 0.9):
+            scrub_to(page, share)
+            shown.append(int(page.locator("#canvas").get_attribute("data-points-shown") or 0))
+        assert 0 < shown[0] < shown[1] < shown[2] < points
         page.close()

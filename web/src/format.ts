@@ -21,6 +21,14 @@ export function clockTime(time: number, clock: MemoryClock): string {
   return sameDay ? hours : `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours}`;
 }
 
+/** A moment with its date, however near it is. */
+export function dateTime(time: number, clock: MemoryClock): string {
+  const wall = clock.wall(time);
+  if (wall === null) return `t = ${time.toFixed(1)} s`;
+  const date = new Date(wall * 1000);
+  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}, ${date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}`;
+}
+
 export function metres(point: Vec3): string {
   return point.map((value) => value.toFixed(2)).join(", ");
 }

@@ -1,10 +1,19 @@
 /** How things stand: the pill in the head line, the banner over the scene, and the card in an empty home. */
 
 import { el, setText } from "../dom";
-import { clockTime } from "../format";
+import { clockTime, dateTime } from "../format";
 import type { MemoryClock } from "../memory_clock";
-import type { Connection } from "../model";
+import type { Connection, ServerNote } from "../model";
 import type { State, Store } from "../store";
+
+/** Where what is shown comes from: one word for the head line and the timeline. */
+export function origin(server: ServerNote | null): "Connected" | "Live" | "Following" | "From file" | "Ended" | "Source failed" {
+  if (!server) return "Connected";
+  if (server.source === "failed") return "Source failed";
+  if (server.source === "following") return "Following";
+  if (server.source === "running" || server.source === "waiting" || server.frameRate > 0 || server.mode === "demo") return "Live";
+  return server.source === "ended" ? "Ended" : "From file";
+}
 
 const WORDS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",
@@ -39,8 +48,11 @@ export class Status {
   private draw(state: Readonly<State>): void {
     const { connection, connectionNote, asOf } = state;
     this.pill.dataset["connection"] = connection;
-    this.pill.title = connectionNote;
-    setText(this.word, connection === "live" && asOf !== null ? "Connected" : WORDS[connection]);
+    const word = origin(state.server);
+    const opened = connection === "live" && word !== "Live";
+    this.pill.dataset["origin"] = word;
+    this.pill.title = opened && this.clock.now ? `Last frame: ${dateTime(this.clock.now, this.clock)}` : connectionNote;
+    setText(this.word, connection !== "live" ? WORDS[connection] : asOf !== null ? "Looking back" : word);
     document.documentElement.dataset["connection"] = connection;
     const message = this.message(state);
     this.banner.hidden = message === "";

@@ -1,10 +1,11 @@
 /** The slider through memory time, with a mark for each thing that happened; its right end is now. */
 
 import { el, icon, iconButton, setText } from "../dom";
-import { ago, clockTime } from "../format";
+import { ago, clockTime, dateTime } from "../format";
 import type { LiveMemory } from "../live_memory";
 import type { MemoryClock } from "../memory_clock";
 import type { State, Store } from "../store";
+import { origin } from "./status";
 
 const STEPS = 1000;
 const REPLAY_SECONDS = 24;
@@ -23,6 +24,7 @@ export class TimelinePanel {
   private readonly marks = el("canvas", { "aria-hidden": "true" });
   private readonly moment = el("output", { class: "moment" });
   private readonly start = el("span", { class: "end" });
+  private readonly word = el("span", {}, "Live");
   private readonly live: HTMLButtonElement;
   private readonly player: HTMLButtonElement;
   private playing = 0;
@@ -34,7 +36,7 @@ export class TimelinePanel {
     private readonly clock: MemoryClock,
     private readonly memory: LiveMemory,
   ) {
-    this.live = el("button", { type: "button", class: "live", "aria-keyshortcuts": "l" }, el("i", { class: "lamp" }), "Live");
+    this.live = el("button", { type: "button", class: "live", "aria-keyshortcuts": "l" }, el("i", { class: "lamp" }), this.word);
     this.live.addEventListener("click", () => this.goLive());
     this.player = iconButton("play", "Replay from the start", () => (this.playing ? this.stop() : void this.play()));
     host.append(
@@ -49,7 +51,7 @@ export class TimelinePanel {
     });
     memory.onMarks = () => this.drawMarks();
     new ResizeObserver(() => this.drawMarks()).observe(this.marks);
-    store.on(["span", "asOf", "travelling", "connection"], (state) => this.draw(state));
+    store.on(["span", "asOf", "travelling", "connection", "server"], (state) => this.draw(state));
   }
 
   goLive(): void {
@@ -117,7 +119,9 @@ export class TimelinePanel {
     this.player.title = label;
   }
 
-  private draw({ span, asOf, travelling, connection }: Readonly<State>): void {
+  private draw({ span, asOf, travelling, connection, server }: Readonly<State>): void {
+    const live = origin(server) === "Live";
+    setText(this.word, live ? "Live" : "Latest");
     this.host.classList.toggle("past", asOf !== null);
     this.host.setAttribute("aria-busy", String(travelling));
     this.slider.disabled = !span;
@@ -134,7 +138,7 @@ export class TimelinePanel {
     if (document.activeElement !== this.slider || asOf === null) this.slider.value = String(Math.round(((at - span.start) / length) * STEPS));
     this.host.style.setProperty("--part", String((at - span.start) / length));
     setText(this.moment, clockTime(at, this.clock));
-    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : "as it is now") : travelling ? "reading…" : `as it was ${ago(span.end - asOf)}`);
+    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : live ? "as it is now" : dateTime(span.end, this.clock)) : travelling ? "reading…" : `as it was ${ago(span.end - asOf)}`);
     this.slider.setAttribute("aria-valuetext", asOf === null ? "now" : clockTime(at, this.clock));
   }
 

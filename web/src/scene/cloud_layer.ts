@@ -1,5 +1,6 @@
-/** The point cloud: a fixed array of slots on the GPU, of which a message changes some. Points above the cut are not
- * drawn, so that one looks into rooms from above instead of onto ceilings. */
+/** The surface of the home: a fixed array of slots on the GPU, of which a message changes some. Each is drawn as a square
+ * that covers its cube, so that walls stay closed up close. Points above the cut are not drawn, so that one looks into
+ * rooms from above instead of onto ceilings; nor, in the past, are those that were first seen later. */
 
 import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Points, ShaderMaterial, Vector2, Vector3 } from "three";
 
@@ -7,6 +8,8 @@ import type { CloudPart } from "../net/cloud_message";
 
 const VERTEX = /* glsl */ `
 attribute vec4 paint;
+attribute float first;
+uniform float asOf;
 uniform float voxel;
 uniform float cut;
 uniform float pixelsPerUnit;
@@ -15,20 +18,20 @@ void main() {
   vec4 seen = viewMatrix * vec4(position, 1.0);
   ink = paint.rgb;
   gl_Position = projectionMatrix * seen;
-  gl_PointSize = clamp(voxel * 1.3 * pixelsPerUnit / -seen.z, 1.6, 17.0);
-  if (paint.a == 0.0 || position.z > cut) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
+  gl_PointSize = clamp(voxel * 1.25 * pixelsPerUnit / -seen.z, 1.6, 96.0);
+  if (paint.a == 0.0 || position.z > cut || first > asOf) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
 }`;
 
 const FRAGMENT = /* glsl */ `
 varying vec3 ink;
 void main() {
+  // lit from above left: a square looks like the face of its cube and not like a sticker
   vec2 off = gl_PointCoord - 0.5;
-  float far = dot(off, off);
-  if (far > 0.25) discard;
-  // darker at the rim: neighbouring points stay apart as beads do
-  gl_FragColor = vec4(ink * (1.0 - far * 0.7), 1.0);
+  gl_FragColor = vec4(ink * (1.0 - 0.05 * (off.x + off.y)), 1.0);
 }`;
 
+/** later than any memory time */
+const NOW = 1e30;
 const SAMPLED = 8000;
 const OUTLINE = 1500;
 /** a line of sight: its radius in metres, how far before its end it stops, and which part of the points is asked */
@@ -46,9 +49,11 @@ export class CloudLayer {
   private highest = 0;
   private positions = new Float32Array(0);
   private paints = new Uint8Array(0);
+  private firsts = new Float32Array(0);
   private readonly uniforms = {
     voxel: { value: 0.04 },
     cut: { value: 100 },
+    asOf: { value: NOW },
     pixelsPerUnit: { value: 800 },
   };
 
@@ -70,6 +75,7 @@ export class CloudLayer {
       const before = this.paints[slot * 4 + 3] ?? 0;
       this.count += (alpha > 0 ? 1 : 0) - (before > 0 ? 1 : 0);
       this.paints.set(part.paints.subarray(index * 4, index * 4 + 4), slot * 4);
+      this.firsts[slot] = part.firsts[index] ?? 0;
       low = Math.min(low, slot);
       high = Math.max(high, slot);
     });
@@ -77,6 +83,7 @@ export class CloudLayer {
       this.highest = Math.max(this.highest, high + 1);
       this.send("position", low * 3, (high - low + 1) * 3);
       this.send("paint", low * 4, (high - low + 1) * 4);
+      this.send("first", low, high - low + 1);
     }
     this.points.geometry.setDrawRange(0, this.highest);
   }
@@ -142,6 +149,15 @@ export class CloudLayer {
     return count;
   }
 
+  /** Show what had been seen at a memory time; null is now. Answers how many points that are. */
+  travel(asOf: number | null): number {
+    this.uniforms.asOf.value = asOf ?? NOW;
+    if (asOf === null) return this.count;
+    let shown = 0;
+    for (let slot = 0; slot < this.highest; slot++) if (this.paints[slot * 4 + 3] && (this.firsts[slot] ?? 0) <= asOf) shown++;
+    return shown;
+  }
+
   cutAbove(floor: number): void {
     this.uniforms.cut.value = floor + this.cutHeight;
   }
@@ -155,10 +171,12 @@ export class CloudLayer {
     this.capacity = capacity;
     this.positions = new Float32Array(capacity * 3);
     this.paints = new Uint8Array(capacity * 4);
+    this.firsts = new Float32Array(capacity);
     this.points.geometry.dispose();
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new BufferAttribute(this.positions, 3).setUsage(DynamicDrawUsage));
     geometry.setAttribute("paint", new BufferAttribute(this.paints, 4, true).setUsage(DynamicDrawUsage));
+    geometry.setAttribute("first", new BufferAttribute(this.firsts, 1).setUsage(DynamicDrawUsage));
     this.points.geometry = geometry;
     this.highest = 0;
     this.count = 0;

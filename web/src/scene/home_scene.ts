@@ -90,6 +90,7 @@ export class HomeScene {
 
   travel(asOf: number | null): void {
     this.robot.travel(asOf);
+    this.stage.canvas.dataset["pointsShown"] = String(this.cloud.travel(asOf));
     this.stage.invalidate();
   }
 

@@ -39,6 +39,8 @@ const LIFT = 0.09;
 const MOST_POINTS = 8000;
 /** the way of the last two minutes is drawn clearly, what is older faintly */
 const RECENT_SECONDS = 120;
+/** metres between two points of a path that was walked */
+const LONGEST_STEP = 1.5;
 
 export class RobotLayer {
   readonly group = new Group();
@@ -110,8 +112,14 @@ export class RobotLayer {
     const end = known.at(-1)?.[0] ?? 0;
     const turn = known.findIndex(([time]) => time > end - RECENT_SECONDS);
     const drawn = known.map(([, x, y]): Vec3 => [x, y, this.floor + LIFT]);
-    this.path.draw(drawn.slice(Math.max(turn, 0)));
-    this.oldPath.draw(drawn.slice(0, Math.max(turn, 0) + 1));
+    // a robot that was carried, or begins a session elsewhere, did not walk there
+    const jump = known.findLastIndex(([, x, y], index) => {
+      const before = known[index - 1];
+      return before !== undefined && Math.hypot(x - before[1], y - before[2]) > LONGEST_STEP;
+    });
+    const recent = Math.max(turn, jump, 0);
+    this.path.draw(drawn.slice(recent));
+    this.oldPath.draw(jump === recent ? drawn.slice(0, recent) : drawn.slice(0, recent + 1));
     const direction = new Vector3(0, 0, 1);
     let at: Vec3 | null = null;
     if (this.asOf === null && this.pose) {

@@ -1,10 +1,11 @@
 """How right the rooms of a memory are: full tours of homes, and the rooms that are remembered beside the true ones.
 
 A robot with typical senses tours each home once, all of it, and hands its observations to a ``Memory``. A confirmed
-object is in the right room when the room it is remembered in is the one that covers most of the true room of the
-thing it came from, and in the right type when that room's name is the true room's. A true room is recalled when a
-remembered room overlaps it by half (intersection over union of floor), and a remembered room is precise when it
-overlaps a true one by half; what was remembered outside of every true room (an outdoors without a name) is left out.
+object is in the right room when the room it is remembered in covers more of the thing's true room than any other
+remembered room does, and more of that than of any other true room; it is in the right type when that room's name is
+the true room's. A true room is recalled when a remembered room overlaps it by half (intersection over union), and a
+remembered room is precise when it overlaps a true one by half; what was remembered outside of every true room
+(an outdoors without a name) is left out.
 
 Homes 500 to 519 are the report's; 520 to 539 are for tuning. The artist-made house has no rooms of its own: the truth
 is drawn by hand below, from its floor plan. ``--walks DIR`` keeps the walks (about 30 MB each).
@@ -119,6 +120,9 @@ def judged(memory: Memory, home: Home, truth: Sequence[TrueRoom], sources: dict[
         true.id: max((room for room in rooms), key=lambda room: (overlap.get((room, true.id), 0), -room), default=-1)
         for true in truth
     }
+    covers = {
+        room: max((shared, -true) for (each, true), shared in overlap.items() if each == room) for room in inside
+    }
     counts: Counter[str] = Counter(
         true_rooms=len(truth), recalled=len(recalled), rooms=len(inside), precise=len(precise)
     )
@@ -133,7 +137,9 @@ def judged(memory: Memory, home: Home, truth: Sequence[TrueRoom], sources: dict[
         if true is None:
             continue
         counts["objects"] += 1
-        counts["right_room"] += each.place_id is not None and each.place_id == stands_for[true.id]
+        counts["right_room"] += (
+            each.place_id == stands_for[true.id] and covers.get(each.place_id, (0, 0))[1] == -true.id
+        )
         counts["right_type"] += each.place == SAME_TYPE.get(true.type, true.type)
         counts["in_no_room"] += each.place_id is None
     counts["right_names"] = sum(

@@ -6,7 +6,6 @@ so width alone does not tell them apart; that a wall goes on behind the gap does
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,10 @@ from numpy.typing import NDArray
 
 from lastseen.memory.rooms.plan import Plan
 
-_NARROWEST, _WIDEST = 0.5, 2.2
-"""Metres between two wall ends that make an opening: a narrow door to a double one without leaves."""
+_NARROWEST, _WIDE, _WIDEST = 0.5, 2.2, 3.6
+"""Metres between two wall ends that make an opening: a narrow door, a double one without leaves, an open wall."""
+_WIDE_NARROWING = 2.0
+"""Times wider than a wide opening the space on each side must be: else most of the wall is missing."""
 _STUB = 0.2
 """Metres of wall that must go on behind each side of an opening: doors often stand a hand's breadth from a corner."""
 _NARROWING = 0.2
@@ -28,12 +29,22 @@ _DOOR = 1.2
 """Metres: an opening not wider than this may end at a wall that runs across; a wider one needs wall on both sides."""
 _OPEN = 0.8
 """Share of an opening's cells that must have been looked through."""
+_RAGGED = 0.1
+"""Metres by which the face of a wall may waver."""
+_LONG = 0.6
+"""Metres of wall along the line that make it one that runs there, however thick it seems."""
+_WAVERS = 2
+"""Cells by which an end of an opening may waver from one line to the next."""
 _SMALL = 1.2
 """Square metres: what is cut off and smaller is a niche of the room it touches most."""
-_LEAST = 0.3
+_LEAST = 0.6
 """Square metres of floor that make a region where there is nothing to join it to."""
 _TOUCH = 3
 """Cells over which regions touch: an opening is one, blur another."""
+
+Mask = NDArray[np.bool_]
+Gap = tuple[int, int, int]
+"""First cell, cell after the last, and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +72,16 @@ def cut(plan: Plan) -> Regions:
 
     barrier = np.zeros_like(plan.wall)
     openings: list[Opening] = []
-    for axis in (0, 1):
-        wall, free, shut = (each if axis == 0 else each.T for each in (plan.wall, plan.open, barrier))
-        for start, end, at in _openings(np.ascontiguousarray(wall), np.ascontiguousarray(free), plan.cell):
-            openings.append(Opening(axis, start, end, at))
-            shut[start - 1 : end + 1, at] = True
+    # openings between two wall ends first: what lies behind them is no part of the space beside a doubtful one
+    for wall_ends in (2, 1):
+        shut = barrier.copy()
+        for axis in (0, 1):
+            wall, free, closed, marked = (
+                each if axis == 0 else each.T for each in (plan.wall, plan.open, shut | plan.wall, barrier)
+            )
+            for start, end, at in _openings(wall, free, closed, plan.cell, wall_ends=wall_ends):
+                openings.append(Opening(axis, start, end, at))
+                marked[start - 1 : end + 1, at] = True
     labels, count = ndimage.label(plan.open & ~barrier)
     labels = _joined(labels.astype(np.int32), count, plan.cell)
     kept, first = np.unique(labels, return_index=True)
@@ -101,8 +117,8 @@ def _joined(labels: NDArray[np.int32], count: int, cell: float) -> NDArray[np.in
     return numbers[labels]
 
 
-def _openings(wall: NDArray[np.bool_], free: NDArray[np.bool_], cell: float) -> list[tuple[int, int, int]]:
-    """Openings in walls along axis 0 as (start, end, line)."""
+def _openings(wall: Mask, free: Mask, closed: Mask, cell: float, *, wall_ends: int) -> list[Gap]:
+    """Openings along axis 0 with so many wall ends, as (start, end, line); ``closed`` are walls and doors."""
     from scipy import ndimage
 
     # a wall that wavers by a cell is still one line
@@ -110,26 +126,33 @@ def _openings(wall: NDArray[np.bool_], free: NDArray[np.bool_], cell: float) -> 
     solid = ndimage.binary_opening(thick, structure=np.ones((round(_STUB / cell), 1), dtype=np.bool_))
     starts, ends, lines = _gaps(solid)
     width = (ends - starts) * cell
-    usual = (width >= _NARROWEST) & (width <= _WIDEST + 2 * cell)
     seen = np.concatenate([np.zeros((1, free.shape[1]), dtype=np.int64), np.cumsum(free, axis=0)])
     looked_through = seen[ends, lines] - seen[starts, lines] >= _OPEN * (ends - starts)
-    chosen = np.flatnonzero(usual & looked_through)
-    groups: list[list[tuple[int, int, int]]] = []
-    for k in chosen.tolist():
-        gap = int(starts[k]), int(ends[k]), int(lines[k])
+    found = []
+    # wide gaps apart: the width of a whole room is one, and would swallow the doors beside it
+    for least, most in ((_NARROWEST, _WIDE), (_WIDE + 2 * cell, _WIDEST)):
+        chosen = np.flatnonzero((width >= least) & (width <= most + 2 * cell) & looked_through)
+        gaps = [(int(starts[k]), int(ends[k]), int(lines[k])) for k in chosen.tolist()]
+        narrow = (_narrow(group, (wall, free, closed, solid), cell, wall_ends=wall_ends) for group in _grouped(gaps))
+        found += [gap for gap in narrow if gap is not None and (gap[1] - gap[0]) * cell <= most]
+    return found
+
+
+def _grouped(gaps: list[Gap]) -> list[list[Gap]]:
+    """Gaps on neighbouring lines with the same ends."""
+    groups: list[list[Gap]] = []
+    for gap in gaps:
         for group in reversed(groups):
             a, b, line = group[-1]
-            shared = min(b, gap[1]) - max(a, gap[0])
-            if gap[2] - line <= 2 and shared >= 0.6 * min(b - a, gap[1] - gap[0]):
+            if gap[2] - line <= 2 and max(abs(gap[0] - a), abs(gap[1] - b)) <= _WAVERS:
                 group.append(gap)
                 break
         else:
             groups.append([gap])
-    found = (_narrow(group, wall, cell) for group in groups)
-    return [gap for gap in found if gap is not None]
+    return groups
 
 
-def _gaps(solid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _gaps(solid: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Runs between two solid cells along axis 0, in the order of their columns: first cell, cell after, column."""
     padded = np.pad(solid, ((1, 1), (0, 0))).astype(np.int8).T
     step = np.diff(padded, axis=1)
@@ -139,39 +162,43 @@ def _gaps(solid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return stops[:-1][same], begins[1:][same], columns[1:][same]
 
 
-def _narrow(group: list[tuple[int, int, int]], wall: NDArray[np.bool_], cell: float) -> tuple[int, int, int] | None:
+def _narrow(group: list[Gap], masks: tuple[Mask, Mask, Mask, Mask], cell: float, *, wall_ends: int) -> Gap | None:
     """The narrowest gap of neighbouring lines, if it is an opening of a wall between two wider spaces."""
+    wall, free, closed, solid = masks
     start, end, at = min(group, key=lambda gap: (gap[1] - gap[0], gap[2]))
     width = (end - start) * cell
-    if width > _WIDEST:
-        return None
     low, high = min(gap[2] for gap in group), max(gap[2] for gap in group)
+    if (high - low) * cell > _THIN:
+        return None
     offsets = range(round(_BESIDE[0] / cell), round(_BESIDE[1] / cell) + 1)
     beside = min(
-        max(_width(wall, start, end, line) for line in lines)
+        max(_width(closed, free, start, end, line) for line in lines)
         for lines in ([low - offset for offset in offsets], [high + offset for offset in offsets])
     )
-    if beside * cell < width + _NARROWING:
+    if beside * cell < width + _NARROWING or (width > _WIDE and beside * cell < _WIDE_NARROWING * width):
         return None
-    thin, other = sorted(
+    before, after = (
         # the outermost cell of a wall is ragged; a perpendicular wall may begin four cells behind it
-        max(_thickness(wall, i, j) for i in rows for j in range(low, high + 1)) * cell or math.inf
-        for rows in ((start - 2, start - 3), (end + 1, end + 2))
+        _is_wall_end(wall, solid, rows, (low, at, high), cell)
+        for rows in (range(start - 2, -1, -1), range(end + 1, len(wall)))
     )
-    if thin > _THIN or (other > _THIN and width > _DOOR):
+    if before + after != wall_ends:
+        return None
+    # one end alone may be a cupboard that stands out: only a clear narrowing is a door then
+    if wall_ends == 1 and (width > _DOOR or beside * cell < width + 2 * _NARROWING):
         return None
     return start, end, at
 
 
-def _width(wall: NDArray[np.bool_], start: int, end: int, line: int) -> int:
-    """Cells without wall along a line beside an opening, through its middle or its quarters; the widest counts."""
-    if not 0 <= line < wall.shape[1]:
+def _width(closed: Mask, free: Mask, start: int, end: int, line: int) -> int:
+    """Cells without wall or door along a line beside an opening, through its middle or quarters where open."""
+    if not 0 <= line < closed.shape[1]:
         return 0
-    column = wall[:, line]
+    column = closed[:, line]
     middle = (start + end) // 2
     best = 0
     for at in (middle, (start + middle) // 2, (end + middle) // 2):
-        if not column[at]:
+        if free[at, line]:
             before, after = np.flatnonzero(column[:at]), np.flatnonzero(column[at:])
             low = int(before[-1]) + 1 if len(before) else 0
             high = at + int(after[0]) if len(after) else len(column)
@@ -179,11 +206,23 @@ def _width(wall: NDArray[np.bool_], start: int, end: int, line: int) -> int:
     return best
 
 
-def _thickness(wall: NDArray[np.bool_], i: int, j: int) -> int:
-    """Cells of wall across the line, through one cell; 0 where that is none."""
-    if not (0 <= i < wall.shape[0] and 0 <= j < wall.shape[1] and wall[i, j]):
-        return 0
-    row = wall[i]
-    before, after = np.flatnonzero(~row[:j]), np.flatnonzero(~row[j:])
-    low = int(before[-1]) + 1 if len(before) else 0
-    return (j + int(after[0]) if len(after) else len(row)) - low
+def _is_wall_end(wall: Mask, solid: Mask, rows: range, lines: tuple[int, int, int], cell: float) -> bool:
+    """Whether a wall ends at an opening whose lines are ``low`` to ``high``; ``rows`` lead away from it.
+
+    Such a wall is thin. One with something at one of its sides (a wardrobe, a wall that begins there) is told by its
+    length: a wall that runs across is no longer along the line than it is thick.
+    """
+    low, at, high = lines
+    below = above = thickness = 0
+    for i in rows[:2]:
+        for j in range(low, high + 1):
+            if wall[i, j]:
+                before, after = np.flatnonzero(~wall[i, :j]), np.flatnonzero(~wall[i, j:])
+                first = int(before[-1]) + 1 if len(before) else 0
+                last = (j + int(after[0]) if len(after) else wall.shape[1]) - 1
+                thickness = max(thickness, last - first + 1)
+                below, above = max(below, low - first), max(above, last - high)
+    if not thickness or thickness * cell <= _THIN:
+        return thickness > 0
+    length = next((n for n, i in enumerate(rows) if not solid[i, at]), len(rows))
+    return min(below, above) * cell <= _RAGGED and length * cell >= _LONG

@@ -21,14 +21,20 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         spoon, cutting board, dish rack, dishwasher, coffee machine, blender, spatula, bottle, glass, apple,
         bread, cereal box, can, tray, counter, cooker hood, tea pot, jar, salt shaker
         """,
-        "chair, table, bin, stool, cabinet, towel, banana, clock, plant, cup holder, apron, basket, phone",
+        """
+        chair, table, dining table, bin, stool, cabinet, shelf, towel, banana, clock, plant, cup holder, apron,
+        basket, phone
+        """,
     ),
     "dining room": (
         """
         dining table, dining chair, table cloth, wine glass, candle, placemat, sideboard, vase, serving bowl,
         plate
         """,
-        "chair, table, bowl, fork, knife, glass, bottle, fruit bowl, rug, painting, cabinet, lamp, mug",
+        """
+        chair, table, bowl, fork, knife, glass, bottle, fruit bowl, rug, painting, cabinet, lamp, mug, bookshelf,
+        plant, clock
+        """,
     ),
     "living room": (
         """
@@ -37,7 +43,7 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         """,
         """
         lamp, plant, painting, book, vase, blanket, magazine, clock, laptop, glass, mug, toy, piano, guitar,
-        phone, cat, side table, basket, picture frame
+        phone, cat, side table, basket, picture frame, dining table, chair, cabinet, shelf, desk
         """,
     ),
     "bedroom": (
@@ -46,8 +52,8 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         lamp
         """,
         """
-        lamp, mirror, book, curtain, rug, chair, laundry basket, slippers, phone, glasses, jewelry box, box,
-        toy, shirt, hat, backpack, desk
+        lamp, mirror, book, curtain, rug, chair, armchair, laundry basket, slippers, phone, glasses, jewelry box, box,
+        toy, shirt, hat, backpack, desk, television, tv stand, shelf, bookshelf, painting, plant, clock, laptop
         """,
     ),
     "bathroom": (
@@ -55,7 +61,10 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         toilet, bathtub, shower, toilet paper, toothbrush, toothpaste, soap, shampoo, bath mat, washbasin, towel
         rack, scale, hair dryer, toilet brush, soap dispenser
         """,
-        "sink, mirror, towel, bin, laundry basket, cabinet, sponge, comb, perfume, candle, plant",
+        """
+        sink, mirror, towel, bin, laundry basket, cabinet, sponge, comb, perfume, candle, plant, shelf, lamp, rug,
+        curtain, washing machine
+        """,
     ),
     "office": (
         """
@@ -63,8 +72,8 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         lamp, stapler, notebook, pen, whiteboard, pencil, scissors
         """,
         """
-        book, bookshelf, lamp, mug, plant, headphones, paper, bin, box, clock, backpack, phone, glasses, globe,
-        chair
+        book, bookshelf, shelf, lamp, mug, plant, headphones, paper, bin, box, clock, backpack, phone, glasses, globe,
+        chair, armchair, painting, rug, cabinet, sofa
         """,
     ),
     "laundry room": (
@@ -72,8 +81,12 @@ _CHECKLIST: dict[str, tuple[str, str]] = {
         "sink, bucket, mop, broom, towel, hanger, shirt, vacuum cleaner, box, shelf",
     ),
     "corridor": (
-        "coat rack, shoe rack, umbrella stand, door, key bowl, doormat, console table",
-        "mirror, shoes, umbrella, coat, painting, rug, bench, keys, lamp, hat, bag, backpack",
+        "door, console table, picture, painting, stairs, runner",
+        "mirror, shoes, shoe rack, coat rack, rug, bench, keys, lamp, shelf, plant, cabinet, clock",
+    ),
+    "entrance": (
+        "coat rack, shoe rack, shoes, umbrella stand, umbrella, key bowl, doormat, coat",
+        "console table, mirror, bench, keys, hat, bag, backpack, door, painting, rug, lamp, cabinet",
     ),
     "garage": (
         "car, bicycle, toolbox, ladder, workbench, hammer, drill, screwdriver, lawn mower, tire",
@@ -121,8 +134,24 @@ _SAME = {
     "shoe": "shoes",
     "key": "keys",
     "washbasin": "sink",
+    "door mat": "doormat",
+    "photo frame": "picture frame",
+    "tv cabinet": "tv stand",
+    "handbag": "bag",
 }
 
+ESSENTIAL = {
+    "kitchen": frozenset({"stove", "oven", "refrigerator", "sink", "microwave", "dishwasher"}),
+    "dining room": frozenset({"dining table", "table"}),
+    "living room": frozenset({"sofa", "television", "armchair", "coffee table"}),
+    "bedroom": frozenset({"bed", "mattress"}),
+    "bathroom": frozenset({"toilet", "bathtub", "shower", "sink"}),
+    "office": frozenset({"desk"}),
+    "laundry room": frozenset({"washing machine", "dryer"}),
+    "garage": frozenset({"car", "workbench", "bicycle"}),
+    "children's room": frozenset({"bed", "crib", "bunk bed", "toy"}),
+}
+"""Of these a room of the kind has at least one: without any it is likely another room."""
 ROOMS = tuple(sorted(_CHECKLIST))
 
 
@@ -152,6 +181,11 @@ def rooms_of(thing: str) -> dict[str, float]:
             total = sum(known.values())
             return {room: strength / total for room, strength in sorted(known.items())}
     return {}
+
+
+def is_one_of(label: str, things: frozenset[str]) -> bool:
+    """Whether a label names one of some things, synonyms levelled: a kitchen sink is a sink."""
+    return _head(label) in things
 
 
 def same_thing(label: str, target: str) -> bool:

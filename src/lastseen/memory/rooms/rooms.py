@@ -14,7 +14,7 @@ from lastseen.errors import JournalDamaged
 from lastseen.memory.objects import ObjectMemory, State
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.scene_type import normalize_scene_type
-from lastseen.memory.rooms.naming import Votes, name_of
+from lastseen.memory.rooms.naming import FURNITURE, Votes, name_of
 from lastseen.memory.rooms.outline import outline
 from lastseen.memory.rooms.room import Room
 from lastseen.memory.rooms.room_map import RoomMap
@@ -168,15 +168,17 @@ class Rooms:
         best = scores.argmax(axis=1) if len(rows) else np.zeros(0, dtype=np.int64)
         at = np.arange(len(rows))
         labels, sure = store.label_ids[rows, best], scores[at, best] / np.maximum(scores.sum(axis=1), 1e-9)
-        for votes in self._votes.values():
-            votes.things = {}
+        large = store.extent[rows].max(axis=1, initial=0.0) >= FURNITURE
         names = store.labels.names
         known = (rooms >= 0) & (scores[at, best] > 0.0)
-        keys, inverse = np.unique(np.stack([rooms[known], labels[known]], axis=1), axis=0, return_inverse=True)
+        for votes in self._votes.values():
+            votes.furniture, votes.carried = {}, {}
+        keys, inverse = np.unique(np.stack([rooms, labels, large], axis=1)[known], axis=0, return_inverse=True)
         amounts = np.bincount(inverse.ravel(), weights=sure[known], minlength=len(keys))
-        for (room, label), amount in zip(keys.tolist(), amounts.tolist(), strict=True):
+        for (room, label, is_furniture), amount in zip(keys.tolist(), amounts.tolist(), strict=True):
             if names[label] and room in self._votes:
-                self._votes[room].things[names[label]] = amount
+                votes = self._votes[room]
+                (votes.furniture if is_furniture else votes.carried)[names[label]] = amount
 
     def _count_scenes(self) -> None:
         """Count what the scene analyzer said in which room."""

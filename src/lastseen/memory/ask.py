@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 _MOST = 1000
 """Objects that an answer counts; more of one name than a building holds."""
+_MOST_EVENTS = 2000
+"""Events that a question about changes reads, from the newest back: weeks of a home."""
 _NAMED = 5
-"""Objects or changes that a sentence names."""
+"""Objects or changes that a sentence names; twenty times as many objects come beside it."""
 _STILL = re.compile(r"\b(still|there|now|any ?more|yet|last seen|seen|been|it|so far|located|kept)\b")
 """Words that a question may say of a thing without asking for more."""
 
@@ -188,7 +190,7 @@ class _Asker:
         named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in found[-_NAMED:])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         count = f"{len(found)} change" + ("" if len(found) == 1 else "s")
-        ids = tuple(dict.fromkeys(one.object_id for one in found))
+        ids = tuple(dict.fromkeys(one.object_id for one in found[-_NAMED * 20 :]))
         return Reply(
             question=self.question,
             kind="what changed",
@@ -269,7 +271,7 @@ class _Asker:
 
     def _changes(self, thing: Thing) -> list[Change]:
         clock = self.memory.browse.clock
-        found = self.memory.what_changed()
+        found = self.memory.what_changed(newest=_MOST_EVENTS)
         now = clock.wall(clock.now)
         for term in thing.times:
             if now is not None:

@@ -15,14 +15,12 @@ import numpy as np
 from lastseen.encoders.words import singular, tokens
 from lastseen.memory.object import Point
 from lastseen.memory.query.filter import Filter, select
-from lastseen.memory.query.geometry import Boxes, between, distances, holds
+from lastseen.memory.query.geometry import REACH, Boxes, between, holds, nearest, pairs_within
 from lastseen.memory.query.parser import ALL, Relation, Thing, room_name
 from lastseen.memory.query.ranker import NameRanker, Ranking
 from lastseen.memory.query.snapshot import Snapshot
 
 Refused = Literal["thing", "colour", "anchor", "anchor colour", "relation", "place", "size", "number", "time"]
-_MOST_ANCHORS = 40
-"""Things of one name that are tried as anchors; a home holds fewer."""
 
 _MOST_PAIRED = 12
 """Things of one name that are tried as one end of "between"."""
@@ -162,7 +160,7 @@ class Constraints:
             rows, refusal = self.resolve(anchor, said=relation.words)
             if refusal is not None:
                 return [], refusal
-            found.append(rows[:_MOST_ANCHORS])
+            found.append(rows)
         return found, None
 
     def resolve(self, anchor: Thing, *, said: str) -> tuple[list[int], Refusal | None]:
@@ -192,11 +190,22 @@ class Constraints:
                         apart = np.array([row not in (one, other) for row in rows])
                         true |= apart & between(things, self._center(one), self._center(other))
         else:
-            others = anchors[0] if anchors else []
-            same = np.array(rows)[:, None] == np.array(others)[None]
-            true = (holds(relation.kind, things, self._boxes(others)) & ~same).any(axis=1)
+            true = self._near_any(relation.kind, rows, things, anchors[0])
         found: list[bool] = true.tolist()
         return found
+
+    def _near_any(
+        self, kind: str, rows: list[int], things: Boxes, others: list[int]
+    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether each row stands so to any of the others; far from them is near to none."""
+        anchors = self._boxes(others)
+        first, second = pairs_within(things, anchors, REACH.get(kind, 0.0))
+        apart = np.array(rows)[first] != np.array(others, dtype=np.int64)[second]
+        first, second = first[apart], second[apart]
+        fits = holds(kind, things.only(first), anchors.only(second))
+        true = np.zeros(len(rows), dtype=bool)
+        true[first[fits]] = True
+        return ~true if kind == "far" else true
 
     def _by_distance(self, relation: Relation, rows: list[int], anchors: list[list[int]]) -> list[int]:
         """The row of the asked rank by distance of centres; none where there are fewer."""
@@ -209,12 +218,11 @@ class Constraints:
                 self.notes.append(f"{relation.words} (where the robot is, is not known)")
                 return rows
             there = Boxes(np.array([near]), np.zeros((1, 3)))
-        apart = distances(self._boxes(rows), there)
-        if others:
-            apart[np.array(rows)[:, None] == np.array(others)[None]] = np.inf
-        nearest = apart.min(axis=1).tolist()
+        place_of = {row: at for at, row in enumerate(others)}
+        same = np.array([place_of.get(row, -1) for row in rows])
+        apart = nearest(self._boxes(rows), there, same=same).tolist()
         # the anchor itself is not meant
-        known = {row: metres for row, metres in zip(rows, nearest, strict=True) if np.isfinite(metres)}
+        known = {row: metres for row, metres in zip(rows, apart, strict=True) if np.isfinite(metres)}
         sign = 1.0 if relation.kind == "closest" else -1.0
         order = sorted(known, key=lambda row: (sign * known[row], row))
         return order[relation.rank :] if relation.negated else order[relation.rank - 1 : relation.rank]

@@ -16,12 +16,10 @@ from lastseen.memory.objects.relations import CONTACT, FOOTPRINT_SHARE, INSIDE_S
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-NEAR = 1.0
-"""Metres between surfaces that people call near: an arm and a step."""
-NEXT_TO = 0.5
-"""Metres between surfaces of things that stand next to each other."""
-FAR = 2.5
-"""Metres between surfaces from which things are far apart in a room."""
+REACH = {"near": 1.0, "next to": 0.5, "far": 2.5}
+"""Metres between surfaces: near is an arm and a step, next to is half of it, far is across a room."""
+_AT_ONCE = 256
+"""Things whose distances are taken at once, so that a large memory needs little room for them."""
 _LOWEST_SHELF = 0.25
 """Part of a box's height from which something inside its box may lie on it: a mattress, a shelf board."""
 _LEGS = 0.1
@@ -40,7 +38,7 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.centers)
 
-    def only(self, rows: list[int]) -> Boxes:
+    def only(self, rows: NDArray[np.int64]) -> Boxes:
         """The boxes of some rows."""
         return Boxes(self.centers[rows], self.extents[rows])
 
@@ -51,53 +49,67 @@ class Boxes:
         return volumes
 
 
-def distances(things: Boxes, anchors: Boxes) -> Floats:
-    """Metres between centres, things x anchors."""
-    apart: Floats = np.linalg.norm(things.centers[:, None] - anchors.centers[None], axis=2)
-    return apart
+def nearest(things: Boxes, anchors: Boxes, *, same: NDArray[np.int64] | None = None) -> Floats:
+    """Metres from each thing to the nearest anchor, between centres; inf where there is none.
+
+    ``same`` gives for each thing the anchor that it is itself, or -1: it is left out.
+    """
+    found = np.full(len(things), np.inf)
+    if not len(anchors):
+        return found
+    for start in range(0, len(things), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        apart = np.linalg.norm(things.centers[some, None] - anchors.centers[None], axis=2)
+        if same is not None:
+            own = np.flatnonzero(same[some] >= 0)
+            apart[own, same[some][own]] = np.inf
+        found[some] = apart.min(axis=1)
+    return found
 
 
-def gaps(things: Boxes, anchors: Boxes) -> Floats:
-    """Free metres between surfaces, things x anchors; 0 where boxes touch or overlap."""
-    apart = np.abs(things.centers[:, None] - anchors.centers[None])
-    apart = apart - 0.5 * (things.extents[:, None] + anchors.extents[None])
-    free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=2)
-    return free
+def pairs_within(things: Boxes, anchors: Boxes, reach: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Things and anchors whose boxes come within ``reach`` metres of each other on the floor, as rows of each."""
+    order = np.argsort(anchors.centers[:, 0], kind="stable")
+    sorted_x = anchors.centers[order, 0]
+    widest = float(anchors.extents[:, 0].max(initial=0.0))
+    half = 0.5 * (things.extents[:, 0] + widest) + reach
+    low = np.searchsorted(sorted_x, things.centers[:, 0] - half, side="left")
+    high = np.searchsorted(sorted_x, things.centers[:, 0] + half, side="right")
+    counts = high - low
+    first = np.repeat(np.arange(len(things)), counts)
+    offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    second = order[np.repeat(low, counts) + offsets]
+    apart = np.abs(things.centers[first, :2] - anchors.centers[second, :2])
+    close = (apart <= 0.5 * (things.extents[first, :2] + anchors.extents[second, :2]) + reach).all(axis=1)
+    return first[close], second[close]
 
 
 def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
-    """Whether each thing is ``kind`` each anchor, things x anchors."""
-    if kind == "near":
-        return gaps(things, anchors) <= NEAR
-    if kind == "next to":
-        return gaps(things, anchors) <= NEXT_TO
-    if kind == "far":
-        return gaps(things, anchors) >= FAR
+    """Whether each thing is ``kind`` the anchor of its row; for "far", whether it is not."""
+    if kind in REACH:
+        return _gaps(things, anchors) <= REACH[kind]
     low, high = _corners(things)
     other_low, other_high = _corners(anchors)
-    low, high, other_low, other_high = low[:, None], high[:, None], other_low[None], other_high[None]
-    height = other_high[..., 2] - other_low[..., 2]
+    height = other_high[:, 2] - other_low[:, 2]
     common = np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0.0)
-    area = np.minimum((high - low)[..., :2].prod(axis=-1), (other_high - other_low)[..., :2].prod(axis=-1))
-    shared = common[..., 0] * common[..., 1]
+    area = np.minimum((high - low)[:, :2].prod(axis=1), (other_high - other_low)[:, :2].prod(axis=1))
+    shared = common[:, 0] * common[:, 1]
     over = (shared >= FOOTPRINT_SHARE * area) & (shared > 0.0)
-    bottom, top = low[..., 2], high[..., 2]
-    smaller = things.volumes[:, None] < anchors.volumes[None]
-    volume = shared_volume(
-        things.centers[:, None], things.extents[:, None], anchors.centers[None], anchors.extents[None]
-    )
-    inside: Flags = smaller & (volume >= INSIDE_SHARE * things.volumes[:, None])
+    bottom, top = low[:, 2], high[:, 2]
+    smaller = things.volumes < anchors.volumes
     if kind == "in":
+        volume = shared_volume(things.centers, things.extents, anchors.centers, anchors.extents)
+        inside: Flags = smaller & (volume >= INSIDE_SHARE * things.volumes)
         return inside
     if kind == "above":
-        higher: Flags = over & (bottom >= other_high[..., 2] - CONTACT)
+        higher: Flags = over & (bottom >= other_high[:, 2] - CONTACT)
         return higher
     if kind == "on":
-        within = (bottom >= other_low[..., 2] + _LOWEST_SHELF * height) & (bottom <= other_high[..., 2] + CONTACT)
-        lies: Flags = over & within & (smaller | (bottom >= other_high[..., 2] - CONTACT))
+        within = (bottom >= other_low[:, 2] + _LOWEST_SHELF * height) & (bottom <= other_high[:, 2] + CONTACT)
+        lies: Flags = over & within & (smaller | (bottom >= other_high[:, 2] - CONTACT))
         return lies
-    below = top <= other_low[..., 2] + CONTACT
-    among_legs = smaller & (bottom <= other_low[..., 2] + _LEGS * height) & (top < other_high[..., 2] - CONTACT)
+    below = top <= other_low[:, 2] + CONTACT
+    among_legs = smaller & (bottom <= other_low[:, 2] + _LEGS * height) & (top < other_high[:, 2] - CONTACT)
     under: Flags = over & (below | among_legs)
     return under
 
@@ -109,6 +121,13 @@ def between(things: Boxes, first: Floats, second: Floats) -> Flags:
     cosine = np.divide((to_first * to_second).sum(axis=1), lengths, out=np.ones(len(things)), where=lengths > 0.0)
     flags: Flags = cosine <= _BETWEEN
     return flags
+
+
+def _gaps(things: Boxes, anchors: Boxes) -> Floats:
+    """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
+    apart = np.abs(things.centers - anchors.centers) - 0.5 * (things.extents + anchors.extents)
+    free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
+    return free
 
 
 def _corners(boxes: Boxes) -> tuple[Floats, Floats]:

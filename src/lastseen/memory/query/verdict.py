@@ -16,7 +16,7 @@ from lastseen.encoders.household import classes
 from lastseen.encoders.words import Parsed, singular, tokens
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.query.filter import Filter, select
-from lastseen.memory.query.ranker import NameRanker, Ranking
+from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking
 from lastseen.memory.query.snapshot import Snapshot
 
 _TYPO = 0.8
@@ -40,11 +40,14 @@ def judge(
     Several that fit equally well are ``ambiguous``, unless ``several`` were asked for.
     """
     fitting = sum(score >= ranking.accept for score in ranking.scores)
-    pairs = ranking.pairs()[: max(fitting, k)]
+    pairs = ranking.pairs()[: k if several else max(fitting, k)]
     hits = [snapshot.object(row, score) for row, score in pairs]
     if not fitting:
         return Answer("not_found", why_not(), tuple(hits[:k]), ranking.accept)
-    equal = [hit for hit in hits[:fitting] if _score(hit) >= _score(hits[0]) - ranking.margin]
+    if several and fitting > 1:
+        more = f", {k} of them listed" if fitting > k else ""
+        return Answer("found", f"{fitting} things fit {asked}{more}", tuple(hits), ranking.accept)
+    equal = [hit for hit in hits[: min(fitting, MOST_RANKED)] if _score(hit) >= _score(hits[0]) - ranking.margin]
     apart = _apart(equal, same_spot)
     listed = tuple(hits[:k])
     if len(apart) == 1:
@@ -54,7 +57,7 @@ def judge(
     kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in apart))
     more = f", {k} of them listed" if len(apart) > k else ""
     reason = f"{len(apart)} things fit {asked} equally well ({kinds}){more}"
-    return Answer("found" if several else "ambiguous", reason, listed, ranking.accept)
+    return Answer("ambiguous", reason, listed, ranking.accept)
 
 
 def why_no_embedding_fits(snapshot: Snapshot, ranking: Ranking, limits: Filter, *, asked: str) -> str:

@@ -120,5 +120,5 @@ def test_only_the_named_baselines_have_another_chooser() -> None:
 
 def test_an_unknown_arm_names_those_there_are() -> None:
     with pytest.raises(InvalidValue, match="no_context"):
-        arm_of("pixelnav")
+        arm_of("clairvoyant")
     assert [arm.name for arm in arms_of(["context", "random", "context"])] == ["random", "context"]

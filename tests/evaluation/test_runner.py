@@ -124,7 +124,7 @@ def test_the_arm_that_lends_its_contexts_is_run_once(monkeypatch: pytest.MonkeyP
     assert alone == [each for each in both if each["arm"] == "context_shuffled"]
 
 
-@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"arms": ("pixelnav",)}])
+@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"arms": ("clairvoyant",)}])
 def test_a_plan_that_cannot_be_run_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidValue):
         plan(**wrong)  # type: ignore[arg-type]

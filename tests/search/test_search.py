@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from lastseen import schemas
+from lastseen.action import Action
+from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
@@ -24,6 +26,8 @@ from lastseen.pose2d import Pose2D
 from lastseen.protocols import Scene
 from lastseen.search.log import RunLog, read_log, replay
 from lastseen.search.loop import SearchResult
+from lastseen.search.policy.geometric import GeometricPixelPolicy
+from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.robot import Driven, Robot
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
@@ -254,6 +258,49 @@ def test_a_slow_scene_analyzer_stalls_no_search_and_is_asked_one_thing_at_a_time
         search.step()
     assert slow.asked > 1
     assert "kitchen" in {place.scene_type for place in memory.places()}
+
+
+class LooksDown(GeometricPixelPolicy):
+    """Looks down once at the beginning of every walk, as PixelNav does before a low goal."""
+
+    def follow(self, pixel: GoalPixel) -> None:
+        super().follow(pixel)
+        self._down = True
+
+    def act(self) -> Action:
+        if getattr(self, "_down", False):
+            self._down = False
+            return Action.LOOK_DOWN
+        return super().act()
+
+
+def test_the_camera_is_level_in_every_view_of_a_look_around() -> None:
+    robot = TinyRobot()
+    search = Search("zeppelin", robot, settings=SETTINGS, policy=LooksDown(SETTINGS.policy))
+    tilts, taken = [], search.world._around.add
+
+    def add(frame: Frame, detections: Sequence[Detection]) -> None:
+        tilts.append(robot.agent.pitch)
+        taken(frame, detections)
+
+    search.world._around.add = add  # type: ignore[method-assign]
+    while search.loop.calls < 3:
+        search.step()
+    actions = [record["action"] for record in search.log.records if record["type"] == "step"]
+    assert actions.count("look_down") == actions.count("look_up") >= 2
+    assert len(tilts) >= 24
+    assert set(tilts) == {0.0}
+
+
+def test_with_trust_planner_a_stop_at_a_flagged_goal_ends_the_search_unchecked() -> None:
+    literal = replace(SETTINGS, stop=replace(SETTINGS.stop, trust_planner=True))
+    flagged = json.dumps(
+        {"goal_flag": True, "angle": 0.0, "discovered_context": {"goal_scene_type": "hall", "why": "there"}}
+    )
+    found = Search("zeppelin", TinyRobot(), settings=literal, planner=ScriptedBackend([flagged])).run()
+    checked = Search("zeppelin", TinyRobot(), settings=SETTINGS, planner=ScriptedBackend([flagged])).run()
+    assert (found.status, found.planner_calls) == ("found", 1)
+    assert checked.status == "not_found"
 
 
 @pytest.mark.parametrize("goal", ["", "   ", "!!!", "🤖"])

@@ -39,6 +39,9 @@ def objectnav(
     backend: Annotated[
         str | None, typer.Option(help="The planner's model: offline, gemini, openai; default: planner.backend.")
     ] = None,
+    policy: Annotated[
+        str, typer.Option(help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")
+    ] = "geometric",
     scene: Annotated[str, typer.Option(help="generated, or npz:FILE or graph:FILE for one home.")] = "generated",
     report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
 ) -> None:
@@ -62,6 +65,7 @@ def objectnav(
         settings=settings,
         backend=backend or settings.planner.backend,
         scene=scene,
+        policy=policy,
     )
     console = Console(stderr=True)
     with _Bar(console, total=episodes * len(set(names))) as bar:

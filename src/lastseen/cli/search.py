@@ -31,6 +31,9 @@ def search(
     planner: Annotated[
         str | None, typer.Option("--planner", help="The model that explores: offline, gemini, openai:MODEL.")
     ] = None,
+    policy: Annotated[
+        str, typer.Option("--policy", help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")
+    ] = "geometric",
     constraint: Annotated[
         list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
     ] = None,
@@ -66,6 +69,7 @@ def search(
         robot=robot,
         steps=steps,
         planner=planner,
+        policy=policy,
         constraints=constraint or [],
         log=log,
         quiet=as_json,
@@ -124,6 +128,7 @@ def _walk(
     robot: str,
     steps: int | None,
     planner: str | None,
+    policy: str,
     constraints: list[str],
     log: Path | None,
     quiet: bool,
@@ -158,7 +163,16 @@ def _walk(
         TimingLog(timing, settings=settings.planner) as times,
         Memory.open(file, settings=settings, scene_analyzer=open_analyzer(settings)) as memory,
     ):
-        running = Search(goal, walker, memory, planner=planner, constraints=constraints, log=run_log, timing=times)
+        running = Search(
+            goal,
+            walker,
+            memory,
+            planner=planner,
+            policy=policy,
+            constraints=constraints,
+            log=run_log,
+            timing=times,
+        )
         if not quiet:
             typer.echo(f"looking for {running.goal.text!r}; {running.recall.says()}")
         with bar:

@@ -73,3 +73,6 @@ class Stop(Section):
         0.9, unit="m", low=0.0, why="ObjectNav succeeds within 1 m; the rest is for depth and pose noise"
     )
     min_score: float = setting(0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count")
+    trust_planner: bool = setting(
+        False, why="true: a stop of the policy at a goal that the planner flagged ends the search, as PixelNav's does"
+    )

@@ -120,7 +120,7 @@ class Arm:
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
     ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
     starts in its map at a pose that is wrong by metres; ``moved``: the goal itself was moved since the visit;
-    ``ablation``: ``context`` without one of its parts.
+    ``ablation``: ``context`` without one of its parts; ``trust_planner``: a stop is not checked.
     """
 
     name: str
@@ -131,6 +131,7 @@ class Arm:
     lost: bool = False
     moved: bool = False
     ablation: bool = False
+    trust_planner: bool = False
     chooser: Literal["backend", "random", "frontier", "oracle"] = "backend"
 
     @property
@@ -150,6 +151,11 @@ ARMS: dict[str, Arm] = {
         ),
         Arm(name="random", about="draws an angle", chooser="random"),
         Arm(name="no_context", about="panorama and planner, no memory: PixelNav's agent loop, geometric policy"),
+        Arm(
+            name="pixelnav",
+            about="as no_context, with PixelNav's stop: the policy's at a goal that the planner flagged, unchecked",
+            trust_planner=True,
+        ),
         Arm(name="context", about="with the navigation context of this episode", parts=ALL_PARTS),
         *(
             Arm(name=name, about=f"as context, without {what}", parts=ALL_PARTS - parts, ablation=True)

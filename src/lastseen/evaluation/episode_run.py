@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lastseen.action import Action
@@ -19,6 +19,7 @@ from lastseen.memory.object import Object
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
 from lastseen.search.planning.scene import open_analyzer
+from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
 from lastseen.sim.agent import next_action
@@ -57,6 +58,7 @@ def run_arm(
     *,
     settings: Settings,
     backend: str = "offline",
+    policy: str = GEOMETRIC,
     donor: Sequence[Context] = (),
     memory: Memory | None = None,
     start: Pose2D = ORIGIN,
@@ -78,6 +80,8 @@ def run_arm(
         contexts.append(context)
         return edit(context)
 
+    if arm.trust_planner:
+        settings = replace(settings, stop=replace(settings.stop, trust_planner=True))
     if memory is None:
         analyzer = open_analyzer(settings, seed=case.seed, wait=True)
         memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)
@@ -87,6 +91,7 @@ def run_arm(
         witness if localized else Odometry(witness, start, settings=settings),
         memory,
         detector=SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
+        policy=policy,
         planner=_model(arm, settings, backend, case.seed),
         settings=memory_settings(settings),
         seed=case.seed,

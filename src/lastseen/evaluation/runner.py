@@ -26,6 +26,7 @@ from lastseen.evaluation.visits import Visit, memory_settings, told_start, visit
 from lastseen.memory.memory import Memory
 from lastseen.search.log import JsonLines
 from lastseen.search.planning.scene import open_analyzer
+from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.timing import TimingLog
 
 EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
@@ -43,6 +44,7 @@ class Plan:
     settings: Settings
     backend: str = "offline"
     scene: str = GENERATED
+    policy: str = GEOMETRIC
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
@@ -63,6 +65,7 @@ class Plan:
             "episodes": self.episodes,
             "arms": [arm.name for arm in arms_of(self.arms)],
             "backend": self.backend,
+            "policy": self.policy.partition(":")[0],
             # the file, wherever it lies: a run may go on from another directory or machine
             "scene": self.scene.partition(":")[2].rpartition("/")[2] or self.scene,
             "settings": {row.name: row.value for row in describe(self.settings)},
@@ -114,12 +117,14 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
     """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
     arm = arm_of(name)
     if arm is ARMS["context"]:
-        ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene)
+        ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene, plan.policy)
         return ran.record, timing
     began = _clock()
     donor: Sequence[Context] = _contexts(plan, donor_of(seed)) if arm.shuffled else ()
     if arm.memory == "none":
-        ran, timing = _run(seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, began=began)
+        ran, timing = _run(
+            seed, arm, plan.settings, plan.backend, plan.scene, policy=plan.policy, donor=donor, began=began
+        )
         return {**ran.record, "goal_seen_before": None}, timing
     visit = _visit(plan, arm, seed)
     start = case_of(seed, plan.settings, plan.scene).episode.start
@@ -134,7 +139,16 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
         ) as memory,
     ):
         ran, timing = _run(
-            seed, arm, plan.settings, plan.backend, plan.scene, donor=donor, memory=memory, start=told, began=began
+            seed,
+            arm,
+            plan.settings,
+            plan.backend,
+            plan.scene,
+            policy=plan.policy,
+            donor=donor,
+            memory=memory,
+            start=told,
+            began=began,
         )
     # seen, not remembered: what the memory of the visit lost must not drop out of the figures
     seen = ran.record["goal"] in visit.detected if arm.memory == "home" else None
@@ -150,9 +164,9 @@ def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
 
 
 @lru_cache(maxsize=4)
-def _with_context(seed: int, settings: Settings, backend: str, scene: str) -> tuple[Ran, Timing]:
+def _with_context(seed: int, settings: Settings, backend: str, scene: str, policy: str) -> tuple[Ran, Timing]:
     """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
-    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, began=_clock())
+    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, policy=policy, began=_clock())
     return Ran({**ran.record, "goal_seen_before": None}, ran.contexts), timing
 
 
@@ -173,7 +187,7 @@ def _clock() -> tuple[float, float]:
 def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
     """The contexts of a donor, or of the donor of a later pair where it found its goal without asking the planner."""
     for later in range(seed, seed + _MOST_DONORS, 2):
-        ran, _ = _with_context(later, plan.settings, plan.backend, plan.scene)
+        ran, _ = _with_context(later, plan.settings, plan.backend, plan.scene, plan.policy)
         if ran.contexts:
             return ran.contexts
     return ()

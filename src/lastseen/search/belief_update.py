@@ -48,6 +48,10 @@ def perceive(belief: BeliefState, sight: Sight, *, step: int, settings: Search) 
     belief["current_node_id"] = sight.node_id
     if belief["target_status"] in {"done", "unreachable"}:
         return
+    if sight.trusted_stop:
+        # only with stop.trust_planner: the literal rule of PixelNav's loop, without a check by detections and depth
+        belief["target_status"] = "done"
+        return
     if not sight.visible:
         belief["visible_streak"] = 0
         belief["missed_streak"] += sight.fresh

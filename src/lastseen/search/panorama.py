@@ -35,10 +35,9 @@ class LookAround:
         """Whether every direction was looked at."""
         return len(self._taken) >= self.settings.panorama.views
 
-    def begin(self, frame: Frame, detections: Sequence[Detection]) -> None:
-        """Forget the views and start again with this one."""
+    def clear(self) -> None:
+        """Forget the views."""
         self._taken = []
-        self.add(frame, detections)
 
     def add(self, frame: Frame, detections: Sequence[Detection]) -> None:
         """Take the view one turn further to the left."""

@@ -65,6 +65,8 @@ class Robot:
         self.frames, self.drive, self.detector = frames, drive, detector
         self.motion = motion or DeadReckoning()
         self.buffered = buffered
+        self.possible_actions = (*_MOVES, Action.STOP)
+        """What it can do: it drives, and its camera does not tilt."""
         self._stream: Iterator[Frame] = iter(())
         self._frame: Frame | None = None
 

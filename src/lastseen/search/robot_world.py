@@ -17,7 +17,6 @@ import numpy as np
 from lastseen.action import Action
 from lastseen.body import body_points
 from lastseen.config import Settings
-from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.places.tracker import Step
@@ -38,10 +37,14 @@ from lastseen.search.policy.goal_pixel import (
     view_of_angle,
     waypoint_pixel,
 )
-from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.policy.protocol import PixelPolicy, allow
 from lastseen.search.policy.stop_check import StopCheck
 from lastseen.search.recall import Recall, Remembered
+from lastseen.search.step_record import view_record
 from lastseen.search.world import Moved, Sight
+
+_TILTED = math.radians(10.0)
+"""Radians from level that are a tilt: more than the noise of a localizer, less than one look up or down."""
 
 
 class RobotWorld:
@@ -69,6 +72,9 @@ class RobotWorld:
         self.goal, self.memory, self.recall = goal, memory, recall
         self.planner, self.settings, self.log = planner, settings, log
         self.with_images = with_images
+        actions = getattr(robot, "possible_actions", tuple(Action))
+        allow(policy, actions)
+        self._tilts = Action.LOOK_UP in actions and Action.LOOK_DOWN in actions
         self.check = StopCheck(goal.text, settings.stop)
         self.rule = CallRule(settings.planner)
         self.rule.due(stopped=False, goal_flag=False)
@@ -79,7 +85,7 @@ class RobotWorld:
         self._rest = 0.0
         self._path: list[Pose2D] = []
         self._walking = self._walked = False
-        self._rejected = False
+        self._rejected = self._trusted_stop = False
         self._approach_failed = False
         self._confirming = 0
         self._context: tuple[int, dict[str, Any]] | None = None
@@ -88,6 +94,7 @@ class RobotWorld:
         self.metres = 0.0
         self._record: dict[str, Any] = {}
         frame = robot.reset()
+        self._level = _pitch(frame)
         self.explored = ExploredMap(settings.explored, policy=settings.policy, start=frame.floor_pose)
         self._see(frame, Step())
 
@@ -107,6 +114,7 @@ class RobotWorld:
             stamp=self.frame.stamp,
             visible=self.check.streak > 0 and not self._rejected,
             rejected=self._rejected,
+            trusted_stop=self._trusted_stop,
             distance=self.check.distance,
             node_id=self.recall.node_at(self.pose),
             own_nodes=self.recall.own_nodes(),
@@ -198,7 +206,7 @@ class RobotWorld:
 
     def _go_on(self) -> Moved:
         if self._following is None:
-            return self._do(Action.TURN_LEFT, panorama=True)
+            return self._do(self._level_camera() or Action.TURN_LEFT, panorama=True)
         if self._turns:
             left = self._turns > 0
             self._turns -= 1 if left else -1
@@ -207,6 +215,9 @@ class RobotWorld:
         action = self.policy.act()
         if action is not Action.STOP:
             return self._do(action)
+        if self.settings.stop.trust_planner and self._following.goal_flag:
+            self._trusted_stop = True
+            return self._stopped()
         if (turn := self._look_again()) is not None:
             return self._do(turn)
         if self.policy.stop_reason == "reached" and self._next_segment():
@@ -221,10 +232,10 @@ class RobotWorld:
         costs one, so that no cycle of plan and stop is free. A goal that was reached ends the search instead.
         """
         self.rule.due(stopped=True, goal_flag=False)
-        free = self._walked and not self._at_goal()
+        free = self._walked and not (self._at_goal() or self._trusted_stop)
         self._look_around()
         if free:
-            return self._do(Action.TURN_LEFT, panorama=True)
+            return self._do(self._level_camera() or Action.TURN_LEFT, panorama=True)
         self._fresh = False
         self._record = {**self._record, "action": None, "scene_analyzed": False, "scene": None}
         return Moved(action=Action.STOP.value)
@@ -232,9 +243,18 @@ class RobotWorld:
     def _look_around(self) -> None:
         """Give up what is being followed and begin a look around with this view."""
         self._following = None
-        self._around.begin(self.frame, self.marked)
+        self._around.clear()
+        if self._level_camera() is None:
+            self._around.add(self.frame, self.marked)
         self.policy.reset()
         self.policy.see(self.frame)
+
+    def _level_camera(self) -> Action | None:
+        """The look that brings a camera back which a policy tilted: the views of a look around are level."""
+        tilt = _pitch(self.frame) - self._level
+        if not self._tilts or abs(tilt) < _TILTED:
+            return None
+        return Action.LOOK_DOWN if tilt > 0.0 else Action.LOOK_UP
 
     def _recall_planner(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Ask anew when the robot begins to go in circles, where the settings say so."""
@@ -311,12 +331,12 @@ class RobotWorld:
         if step.action is not None:
             self.policy.moved(step.action, collided=step.collided)
         self.explored.moved_to(frame.floor_pose, collided=step.collided)
-        if self._following is None:
+        if self._following is None and self._level_camera() is None:
             self._around.add(frame, self.marked)
         self.policy.see(frame)
         self._see_explored(frame)
         self._recall_planner(events)
-        self._record = _record(self.memory, frame, step, detections)
+        self._record = view_record(self.memory, frame, step, detections)
 
     def _see_explored(self, frame: Frame) -> None:
         """Put the view on the map of this search: what is floor, and about where which thing stands."""
@@ -332,25 +352,9 @@ class RobotWorld:
                 self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
 
-def _record(memory: Memory, frame: Frame, step: Step, detections: Sequence[Detection]) -> dict[str, Any]:
-    """The place-anchor part of a step's log record; see docs/interface-contract.md."""
-    spatial, world = memory.spatial, frame.floor_pose
-    scenes = [event for event in memory.place_events if event["event"] == "scene_analyzed"]
-    scene = scenes[-1] if scenes and scenes[-1]["scene_type"] is not None else None
-    return {
-        "step_id": spatial.step_id,
-        "action": None if step.action is None else step.action.value,
-        "collided": step.collided,
-        "branch": spatial.at_branch,
-        "panorama": step.panorama,
-        "pose": [spatial.pose.x, spatial.pose.y, spatial.pose.yaw],
-        "world_pose": [world.x, world.y, world.yaw],
-        "seen": sorted({detection.label for detection in detections if detection.label is not None}),
-        "current_place_id": spatial.current_place_id,
-        "current_anchor_id": spatial.current_anchor_id,
-        "scene_analyzed": bool(scenes),
-        "scene": None if scene is None else {key: scene[key] for key in ("scene_type", "objects", "description")},
-    }
+def _pitch(frame: Frame) -> float:
+    """Radians that the camera looks up, by the frame's pose."""
+    return math.asin(max(-1.0, min(1.0, float(frame.T_world_camera.matrix[2, 2]))))
 
 
 def _corners(start: Pose2D, segments: Sequence[tuple[float, float]]) -> list[Pose2D]:

@@ -21,8 +21,7 @@ from lastseen.search.loop import SearchLoop, SearchResult
 from lastseen.search.planning.memory_first import MemoryFirstPlanner
 from lastseen.search.planning.panorama_planner import PanoramaPlanner
 from lastseen.search.planning.scene import open_analyzer
-from lastseen.search.policy.geometric import GeometricPixelPolicy
-from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.policy.protocol import GEOMETRIC, PixelPolicy, open_policy
 from lastseen.search.recall import Recall
 from lastseen.search.robot_world import RobotWorld
 from lastseen.search.timing import MeteredBackend, TimingLog
@@ -49,7 +48,7 @@ class Search:
         memory: What is known of the home; without one a memory is made that ends with this object.
         detector: Finds things in a frame; by default ``robot.detector``.
         planner: The model that says where to explore, or its name; by default the setting ``planner.backend``.
-        policy: Walks to a goal pixel; by default by depth and geometry alone.
+        policy: Walks to a goal pixel, or its name: ``geometric`` (depth alone), ``pixelnav:CHECKPOINT``.
         settings: By default those of the memory.
         seed: For backends that draw.
         constraints: Texts such as "avoid: kitchen" or "max_path: 12"; see docs/interface-contract.md.
@@ -69,7 +68,7 @@ class Search:
         *,
         detector: Detector | None = None,
         planner: Backend | str | None = None,
-        policy: PixelPolicy | None = None,
+        policy: PixelPolicy | str = GEOMETRIC,
         settings: Settings | None = None,
         seed: int = 0,
         constraints: Iterable[str] = (),
@@ -107,7 +106,7 @@ class Search:
         self.world = RobotWorld(
             robot,
             seeing,
-            policy or GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning),
+            open_policy(policy, settings) if isinstance(policy, str) else policy,
             goal=self.goal,
             memory=memory,
             recall=self.recall,

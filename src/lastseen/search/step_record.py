@@ -8,6 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from lastseen.belief import BeliefState, Candidate
+from lastseen.detection import Detection
+from lastseen.frame import Frame
+from lastseen.memory.memory import Memory
+from lastseen.memory.places.tracker import Step
 from lastseen.search.planning.constraints import Verdict
 from lastseen.search.planning.decision import Decision, PlannerCall
 from lastseen.search.planning.prompt_text import clean
@@ -72,6 +76,27 @@ def step_record(
         "next": moved.action,
         "move_failed": moved.failed,
         "meta": meta,
+    }
+
+
+def view_record(memory: Memory, frame: Frame, step: Step, detections: Sequence[Detection]) -> dict[str, Any]:
+    """The place-anchor part of a step's log record; see docs/interface-contract.md."""
+    spatial, world = memory.spatial, frame.floor_pose
+    scenes = [event for event in memory.place_events if event["event"] == "scene_analyzed"]
+    scene = scenes[-1] if scenes and scenes[-1]["scene_type"] is not None else None
+    return {
+        "step_id": spatial.step_id,
+        "action": None if step.action is None else step.action.value,
+        "collided": step.collided,
+        "branch": spatial.at_branch,
+        "panorama": step.panorama,
+        "pose": [spatial.pose.x, spatial.pose.y, spatial.pose.yaw],
+        "world_pose": [world.x, world.y, world.yaw],
+        "seen": sorted({detection.label for detection in detections if detection.label is not None}),
+        "current_place_id": spatial.current_place_id,
+        "current_anchor_id": spatial.current_anchor_id,
+        "scene_analyzed": bool(scenes),
+        "scene": None if scene is None else {key: scene[key] for key in ("scene_type", "objects", "description")},
     }
 
 

@@ -21,7 +21,8 @@ class Sight:
     ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was
     looked at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting.
     ``own_nodes`` are the nodes that this walk made itself. ``rejected`` tells that a stop at what was seen failed its
-    check, so that the sighting counts no longer.
+    check, so that the sighting counts no longer; ``trusted_stop`` that the policy stopped at a goal which the planner
+    flagged, where the settings take the planner's word for it.
     ``context`` is the navigation context for planners that read it, ``log`` what the step log should hold besides
     (pose, place, anchor).
     """
@@ -34,6 +35,7 @@ class Sight:
     ready: bool = True
     fresh: bool = True
     rejected: bool = False
+    trusted_stop: bool = False
     own_nodes: Collection[int] = ()
     images: tuple[EncodedImage, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)

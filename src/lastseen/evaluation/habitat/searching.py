@@ -15,7 +15,7 @@ from lastseen.evaluation.habitat.environment import HabitatEnvironment
 from lastseen.evaluation.witness import path_length
 from lastseen.protocols import Detector
 from lastseen.search.log import RunLog
-from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.policy.protocol import GEOMETRIC, PixelPolicy
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
 
@@ -103,7 +103,7 @@ def search_episode(
     backend: str = "offline",
     seed: int = 0,
     words: Mapping[str, str] | None = None,
-    policy: PixelPolicy | None = None,
+    policy: PixelPolicy | str = GEOMETRIC,
     use_context: bool = True,
     log: RunLog | None = None,
     timing: TimingLog | None = None,

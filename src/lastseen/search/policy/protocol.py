@@ -1,14 +1,19 @@
 """The contract of a pixel policy: whatever walks to a goal pixel in discrete actions fits the loop.
 
 A view goes in with ``see``, a pixel of that view becomes the goal with ``follow``, ``act`` is asked once a step,
-and ``moved`` reports what was really done, by the policy or by anyone.
+and ``moved`` reports what was really done, by the policy or by anyone. A policy that may tilt the camera has an
+``allow`` too, which is told the actions that the robot can do.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.search.policy.goal_pixel import GoalPixel
 
@@ -48,3 +53,35 @@ class PixelPolicy(Protocol):
     def act(self) -> Action:
         """The next action; STOP, with ``stop_reason`` set, ends the walk."""
         ...
+
+
+GEOMETRIC, PIXELNAV = "geometric", "pixelnav"
+
+
+def open_policy(name: str, settings: Settings) -> PixelPolicy:
+    """The policy of a name: ``geometric``, or ``pixelnav:CHECKPOINT`` (extra ``torch``)."""
+    kind, _, checkpoint = name.partition(":")
+    if kind == PIXELNAV and checkpoint:
+        from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
+
+        return PixelNavPolicy(_network(checkpoint), settings.pixel_nav)
+    if name != GEOMETRIC:
+        raise InvalidValue("policy", name, "is not known", remedy="use geometric, or pixelnav:CHECKPOINT")
+    from lastseen.search.policy.geometric import GeometricPixelPolicy
+
+    return GeometricPixelPolicy(settings.policy, stop=settings.stop, motion=settings.dead_reckoning)
+
+
+@lru_cache(maxsize=1)
+def _network(checkpoint: str) -> Any:
+    """The network of a checkpoint, read once for all episodes of a process: it has 54 million parameters."""
+    from lastseen.search.policy.pixelnav.checkpoint import load_network
+
+    return load_network(checkpoint)
+
+
+def allow(policy: PixelPolicy, actions: Collection[Action]) -> None:
+    """Tell a policy which actions the robot can do, where it cares."""
+    told = getattr(policy, "allow", None)
+    if told is not None:
+        told(actions)

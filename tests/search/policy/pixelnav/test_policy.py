@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from lastseen.action import Action
+from lastseen.config import Settings
 from lastseen.config.policy import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.pixelnav.policy import goal_image, network_image
+from lastseen.search.policy.protocol import open_policy
 from tests.search.policy.pixelnav.views import NO_TORCH, view
 
 pytest.importorskip("torch", reason=NO_TORCH)
@@ -152,3 +154,21 @@ def test_it_opens_a_checkpoint(network: PixelNavNetwork, tmp_path: Path) -> None
         policy.follow(PIXEL)
         policy.act()
     assert loaded.prediction == own.prediction
+
+
+def test_a_robot_whose_camera_does_not_tilt_is_never_told_to(wanting: Wanting) -> None:
+    policy = wanting([0.0, 1.0, 0.5, 0.4, 9.0, 8.0])
+    policy.allow((Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT))
+    assert policy.act() is Action.FORWARD
+
+
+def test_a_policy_is_opened_by_name(network: PixelNavNetwork, tmp_path: Path) -> None:
+    path = tmp_path / "pixelnav.ckpt"
+    torch.save({"model": network.state_dict()}, path)
+    assert isinstance(open_policy(f"pixelnav:{path}", Settings()), PixelNavPolicy)
+    with pytest.raises(InvalidValue, match="is not a file"):
+        open_policy("pixelnav:none.ckpt", Settings())
+    with pytest.raises(
+        InvalidValue, match=r"^policy = 'pixelnav': is not known; use geometric, or pixelnav:CHECKPOINT$"
+    ):
+        open_policy("pixelnav", Settings())

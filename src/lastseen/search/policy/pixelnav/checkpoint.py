@@ -30,6 +30,8 @@ _UNREADABLE = (
 )
 """What torch's readers raise on damaged files; which one depends on where the damage lies."""
 _NAMED = 3
+_WRAPPERS = ("model", "state_dict", "model_state_dict")
+_PREFIX = "module."
 
 
 def load_network(path: str | Path, *, device: str = "cpu") -> PixelNavNetwork:
@@ -63,11 +65,25 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise InvalidValue("checkpoint", str(path), "is not a readable checkpoint", remedy=_REMEDY) from error
     if not isinstance(state, Mapping):
         raise InvalidValue("checkpoint", str(path), f"holds a {type(state).__name__}", remedy=_REMEDY)
+    state = _unwrapped(state)
     wrong = next((name for name, value in state.items() if not isinstance(value, torch.Tensor)), None)
     if wrong is not None:
         problem = f"its entry {wrong!r} is a {type(state[wrong]).__name__}, not a tensor"
         raise InvalidValue("checkpoint", str(path), problem, remedy=_REMEDY)
-    return dict(state)
+    weights: dict[str, Tensor] = dict(state)  # type: ignore[arg-type]
+    return weights
+
+
+def _unwrapped(state: Mapping[str, object]) -> Mapping[str, object]:
+    """The weights inside what training scripts put around them: a dict of a known name, a prefix ``module.``."""
+    for name in _WRAPPERS:
+        inner = state.get(name)
+        if isinstance(inner, Mapping):
+            state = inner
+            break
+    if state and all(isinstance(name, str) and name.startswith(_PREFIX) for name in state):
+        return {name.removeprefix(_PREFIX): value for name, value in state.items()}
+    return state
 
 
 def _check_layout(path: str | Path, state: Mapping[str, Tensor], layout: Mapping[str, Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,7 @@ class PixelNavPolicy:
         self.prediction: Prediction | None = None
         """What the network said last, before any rule; for logs."""
         self._network = network
+        self._forbidden: list[int] = []
         self.reset()
 
     @classmethod
@@ -105,6 +107,12 @@ class PixelNavPolicy:
         from lastseen.search.policy.pixelnav.checkpoint import load_network
 
         return cls(load_network(path, device=device), settings)
+
+    def allow(self, actions: Collection[Action]) -> None:
+        """Choose among these actions only, and STOP: a camera that does not tilt is never told to."""
+        self._forbidden = [
+            index for index, action in enumerate(ACTION_ORDER) if action not in actions and action is not Action.STOP
+        ]
 
     def reset(self) -> None:
         """Forget the views and the goal."""
@@ -154,6 +162,7 @@ class PixelNavPolicy:
         logits = np.array(self.prediction.logits)
         if self._collided:
             logits[ACTION_ORDER.index(Action.FORWARD)] = self.settings.collision_logit
+        logits[self._forbidden] = -np.inf
         action = ACTION_ORDER[int(np.argmax(logits))]
         return self._end("reached") if action is Action.STOP else action
 

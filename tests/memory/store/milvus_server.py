@@ -17,6 +17,7 @@ import socket
 import subprocess
 import time
 import urllib.request
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,8 +27,11 @@ from tests.memory.store.namespace import Namespace
 class MilvusServer:
     """One server on one data folder; it can be killed and started again on the same ports."""
 
-    def __init__(self, folder: Path, namespace: Namespace | None = None) -> None:
+    def __init__(
+        self, folder: Path, namespace: Namespace | None = None, *, options: Mapping[str, object] | None = None
+    ) -> None:
         self.folder = folder
+        self._options = dict(options or {})
         self.host = "127.0.0.1" if namespace is None else namespace.address
         self._before = [] if namespace is None else namespace.command
         self.ports: dict[str, int] = {}
@@ -101,7 +105,7 @@ class MilvusServer:
             key = key.partition("(")[0].strip()
             if key.endswith("_port"):
                 return str(self.ports.setdefault(key, self._free_port()))
-            return str(paths.get(key, default))
+            return str(self._options.get(key, paths.get(key, default)))
 
         text = re.sub(r"\{\{(.*?)\}\}", fill, (data / "config.yaml.template").read_text(encoding="utf-8"))
         # its interim index loses filtered rows of small segments

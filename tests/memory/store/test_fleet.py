@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.memory.homes import ROOM, Item, walk
 from tests.memory.store.milvus_server import MilvusServer
+from tests.memory.store.namespace import Namespace
 from tests.memory.store.test_milvus import address, robot, sent
 from tests.server.conftest import serving
 from typer.testing import CliRunner
@@ -269,6 +275,62 @@ def test_secrets_come_from_the_environment_and_are_never_shown(monkeypatch: pyte
     with pytest.raises(IndexUnreachable) as unreachable:
         len(MilvusIndex("milvus://ann@127.0.0.1:9/home", 4, timeout=1.0))
     assert "hunter" not in str(unreachable.value)
+
+
+@integration
+def test_tls_user_password_token_and_database_reach_a_real_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("milvus", reason="pip install milvus==2.3.5 for the server's binary")
+    openssl, namespace = shutil.which("openssl"), Namespace.make()
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    host = "127.0.0.1" if namespace is None else namespace.address
+    pem, key = tmp_path / "server.pem", tmp_path / "server.key"
+    words = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={host} -addext subjectAltName=IP:{host}"
+    subprocess.run([openssl, *words.split(), "-keyout", key, "-out", pem], check=True, capture_output=True)
+    options = {"authorization_enabled": "true", "tls_mode": 1, "server_pem_path": pem, "server_key_path": key}
+    running = MilvusServer(tmp_path / "milvus", namespace, options=options)
+    index = f"milvus+tls://root@{running.address}/default/home"
+    monkeypatch.setenv(CERTIFICATE, str(pem))
+    try:
+        running.start(limit=300.0)
+        monkeypatch.setenv(PASSWORD, "wrong-hunter2")
+        with pytest.raises(IndexUnreachable) as denied:
+            len(MilvusIndex(index, 4, timeout=20.0))
+        assert "hunter2" not in str(denied.value)
+        monkeypatch.setenv(PASSWORD, "Milvus")
+        with walk(Memory.open(tmp_path / "home", settings=robot("ann"), index=index), looks="random") as memory:
+            memory.flush()
+            sent(memory, 120.0)
+            expected = len(memory.states())
+        assert b"hunter2" not in (tmp_path / "home").read_bytes()
+        monkeypatch.delenv(PASSWORD)
+        monkeypatch.setenv(TOKEN, "root:Milvus")
+        assert len(MilvusIndex(index.replace("root@", ""), timeout=20.0)) == expected
+        with pytest.raises(IndexUnreachable):
+            len(MilvusIndex(index.replace("/default/", "/nowhere/"), 4, timeout=20.0))
+    finally:
+        running.kill()
+        if namespace is not None:
+            namespace.close()
+
+
+@integration
+def test_the_page_about_milvus_runs_as_written(server: MilvusServer, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "milvus.md").read_text(encoding="utf-8").replace("localhost:19530", server.address)
+    commands = [line for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    output = {}
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        output[command] = done.stdout
+    assert len(commands) >= 6
+    asked = next(told for command, told in output.items() if "--robots all" in command)
+    assert {"ann/obj-", "bob/obj-"} <= {word for word in ("ann/obj-", "bob/obj-") if word in asked}
 
 
 def test_a_robots_name_must_be_one(tmp_path: Path) -> None:

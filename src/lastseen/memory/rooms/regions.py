@@ -128,12 +128,13 @@ def _openings(wall: Mask, free: Mask, closed: Mask, cell: float, *, wall_ends: i
     width = (ends - starts) * cell
     seen = np.concatenate([np.zeros((1, free.shape[1]), dtype=np.int64), np.cumsum(free, axis=0)])
     looked_through = seen[ends, lines] - seen[starts, lines] >= _OPEN * (ends - starts)
+    widths = _widths(closed, free)
     found = []
     # wide gaps apart: the width of a whole room is one, and would swallow the doors beside it
     for least, most in ((_NARROWEST, _WIDE), (_WIDE + 2 * cell, _WIDEST)):
         chosen = np.flatnonzero((width >= least) & (width <= most + 2 * cell) & looked_through)
         gaps = [(int(starts[k]), int(ends[k]), int(lines[k])) for k in chosen.tolist()]
-        narrow = (_narrow(group, (wall, free, closed, solid), cell, wall_ends=wall_ends) for group in _grouped(gaps))
+        narrow = (_narrow(group, wall, solid, widths, cell, wall_ends=wall_ends) for group in _grouped(gaps))
         found += [gap for gap in narrow if gap is not None and (gap[1] - gap[0]) * cell <= most]
     return found
 
@@ -162,19 +163,20 @@ def _gaps(solid: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np
     return stops[:-1][same], begins[1:][same], columns[1:][same]
 
 
-def _narrow(group: list[Gap], masks: tuple[Mask, Mask, Mask, Mask], cell: float, *, wall_ends: int) -> Gap | None:
+def _narrow(
+    group: list[Gap], wall: Mask, solid: Mask, widths: NDArray[np.int64], cell: float, *, wall_ends: int
+) -> Gap | None:
     """The narrowest gap of neighbouring lines, if it is an opening of a wall between two wider spaces."""
-    wall, free, closed, solid = masks
     start, end, at = min(group, key=lambda gap: (gap[1] - gap[0], gap[2]))
     width = (end - start) * cell
     low, high = min(gap[2] for gap in group), max(gap[2] for gap in group)
     if (high - low) * cell > _THIN:
         return None
-    offsets = range(round(_BESIDE[0] / cell), round(_BESIDE[1] / cell) + 1)
-    beside = min(
-        max(_width(closed, free, start, end, line) for line in lines)
-        for lines in ([low - offset for offset in offsets], [high + offset for offset in offsets])
-    )
+    near, far = (round(offset / cell) for offset in _BESIDE)
+    middle = (start + end) // 2
+    through = [middle, (start + middle) // 2, (end + middle) // 2]
+    sides = widths[through, max(low - far, 0) : max(low - near + 1, 0)], widths[through, high + near : high + far + 1]
+    beside = min(int(side.max(initial=0)) for side in sides)
     if beside * cell < width + _NARROWING or (width > _WIDE and beside * cell < _WIDE_NARROWING * width):
         return None
     before, after = (
@@ -190,20 +192,12 @@ def _narrow(group: list[Gap], masks: tuple[Mask, Mask, Mask, Mask], cell: float,
     return start, end, at
 
 
-def _width(closed: Mask, free: Mask, start: int, end: int, line: int) -> int:
-    """Cells without wall or door along a line beside an opening, through its middle or quarters where open."""
-    if not 0 <= line < closed.shape[1]:
-        return 0
-    column = closed[:, line]
-    middle = (start + end) // 2
-    best = 0
-    for at in (middle, (start + middle) // 2, (end + middle) // 2):
-        if free[at, line]:
-            before, after = np.flatnonzero(column[:at]), np.flatnonzero(column[at:])
-            low = int(before[-1]) + 1 if len(before) else 0
-            high = at + int(after[0]) if len(after) else len(column)
-            best = max(best, high - low)
-    return best
+def _widths(closed: Mask, free: Mask) -> NDArray[np.int64]:
+    """How many cells without wall or door lie in one line along axis 0 with each open cell; 0 at the others."""
+    rows = np.arange(len(closed))[:, None]
+    before = np.maximum.accumulate(np.where(closed, rows, -1), axis=0)
+    after = np.minimum.accumulate(np.where(closed, rows, len(closed))[::-1], axis=0)[::-1]
+    return np.where(free, after - before - 1, 0)
 
 
 def _is_wall_end(wall: Mask, solid: Mask, rows: range, lines: tuple[int, int, int], cell: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,8 @@ from lastseen.memory.store.journal import Journal
 
 _STATE = "rooms.state"
 """Where the memory file keeps what ids last by."""
+_PERIOD = 2.0
+"""Seconds of memory time between two cuts: one takes as long as some frames, and a robot goes a metre meanwhile."""
 
 
 class Rooms:
@@ -45,6 +48,7 @@ class Rooms:
         self._shaped = -1
         self._votes: dict[int, Votes] = {}
         self._cut_from = self._seen = (-1, -1, -1)
+        self._cut_at = -math.inf
         self._version = 0
         self._room_of_row = np.full(0, -1, dtype=np.int64)
 
@@ -69,7 +73,8 @@ class Rooms:
         return [self._named.get(room) for room in self._room_ids(np.asarray(points, dtype=np.float64), ids).tolist()]
 
     def take_changed(self) -> dict[str, str]:
-        """What the memory file has yet to learn of ids; cuts nothing anew."""
+        """What the memory file has yet to learn of ids; cuts nothing anew, but whoever asks next gets a new cut."""
+        self._cut_at = -math.inf
         if not self._map.known:
             return {}
         text = json.dumps({"next_id": self._next_id, "storeys": [self._map.to_dict()]})
@@ -80,6 +85,7 @@ class Rooms:
 
     def settle(self) -> None:
         """Give every room its id now, as at the end of a session: who opens the file next finds the same ones."""
+        self._cut_at = -math.inf
         self._cut()
 
     def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
@@ -94,9 +100,9 @@ class Rooms:
         """Cut anew if anything changed that rooms are cut from."""
         space = self._space
         now = (space.walls.revision, space.floor.revision, space.spatial.revision)
-        if now == self._cut_from:
+        if now == self._cut_from or 0.0 <= self._objects.now - self._cut_at < _PERIOD:
             return
-        self._cut_from = now
+        self._cut_from, self._cut_at = now, self._objects.now
         store = self._objects.store
         rows = self._confirmed()
         ids = [id_text(number) for number in store.seq[rows].tolist()]

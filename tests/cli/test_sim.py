@@ -59,6 +59,7 @@ def test_wrong_options_give_one_clear_line(
 
 
 @pytest.mark.slow
+@pytest.mark.integration
 def test_ctrl_c_leaves_a_recording_that_goes_on(tmp_path: Path) -> None:
     # long enough that it is still walking when the signal comes, however loaded the machine is
     words = ["3" if word == MINUTES else word for word in WORDS]

@@ -144,6 +144,7 @@ def test_a_file_that_is_made_is_told_as_new(made: bool, told: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.integration
 def test_ctrl_c_lets_deaf_watchers_go_without_noise(tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     with started(str(path)) as (process, page), contextlib.ExitStack() as stack:

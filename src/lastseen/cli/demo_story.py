@@ -49,10 +49,10 @@ def visit(home: Home, file: Path) -> None:
     with Memory.open(file) as memory:
         for frame in track(walk.frames(), description="  walking", total=walk.frames_planned, console=console):
             memory.observe(frame, detections=detector.detect(frame))
-        confirmed, places = len(memory.objects()), len(memory.places())
+        confirmed, rooms = len(memory.objects()), len(memory.rooms())
     console.print(
         f"  {walk.frames_planned} frames: {confirmed} of {len(home.things)} objects confirmed, "
-        f"{counted(places, 'place')}"
+        f"{counted(rooms, 'room')}"
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import colorsys
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -18,25 +19,28 @@ from lastseen.memory.object import Object
 Truth = Sequence[tuple[str, tuple[float, float]]]
 """Label and floor position of every thing that is really there."""
 Colour = tuple[int, int, int]
+Box = tuple[float, float, float, float]
 
-_PIXELS = 60
+_PIXELS = 90
 """Pixels to a metre."""
 _MARGIN, _LEGEND = 24, 340
 _RIGHT = 0.5
 """Metres between a remembered object and a thing of its name for which it is right."""
 _UNKNOWN: Colour = (226, 226, 224)
 _FREE: Colour = (252, 252, 250)
-_WALL: Colour = (96, 98, 104)
+_WALL: Colour = (188, 189, 194)
 _KNOWN: Colour = (36, 132, 76)
 _WRONG: Colour = (204, 56, 48)
 _GONE: Colour = (150, 150, 150)
 _MOVED: Colour = (32, 88, 196)
 _ROOM: Colour = (70, 50, 90)
+_PATH: Colour = (224, 150, 90)
+_LONGEST_STEP = 1.5
+"""Metres between two points of a path that was walked."""
 _TINT = 60
 """Of 255: how much of a room's colour lies over the floor."""
 _HUES_APART = 0.618
 """The golden ratio's part: successive multiples of it never come close."""
-_MOST_LABELS = 60
 
 
 def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") -> Image.Image:
@@ -66,16 +70,24 @@ def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") 
     rooms = memory.rooms()
     image = _with_rooms(image, [[pixel(x, y) for x, y in room.outline] for room in rooms])
     draw = ImageDraw.Draw(image)
+    for start, end in pairwise(memory.space.path.points):
+        # a robot that was carried, or begins a session elsewhere, did not walk there
+        if math.dist(start[1:3], end[1:3]) < _LONGEST_STEP:
+            draw.line([pixel(*start[1:3]), pixel(*end[1:3])], fill=_PATH, width=2)
     for _, (x, y) in truth or ():
         u, v = pixel(x, y)
         draw.rectangle([u - 5, v - 5, u + 5, v + 5], outline=_GONE, width=1)
     font = ImageFont.load_default(size=11)
-    for number, each in enumerate(objects):
-        u, v = pixel(*each.position[:2])
+    taken: list[Box] = []
+    marks = [(pixel(*each.position[:2]), each) for each in objects]
+    for (u, v), each in marks:
         colour = _colour(each, truth)
         draw.ellipse([u - 4, v - 4, u + 4, v + 4], fill=None if colour == _GONE else colour, outline=colour)
-        if number < _MOST_LABELS and each.label is not None:
-            draw.text((u + 6, v - 6), each.label, fill=colour, font=font)
+        taken.append((u - 4, v - 4, u + 4, v + 4))
+    # what is wrong is named first, then what is large: a label that finds no room is left out
+    for (u, v), each in sorted(marks, key=lambda mark: (_colour(mark[1], truth) != _WRONG, -_floor_area(mark[1]))):
+        if each.label is not None:
+            _write_label(draw, each.label, (u, v), font=font, colour=_colour(each, truth), taken=taken)
     for before, after in _moves(memory):
         _arrow(draw, pixel(*before[:2]), pixel(*after[:2]))
     large = ImageFont.load_default(size=16)
@@ -98,6 +110,32 @@ def _with_rooms(image: Image.Image, outlines: Sequence[Sequence[tuple[float, flo
             red, green, blue = (round(255 * value) for value in colorsys.hsv_to_rgb(hue, 0.7, 0.9))
             draw.polygon(outline, fill=(red, green, blue, _TINT))
     return Image.alpha_composite(tinted, layer).convert("RGB")
+
+
+def _floor_area(each: Object) -> float:
+    return 0.0 if each.extent is None else each.extent[0] * each.extent[1]
+
+
+def _write_label(
+    draw: ImageDraw.ImageDraw,
+    text: str,
+    at: tuple[float, float],
+    *,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    colour: Colour,
+    taken: list[Box],
+) -> None:
+    """Write a name beside its mark, where it covers neither another name nor a mark; nowhere if there is no room."""
+    u, v = at
+    left, top, right, bottom = draw.textbbox((0, 0), text, font=font)
+    width, height = right - left, bottom - top
+    for x, y in ((7, -height / 2), (-7 - width, -height / 2), (-width / 2, -9 - height), (-width / 2, 8)):
+        box = (u + x, v + y, u + x + width, v + y + height)
+        if not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+            taken.append(box)
+            corner = box[0] - left, box[1] - top
+            draw.text(corner, text, fill=colour, font=font, stroke_width=2, stroke_fill="white")
+            return
 
 
 def _colour(each: Object, truth: Truth | None) -> Colour:
@@ -144,7 +182,7 @@ def _write_legend(
         rows.append((f"{len(truth)} things in the home (squares)", _GONE))
     rows.append((f"{len(objects) - len(here)} known to be gone (rings)", _GONE))
     rows.append((f"{len(_moves(memory))} seen to have moved (arrows)", _MOVED))
-    rows.append((f"{len(memory.rooms())} rooms, {len(memory.spatial.graph.anchors)} anchors", _WALL))
+    rows.append((f"{len(memory.rooms())} rooms, {len(memory.spatial.graph.anchors)} anchors", _ROOM))
     font = ImageFont.load_default(size=13)
     for number, (text, colour) in enumerate(rows):
         draw.text((left, _MARGIN + 24 * number), text, fill=colour, font=font)

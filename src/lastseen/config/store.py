@@ -38,42 +38,9 @@ class Find(Section):
 
     encoder: str = setting("lexicon", why="meaning without a download; 'wordllama' with the extra text")
     k: int = setting(5, unit="hits", low=1, why="how many hits an answer lists at most")
-    lexicon_accept: float = setting(
-        0.6,
-        low=0.0,
-        high=1.0,
-        why="between near twins (a cup for a mug, 0.75) and things that merely share a group (0.44)",
-    )
-    wordllama_accept: float = setting(
-        0.42, low=0.0, high=1.0, why="synonyms of household words lie above 0.45, unrelated ones below 0.35"
-    )
-    look_accept: float = setting(
-        0.8, low=-1.0, high=1.0, why="cosine of two views of one thing; different things of a kind lie below"
-    )
-    shared_accept: float = setting(
-        0.24, low=-1.0, high=1.0, why="text against picture in CLIP-like spaces, where true pairs lie near 0.3"
+    clip_accept: float = setting(
+        0.24, low=0.01, high=1.0, why="text against image in CLIP-like spaces, where true pairs lie near 0.3"
     )
     siglip_accept: float = setting(
-        0.1, low=-1.0, high=1.0, why="SigLIP's own sigmoid calls a text and a picture a pair from about there on"
-    )
-    shared_margin: float = setting(
-        0.02, low=0.0, high=1.0, why="text against picture lies within a tenth altogether: a fiftieth is as good as"
-    )
-    margin: float = setting(
-        0.08, low=0.0, high=1.0, why="a runner-up this close in score fits as well: the answer is ambiguous"
-    )
-    unknown_color: float = setting(
-        0.8, low=0.0, high=1.0, why="factor for a thing whose colour was never seen: it may be the one"
-    )
-    color_share: float = setting(
-        0.27, low=0.01, high=1.0, why="a colour on a quarter of a thing is one people may call it by: a plant's pot"
-    )
-    partial_color: float = setting(
-        0.85,
-        low=0.0,
-        high=1.0,
-        why="factor for such a part: enough to be found, less than a thing that is all of that colour",
-    )
-    same_spot: float = setting(
-        0.3, unit="m", low=0.0, why="two entries within the association radius lead a robot to one place"
+        0.1, low=0.01, high=1.0, why="SigLIP's own sigmoid calls a text and an image a pair from about there on"
     )

@@ -18,6 +18,7 @@ from lastseen.memory.history import Change
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.query.parser import Thing, parse_question, room_name
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
+from lastseen.memory.query.ranker import MARGIN
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
@@ -257,8 +258,7 @@ class _Asker:
     def _equal(self, answer: Answer) -> list[Object]:
         """The objects that fit as well as the best: a cup is not counted among mugs."""
         best = answer.fitting
-        margin = self.memory.settings.find.margin
-        return [one for one in best if (one.score or 0.0) >= (best[0].score or 0.0) - margin]
+        return [one for one in best if (one.score or 0.0) >= (best[0].score or 0.0) - MARGIN]
 
     def _dated(self, thing: Thing) -> Thing:
         """The thing without days that cannot be told where no session has a date; they are named instead."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from lastseen.appearance import masked_crop
-from lastseen.config.store import Find
 from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.encoders.words import parse
@@ -39,11 +38,10 @@ class Goal:
     they count where no detector's word does.
     """
 
-    def __init__(self, text: str, encoder: Encoder, *, also: Sequence[str] = (), rules: Find | None = None) -> None:
+    def __init__(self, text: str, encoder: Encoder, *, also: Sequence[str] = ()) -> None:
         check_goal(text)
         parsed = parse(text)
         self.text = " ".join(text.split())
-        self._rules = rules or Find()
         self._name = " ".join(parsed.words) or self.text
         self._colors = parsed.colors
         self._any_thing = not parsed.words and bool(parsed.colors)
@@ -79,7 +77,7 @@ class Goal:
 
     def _has_colors(self, frame: Frame, detection: Detection) -> bool:
         shares = color_shares(self._eyes.encode_image([masked_crop(frame, detection)]))
-        return bool(color_fit(np.asarray(shares, dtype=np.float32), self._colors, self._rules)[0] >= _COLOR_ACCEPT)
+        return bool(color_fit(np.asarray(shares, dtype=np.float32), self._colors)[0] >= _COLOR_ACCEPT)
 
 
 _COLOR_ACCEPT = 0.6

@@ -94,7 +94,7 @@ class Search:
             raise InvalidValue("detector", None, "is missing", remedy="give Search(..., detector=...)")
         self.recall = Recall(goal, memory, settings)
         also = [hit.label for hit in self.recall.answer.fitting if hit.label is not None]
-        self.goal = Goal(goal, memory.encoder, also=also, rules=settings.find)
+        self.goal = Goal(goal, memory.encoder, also=also)
         self.log, timing = log or RunLog(), timing or TimingLog(settings=settings.planner)
         name = settings.planner.backend if planner is None else planner
         model = open_backend(name, settings.planner, seed=seed) if isinstance(name, str) else name

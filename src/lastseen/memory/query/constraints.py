@@ -17,7 +17,7 @@ from lastseen.memory.object import Point
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.geometry import REACH, Boxes, between, holds, nearest, pairs_within
 from lastseen.memory.query.parser import ALL, Relation, Thing, room_name
-from lastseen.memory.query.ranker import NameRanker, Ranking
+from lastseen.memory.query.ranker import MARGIN, NameRanker, Ranking
 from lastseen.memory.query.snapshot import Snapshot
 
 Refused = Literal["thing", "colour", "anchor", "anchor colour", "relation", "place", "size", "number", "time"]
@@ -58,7 +58,6 @@ class Constraints:
     names: NameRanker
     around: Surroundings
     limits: Filter
-    margin: float
     notes: list[str] = field(default_factory=list)
 
     def apply(self, thing: Thing, ranking: Ranking) -> tuple[Ranking, Refusal | None]:
@@ -70,7 +69,7 @@ class Constraints:
         best = dict(zip(ranking.rows, ranking.scores, strict=True))
         if thing.size or thing.number not in (None, ALL) or any(_is_superlative(one) for one in thing.relations):
             # "the second closest chair" counts chairs, not what is merely like one
-            rows = [row for row in rows if best[row] >= best[rows[0]] - self.margin]
+            rows = [row for row in rows if best[row] >= best[rows[0]] - MARGIN]
         left, refusal = self._keep(thing, rows)
         kept = set(left)
         if any(_is_superlative(one) for one in thing.relations) or thing.size:
@@ -168,7 +167,7 @@ class Constraints:
         table = self.snapshot.table
         rows = select(table, Filter(include_tentative=self.limits.include_tentative))
         scores = self.names.scores(table, rows, anchor.phrase)
-        fits = np.flatnonzero(scores >= max(self.names.accept, float(scores.max(initial=0.0)) - self.margin))
+        fits = np.flatnonzero(scores >= max(self.names.accept, float(scores.max(initial=0.0)) - MARGIN))
         noun = anchor.noun or "such thing"
         if not len(fits):
             meaning = self.names.meaning(table, rows, replace(anchor.phrase, colors=()))

@@ -22,7 +22,7 @@ from lastseen.memory.object import Answer, Object, id_order
 from lastseen.memory.query.constraints import Constraints, Refusal, Surroundings
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Thing, parse_question
-from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking, best_rows, fuse
+from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MARGIN, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
 from lastseen.memory.store.clock import Clock, Moment
@@ -80,7 +80,7 @@ class Finder:
         around: Surroundings,
     ) -> None:
         self._store, self._clock, self._shared, self._settings = store, clock, shared, settings
-        self.names = NameRanker(encoder, settings.find)
+        self.names = NameRanker(encoder)
         self.image_encoder = image_encoder
         self._describe = describe
         self._around = around
@@ -168,13 +168,11 @@ class Finder:
             return reason if query.note is None else f"{reason} ({query.note})"
 
         # found, ambiguous or not found, and why
-        same_spot = self._settings.find.same_spot
         answer = judge(
             snapshot,
             checked.ranking,
             asked=query.asked,
             k=query.k,
-            same_spot=same_spot,
             why_not=why_not,
             several=thing.number is not None,
         )
@@ -186,7 +184,7 @@ class Finder:
     def _checked(
         self, thing: Thing, ranking: Ranking, limits: Filter, snapshot: Snapshot, around: Surroundings
     ) -> Checked:
-        constraints = Constraints(snapshot, self.names, around, limits, self._settings.find.margin)
+        constraints = Constraints(snapshot, self.names, around, limits)
         left, refusal = constraints.apply(thing, ranking)
         return Checked(left, refusal, tuple(dict.fromkeys(constraints.notes)))
 
@@ -230,23 +228,23 @@ class Finder:
             tuple(order),
             tuple(scores[row] for row in order),
             self.names.accept,
-            self._settings.find.margin,
+            MARGIN,
             by_appearance,
         )
 
     def _by_embedding(
         self, embedding: NDArray[np.float32], query: Query, limits: Filter, snapshot: Snapshot
     ) -> Answer:
-        rules, table = self._settings.find, snapshot.table
+        table = snapshot.table
         matches = snapshot.nearest(embedding, limits, k=query.k + 1)
         known = [match for match in matches if match.key in table.row_of and match.score > 0.0]
         rows = tuple(table.row_of[match.key] for match in known)
-        ranking = Ranking(rows, tuple(match.score for match in known), rules.look_accept, rules.margin)
+        ranking = Ranking(rows, tuple(match.score for match in known), EMBEDDING_ACCEPT, MARGIN)
 
         def why_not() -> str:
             return why_no_embedding_fits(snapshot, ranking, limits, asked=query.asked)
 
-        return judge(snapshot, ranking, asked=query.asked, k=query.k, same_spot=rules.same_spot, why_not=why_not)
+        return judge(snapshot, ranking, asked=query.asked, k=query.k, why_not=why_not)
 
     def query(
         self,
@@ -273,7 +271,7 @@ class Finder:
         text_embedding = None
         if encoder is not None and thing.noun:
             rules = self._settings.find
-            needed = rules.siglip_accept if encoder.name.startswith("siglip2") else rules.shared_accept
+            needed = rules.siglip_accept if encoder.name.startswith("siglip2") else rules.clip_accept
             text_embedding = encoder.encode_text([thing.noun])[0] * np.float32(self.names.accept / needed)
         return Query(k, thing=thing, text_embedding=text_embedding, asked=repr(text.strip()), note=note)
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.store import Find
 from lastseen.encoders.colors import COLORS, NEARNESS, color_vector
 from lastseen.encoders.words import Parsed, parse
 from lastseen.memory.object import id_order
@@ -22,6 +21,20 @@ from lastseen.protocols import Encoder
 
 _NEAREST_LABELS = 20
 """Labels that a phrase may mean: synonyms are few."""
+_LEXICON_ACCEPT = 0.6
+"""Score by name that is enough: between near twins (a cup for a mug, 0.75) and what merely shares a group (0.44)."""
+_WORDLLAMA_ACCEPT = 0.42
+"""The same with WordLlama: synonyms of household words lie above 0.45, unrelated ones below 0.35."""
+EMBEDDING_ACCEPT = 0.8
+"""Cosine of two views of one thing; different things of a kind lie below."""
+MARGIN = 0.08
+"""A runner-up this close in score fits as well: the answer is ambiguous."""
+_UNKNOWN_COLOR = 0.8
+"""Factor for a thing whose colour was never seen: it may be the one."""
+_COLOR_SHARE = 0.27
+"""A colour on a quarter of a thing is one that people may call it by: a plant's pot."""
+_PARTIAL_COLOR = 0.85
+"""Factor for such a part: enough to be found, less than a thing that is all of that colour."""
 MOST_RANKED = 200
 """Objects that are ranked one by one: far more than an answer lists, few enough to sort at once."""
 
@@ -47,10 +60,9 @@ class Ranking:
 class NameRanker:
     """Scores objects by their labels and colours; label vectors are kept, so that a label is encoded once."""
 
-    def __init__(self, encoder: Encoder, rules: Find) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
-        self.accept = rules.wordllama_accept if encoder.name.startswith("wordllama") else rules.lexicon_accept
-        self._rules = rules
+        self.accept = _WORDLLAMA_ACCEPT if encoder.name.startswith("wordllama") else _LEXICON_ACCEPT
         self._known: dict[str, int] = {}
         self._vectors = np.zeros((0, encoder.dim), dtype=np.float32)
         self._label_colors = np.zeros((0, len(COLORS)), dtype=np.float32)
@@ -85,13 +97,11 @@ class NameRanker:
         # where no colour was seen the label may name one: that is the same for all of a label, and soon said
         numbers = self._numbers(table)
         of_labels = np.concatenate([self._label_colors[numbers], np.zeros((1, len(COLORS)), np.float32)])
-        unseen = self._rules.unknown_color if phrase.words else 0.0
-        fit: NDArray[np.float32] = color_fit(of_labels, phrase.colors, self._rules, unseen=unseen)[
-            table.columns.labels[rows, 0]
-        ]
+        unseen = _UNKNOWN_COLOR if phrase.words else 0.0
+        fit: NDArray[np.float32] = color_fit(of_labels, phrase.colors, unseen=unseen)[table.columns.labels[rows, 0]]
         shares = table.columns.colors[rows]
         seen = np.flatnonzero(shares.any(axis=1))
-        fit[seen] = color_fit(shares[seen], phrase.colors, self._rules, unseen=unseen)
+        fit[seen] = color_fit(shares[seen], phrase.colors, unseen=unseen)
         return fit
 
     def nearest_labels(self, labels: Sequence[str], *, phrase: Parsed) -> list[str]:
@@ -161,19 +171,19 @@ def fuse(
 
 
 def color_fit(
-    shares: NDArray[np.float32], colors: Sequence[str], rules: Find, *, unseen: float | None = None
+    shares: NDArray[np.float32], colors: Sequence[str], *, unseen: float = _UNKNOWN_COLOR
 ) -> NDArray[np.float32]:
     """How well shares of the basic colours, row by row, fit those that were named, 0 to 1.
 
-    ``unseen`` is for rows without any colour, by default the setting ``find.unknown_color``.
+    ``unseen`` is for rows without any colour, by default as for a thing that has a name.
     """
     named = color_vector(colors) > 0
     empty = shares.sum(axis=1) <= 0
     as_named = shares @ NEARNESS
     best = as_named.max(axis=1)
     whole = np.divide(as_named[:, named].min(axis=1), best, out=np.zeros_like(best), where=best > 0)
-    part = np.minimum(shares[:, named].min(axis=1) / rules.color_share, 1.0) * rules.partial_color
-    fit = np.where(empty, rules.unknown_color if unseen is None else unseen, np.maximum(whole, part))
+    part = np.minimum(shares[:, named].min(axis=1) / _COLOR_SHARE, 1.0) * _PARTIAL_COLOR
+    fit = np.where(empty, unseen, np.maximum(whole, part))
     return fit.astype(np.float32)
 
 

@@ -19,6 +19,8 @@ from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking
 from lastseen.memory.query.snapshot import Snapshot
 
+_SAME_SPOT = 0.3
+"""Metres within which two entries lead a robot to one place: the association radius."""
 _TYPO = 0.8
 """Likeness from which an unknown word is taken for a known one that was misspelt: one letter in five or six."""
 _SHORTEST_TYPO = 4
@@ -31,7 +33,6 @@ def judge(
     *,
     asked: str,
     k: int,
-    same_spot: float,
     why_not: Callable[[], str],
     several: bool = False,
 ) -> Answer:
@@ -48,7 +49,7 @@ def judge(
         more = f", {k} of them listed" if fitting > k else ""
         return Answer("found", f"{fitting} things fit {asked}{more}", tuple(hits), ranking.accept)
     equal = [hit for hit in hits[: min(fitting, MOST_RANKED)] if _score(hit) >= _score(hits[0]) - ranking.margin]
-    apart = _apart(equal, same_spot)
+    apart = _apart(equal)
     listed = tuple(hits[:k])
     if len(apart) == 1:
         how = " by appearance" if ranking.rows[0] in ranking.by_appearance else ""
@@ -138,10 +139,10 @@ def _score(hit: Object) -> float:
     return 0.0 if hit.score is None else hit.score
 
 
-def _apart(hits: Sequence[Object], same_spot: float) -> list[Object]:
+def _apart(hits: Sequence[Object]) -> list[Object]:
     """Those that stand apart from all better ones; of one spot only the best counts."""
     spots = np.array([hit.position for hit in hits])
-    near = np.linalg.norm(spots[:, None] - spots[None], axis=2) <= same_spot
+    near = np.linalg.norm(spots[:, None] - spots[None], axis=2) <= _SAME_SPOT
     taken = np.zeros(len(hits), dtype=bool)
     apart = []
     for at, hit in enumerate(hits):

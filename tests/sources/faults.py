@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.spatial.transform import Rotation
 
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_from_opencv, world_from_z_up
 from lastseen.sources.conversion import rotate_image, rotate_intrinsics, rotate_pose
@@ -184,7 +185,117 @@ def _sideways(turns: int) -> Callable[[Recording], None]:
     return apply
 
 
+def _tilted(degrees: float, *axis: float) -> Callable[[Recording], None]:
+    turn = Rotation.from_rotvec(np.radians(degrees) * np.array(axis) / np.linalg.norm(axis)).as_quat()
+    return lambda recording: recording.move(lambda pose: Pose3D.from_quaternion([0, 0, 0], turn) @ pose)
+
+
+def _pose_scale(factor: float) -> Callable[[Recording], None]:
+    def apply(recording: Recording) -> None:
+        poses = recording.poses
+        recording.poses = Trajectory(poses.stamps, factor * poses.translations, poses.quaternions)
+
+    return apply
+
+
+def _noisy(metres: float, degrees: float) -> Callable[[Recording], None]:
+    def apply(recording: Recording) -> None:
+        chance = np.random.default_rng(3)
+
+        def shake(pose: Pose3D) -> Pose3D:
+            turn = Rotation.from_rotvec(np.radians(chance.normal(0, degrees, 3))).as_quat()
+            return pose @ Pose3D.from_quaternion(chance.normal(0, metres, 3), turn)
+
+        # at the stamps of the images: between dense poses interpolation would smooth it away
+        stamps = np.array([float(stamp) for stamp, _ in recording.rgb])
+        found = [recording.poses.at(stamp, max_gap=10.0) for stamp in stamps]
+        known = [(stamp, one) for stamp, one in zip(stamps, found, strict=True) if one is not None]
+        recording.poses = Trajectory(
+            np.array([stamp for stamp, _ in known]),
+            np.array([one.translation for _, one in known]),
+            np.array([one.quaternion for _, one in known]),
+        )
+        recording.move(shake)
+
+    return apply
+
+
+def _drifting(metres: float, degrees: float) -> Callable[[Recording], None]:
+    """Poses that drift by so much over the recording, evenly."""
+
+    def apply(recording: Recording) -> None:
+        stamps = iter(np.linspace(0.0, 1.0, len(recording.poses.stamps)))
+
+        def drift(pose: Pose3D) -> Pose3D:
+            share = next(stamps)
+            turn = Rotation.from_rotvec([0, 0, np.radians(degrees) * share]).as_quat()
+            return Pose3D.from_quaternion([metres * share, -metres * share, 0.5 * metres * share], turn) @ pose
+
+        recording.move(drift)
+
+    return apply
+
+
+def _center(right: float, down: float) -> Callable[[Recording], None]:
+    return lambda recording: recording.intrinsics(
+        lambda camera: Intrinsics(
+            camera.fx,
+            camera.fy,
+            camera.cx + right * camera.width,
+            camera.cy + down * camera.height,
+            camera.width,
+            camera.height,
+        )
+    )
+
+
+def _depth_focal(factor: float) -> Callable[[Recording], None]:
+    def apply(recording: Recording) -> None:
+        own = dict(recording.camera.get("depth", recording.camera))
+        own.pop("depth", None)
+        recording.camera["depth"] = {**own, "fx": own["fx"] * factor, "fy": own["fy"] * factor}
+
+    return apply
+
+
+def _color_focal(factor: float) -> Callable[[Recording], None]:
+    def apply(recording: Recording) -> None:
+        own = dict(recording.camera.get("depth", recording.camera))
+        own.pop("depth", None)
+        recording.camera |= {"fx": recording.camera["fx"] * factor, "fy": recording.camera["fy"] * factor}
+        recording.camera["depth"] = own
+
+    return apply
+
+
+def _stretched(factor: float) -> Callable[[Recording], None]:
+    """Depth values off by a factor, while their stated unit is right."""
+    return lambda recording: setattr(
+        recording, "change_depth", lambda image: np.round(image * factor).astype(image.dtype)
+    )
+
+
+def _half_depth(recording: Recording) -> None:
+    recording.change_depth = lambda image: np.where(np.arange(image.shape[1]) % 8 < 7, 0, image).astype(image.dtype)
+
+
 FAULTS: dict[str, Fault] = {
+    "world tilted 12": Fault(_tilted(12, 1.0, 0.2, 0.0), ("world up axis",)),
+    "world tilted 27": Fault(_tilted(27, 1.0, 0.5, 0.0), ("world up axis",)),
+    "world tilted 60": Fault(_tilted(60, 0.3, 1.0, 0.0), ("world up axis",)),
+    "world z down": Fault(_world(WorldUp.MINUS_Z), ("world up axis", "upright images")),
+    "poses in millimetres": Fault(_pose_scale(1000.0), ("pose scale", "depth scale", "pose jumps")),
+    "poses doubled": Fault(_pose_scale(2.0), ("pose scale", "depth scale")),
+    "poses halved": Fault(_pose_scale(0.5), ("pose scale", "depth scale")),
+    "poses noisy": Fault(_noisy(0.03, 2.5), ("pose noise", "poses explain images", "pose jumps")),
+    "poses drift": Fault(_drifting(0.25, 10.0), ("drift",)),
+    "principal point": Fault(_center(0.12, 0.0), ("principal point", "colour and depth aligned")),
+    "principal point, vertical": Fault(_center(0.0, 0.15), ("principal point", "colour and depth aligned")),
+    "depth focal 1.25": Fault(_depth_focal(1.25), ("colour and depth aligned", "intrinsics")),
+    "depth focal 0.8": Fault(_depth_focal(0.8), ("colour and depth aligned", "intrinsics")),
+    "colour focal 0.85": Fault(_color_focal(0.85), ("colour and depth aligned",)),
+    "depth 10 % off": Fault(_stretched(1.1), ("depth scale",)),
+    "sparse depth": Fault(_half_depth, ("depth present",)),
     "pose inverted": Fault(_inverted, ("pose direction",)),
     "OpenGL camera": Fault(_axes(CameraAxes.OPENGL), ("camera axes",)),
     "ROS body camera": Fault(_axes(CameraAxes.ROS_BODY), ("camera axes",)),

@@ -40,7 +40,7 @@ def test_a_misspelt_option_is_refused_with_the_nearest_name(tmp_path: Path) -> N
 
 
 def test_an_unfit_value_names_the_choices() -> None:
-    with pytest.raises(SettingsError, match="choose one of z, y"):
+    with pytest.raises(SettingsError, match="choose from z, y"):
         SourceOptions(world_up="north")
 
 

@@ -24,6 +24,15 @@ IndexAddress = Annotated[
     str | None,
     typer.Option("--index", help="A collection that robots share: milvus://host:19530/home (docs/milvus.md)."),
 ]
+SourcePoses = Annotated[
+    str | None,
+    typer.Option("--poses", help="recorded, or odometry: from the images, for a recording or camera without poses."),
+]
+
+
+def source_changes(change: list[str] | None, poses: str | None) -> list[str]:
+    """The single options that a command was given, with ``--poses`` among them."""
+    return [*(change or []), *([f"poses={poses}"] if poses is not None else [])]
 
 
 @dataclass(frozen=True, slots=True)

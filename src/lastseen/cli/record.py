@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli.options import OptionsFile, SourceChanges
+from lastseen.cli.options import OptionsFile, SourceChanges, SourcePoses, source_changes
 
 
 def record(
@@ -16,6 +16,7 @@ def record(
     out: Annotated[Path, typer.Argument(help="The .mcap file to write; it must not exist.")],
     options: OptionsFile = None,
     change: SourceChanges = None,
+    poses: SourcePoses = None,
     color: Annotated[str, typer.Option("--color", help="raw, png (exact, smaller) or jpeg (small).")] = "raw",
     depth: Annotated[
         str, typer.Option("--depth", help="32FC1 (exact), 16UC1 (millimetres) or png (millimetres, smaller).")
@@ -36,7 +37,7 @@ def record(
 
     columns = (*Progress.get_default_columns(), TextColumn("{task.completed} frames"))
     with (
-        open_source(source, options, changes=change or (), settings=current_settings()) as opened,
+        open_source(source, options, changes=source_changes(change, poses), settings=current_settings()) as opened,
         Progress(*columns, console=Console(stderr=True), transient=True) as bar,
     ):
         total = opened.length() if frames is None else min(frames, opened.length() or frames)

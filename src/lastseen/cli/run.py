@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
-from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges
+from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges, SourcePoses, source_changes
 from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
 from lastseen.cli.text import counted
 
@@ -27,6 +27,7 @@ def run(
     ] = False,
     options: OptionsFile = None,
     change: SourceChanges = None,
+    poses: SourcePoses = None,
     perception_options: PerceptionOptions,
     index: IndexAddress = None,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
@@ -56,7 +57,7 @@ def run(
     )
     is_new = not memory.exists()
     image_encoder, perception_of = perception_options.open_models(settings)
-    with open_source(source, options, changes=change or (), settings=settings) as opened:
+    with open_source(source, options, changes=source_changes(change, poses), settings=settings) as opened:
         perception = perception_of(opened)
         analyzer = open_analyzer(settings)
         with (

@@ -52,6 +52,16 @@ def _turn(rows: Rows) -> Pose3D:
     return Pose3D.from_matrix(matrix)
 
 
+@lru_cache
+def _lift(up: tuple[float, float, float]) -> Pose3D:
+    """The shortest rotation that takes a direction to z."""
+    vector = np.array(up) / np.linalg.norm(up)
+    # half the angle, about the axis across both; a direction straight down is turned about x
+    quaternion = np.array([vector[1], -vector[0], 0.0, 1.0 + vector[2]])
+    length = float(np.linalg.norm(quaternion))
+    return Pose3D(np.zeros(3), quaternion / length if length > 1e-9 else np.array([1.0, 0.0, 0.0, 0.0]))
+
+
 _AXES_OPENCV: dict[CameraAxes, Rows] = {
     CameraAxes.OPENCV: ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     CameraAxes.OPENGL: ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
@@ -80,11 +90,11 @@ def camera_from_opencv(T_world_camera: Pose3D, axes: CameraAxes) -> Pose3D:
     return T_world_camera @ _turn(_AXES_OPENCV[axes]).inverse()
 
 
-def world_to_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:
-    """The same pose in a world whose z points up."""
+def world_to_z_up(T_world_camera: Pose3D, up: WorldUp | tuple[float, float, float]) -> Pose3D:
+    """The same pose in a world whose z points up; ``up`` is an axis, or any direction that points up there."""
     if up is WorldUp.Z:
         return T_world_camera
-    return _turn(_ZUP_WORLD[up]) @ T_world_camera
+    return (_turn(_ZUP_WORLD[up]) if isinstance(up, WorldUp) else _lift(up)) @ T_world_camera
 
 
 def world_from_z_up(T_world_camera: Pose3D, up: WorldUp) -> Pose3D:

@@ -5,6 +5,7 @@ Rotating an image by quarter turns takes everything along that belongs to it: de
 
 from __future__ import annotations
 
+import json
 from typing import TypeVar
 
 import numpy as np
@@ -59,7 +60,21 @@ def to_pose(translation: NDArray[np.float64], quaternion: NDArray[np.float64], o
     pose = Pose3D.from_quaternion(translation, numbers)
     if options.pose_inverted:
         pose = pose.inverse()
-    return world_to_z_up(camera_to_opencv(pose, CameraAxes(options.camera_axes)), WorldUp(options.world_up))
+    if options.pose_scale != 1.0:
+        pose = Pose3D(options.pose_scale * pose.translation, pose.quaternion)
+    up = options.world_up
+    letter = WorldUp(up) if up in list(WorldUp) else tuple(up_vector(up).tolist())
+    return world_to_z_up(camera_to_opencv(pose, CameraAxes(options.camera_axes)), letter)
+
+
+def up_vector(up: str) -> NDArray[np.float64]:
+    """The unit vector that ``world_up`` names: of an axis ("-y"), or of three numbers ("[0.1, 0, 0.99]")."""
+    if up.startswith("["):
+        vector = np.array(json.loads(up), dtype=np.float64)
+        return vector / np.linalg.norm(vector)
+    axis = np.zeros(3)
+    axis["xyz".index(up[-1])] = -1.0 if up.startswith("-") else 1.0
+    return axis
 
 
 def sensor_image(image: NDArray[Scalar], options: SourceOptions) -> NDArray[Scalar]:
@@ -92,7 +107,7 @@ def cameras(record: RawRecord, options: SourceOptions) -> tuple[Intrinsics, Intr
     if depth_camera is None and depth_size != rgb_size:
         # no word about depth's own camera: it shows the same view in another size
         depth_camera = camera.resized(*depth_size)
-    if depth_camera is None and (options.depth_shift_x or options.depth_shift_y):
+    if depth_camera is None and (options.depth_shift_x or options.depth_shift_y or options.depth_focal_factor != 1.0):
         depth_camera = camera
     for name, one, size in (("camera", camera, rgb_size), ("depth camera", depth_camera, depth_size)):
         if one is not None and (one.width, one.height) != size:
@@ -105,7 +120,8 @@ def cameras(record: RawRecord, options: SourceOptions) -> tuple[Intrinsics, Intr
     factor = options.focal_factor
     camera = _shifted(camera, factor, 0.0, 0.0)
     if depth_camera is not None:
-        depth_camera = _shifted(depth_camera, factor, options.depth_shift_x, options.depth_shift_y)
+        own = factor * options.depth_focal_factor
+        depth_camera = _shifted(depth_camera, own, options.depth_shift_x, options.depth_shift_y)
     return camera, depth_camera
 
 

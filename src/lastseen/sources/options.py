@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ FILE_NAME = "source.toml"
 
 _CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
 _CAMERA |= {"image_rotation", "rescale_intrinsics", "fx", "fy", "cx", "cy", "share_view", "focal_factor"}
-_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y", "poses"}
+_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y", "poses", "pose_scale", "depth_focal_factor"}
 _CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
 _TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
 _TOPICS |= {"world_frame", "camera_frame", "pose_frame", "odom_frame"}
@@ -56,8 +57,7 @@ class SourceOptions(Section):
 
     world_up: str = setting(
         WorldUp.Z.value,
-        choices=tuple(up.value for up in WorldUp),
-        why="the axis of the source's world that points away from the ground",
+        why="the axis of the source's world that points up, or [x, y, z] for any tilt",
     )
     camera_axes: str = setting(
         CameraAxes.OPENCV.value,
@@ -75,6 +75,9 @@ class SourceOptions(Section):
     )
     depth_scale: float = setting(
         0.0, unit="raw values per metre", low=0.0, why="0 takes what the recording says about itself"
+    )
+    pose_scale: float = setting(
+        1.0, low=1e-6, high=1e6, why="multiplies the positions of poses: 0.001 where they are in millimetres"
     )
     min_confidence: int = setting(
         1, unit="level", low=0, high=255, why="depth below it is dropped where the source grades depth (ARKit 0-2)"
@@ -106,6 +109,9 @@ class SourceOptions(Section):
     )
     focal_factor: float = setting(
         1.0, low=0.05, high=20.0, why="multiplies both focal lengths of colour and depth: a quick calibration"
+    )
+    depth_focal_factor: float = setting(
+        1.0, low=0.05, high=20.0, why="multiplies the focal lengths of depth alone, where they do not fit colour's"
     )
     depth_shift_x: float = setting(
         0.0, unit="depth px", why="how far the depth image lies to the right of the colour image"
@@ -171,6 +177,19 @@ class SourceOptions(Section):
         MAX_PIXELS, unit="px", low=1, why="larger images are refused before decoding; 4K and less are taken"
     )
 
+    def __post_init__(self) -> None:
+        given: Any = self.world_up
+        if isinstance(given, list | tuple):
+            object.__setattr__(self, "world_up", json.dumps([*given]))
+        super().__post_init__()
+        if self.world_up not in list(WorldUp) and not _is_direction(self.world_up):
+            raise SettingsError(
+                "source options.world_up",
+                self.world_up,
+                "is no direction",
+                remedy=f"choose from {', '.join(WorldUp)}, or give [x, y, z] that points up",
+            )
+
     def replaced(self, **changes: Any) -> SourceOptions:
         """The same options with some changed."""
         return dataclasses.replace(self, **changes)
@@ -217,7 +236,7 @@ class SourceOptions(Section):
         fields = {field.name: field for field in dataclasses.fields(self)}
         lines = ["# Options of one source: give them with --options, or keep them as source.toml in its folder."]
         for name, value in self.changed().items():
-            lines += [f"# {fields[name].metadata['why']}", f"{name} = {json.dumps(value)}"]
+            lines += [f"# {fields[name].metadata['why']}", f"{name} = {_toml(value)}"]
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -253,6 +272,20 @@ class SourceOptions(Section):
             raise SettingsError(
                 "source options", str(path), f"is not TOML ({error})", remedy='write lines like world_up = "y"'
             ) from error
+
+
+def _toml(value: object) -> str:
+    """A value in TOML; a direction is kept as text and written as its numbers."""
+    return value if isinstance(value, str) and value.startswith("[") else json.dumps(value)
+
+
+def _is_direction(text: str) -> bool:
+    """Whether a text is three numbers in brackets, not all of them 0."""
+    try:
+        numbers = [float(number) for number in json.loads(text)]
+    except (ValueError, TypeError):
+        return False
+    return len(numbers) == 3 and 1e-6 < math.hypot(*numbers) < math.inf
 
 
 def _value(text: str) -> object:

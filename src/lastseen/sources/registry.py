@@ -66,7 +66,12 @@ def open_source(
     kind: Callable[..., RecordSource] = getattr(importlib.import_module(module), name)
     if settings is not None and getattr(kind, "takes_settings", False):
         return kind(rest, resolved, settings=settings)
-    return kind(rest, resolved)
+    source = kind(rest, resolved)
+    if source.options.poses == "odometry":
+        from lastseen.sources.odometry import OdometrySource
+
+        return OdometrySource(source)
+    return source
 
 
 def scheme_of(address: str | Path) -> tuple[str, str]:

@@ -31,6 +31,9 @@ from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Stored
 TUM_RAW_PER_METRE = 5000.0
 """Raw values per metre of the benchmark's depth images, where camera.json has no depth_scale."""
 
+UNPOSED = Trajectory(np.zeros(1), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0, 1.0]]))
+"""Stands in where poses come from the images."""
+
 FREIBURG = {
     "1": (517.3, 516.5, 318.6, 255.3),
     "2": (520.9, 521.0, 325.1, 249.7),
@@ -74,7 +77,9 @@ class TumSource(RecordSource):
         self.intake = Intake()
         self._rgb = read_listing(self.folder / "rgb.txt", self.intake)
         self._depth = read_listing(self.folder / "depth.txt", self.intake)
-        self._poses = read_trajectory(self.folder / "groundtruth.txt", self.intake)
+        self._poses = UNPOSED
+        if self.options.poses == "recorded":
+            self._poses = read_trajectory(self.folder / "groundtruth.txt", self.intake)
         confidence = self.folder / "confidence.txt"
         self._confidence: Listing | None = read_listing(confidence, self.intake) if confidence.exists() else None
 
@@ -110,7 +115,9 @@ class TumSource(RecordSource):
             away = abs(float(self._depth.stamps[self._depth.nearest(stamp)]) - stamp)
             self.intake.skip(NO_DEPTH, f"stamp {stamp:.6f}: nearest is {away:.3f} s away")
             return None
-        pose = self._poses.at(stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
+        pose: StoredPose | None = StoredPose(np.zeros(3), UNPOSED.quaternions[0], stamp)
+        if options.poses == "recorded":
+            pose = self._poses.at(stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None

@@ -6,10 +6,13 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
 from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.conversion import up_vector
 from lastseen.sources.doctor import Report, Verdict, examine
 from tests.sources.faults import FAULTS, copy_with_fault
 from tests.sources.room import looking, walk, write_recording
@@ -27,12 +30,16 @@ CHECKS = [
     "camera axes",
     "quaternion order",
     "depth scale",
+    "pose scale",
     "intrinsics",
+    "principal point",
     "mirrored images",
     "images turned against poses",
     "pose clock",
     "poses explain images",
     "pose jumps",
+    "pose noise",
+    "drift",
     "world up axis",
     "upright images",
     "colour and depth aligned",
@@ -81,6 +88,8 @@ def test_each_fault_is_named(report_of: Callable[[str], Report], fault: str) -> 
         ("ROS body camera", {"camera_axes": "ros_body"}),
         ("quaternion wxyz", {"quaternion_order": "wxyz"}),
         ("world y up", {"world_up": "y"}),
+        ("poses in millimetres", {"pose_scale": 0.001}),
+        ("poses doubled", {"pose_scale": 0.5}),
         ("millimetres as metres", {"depth_scale": 1000.0}),
         ("scale 5 too large", {"depth_scale": 1000.0}),
         ("mirrored", {"mirrored": True}),
@@ -93,6 +102,19 @@ def test_the_correction_is_the_option_that_undoes_the_fault(
     report_of: Callable[[str], Report], fault: str, options: dict[str, object]
 ) -> None:
     assert report_of(fault).options.changed() == options
+
+
+def test_a_tilted_world_is_corrected_to_within_two_degrees(report_of: Callable[[str], Report]) -> None:
+    """Any tilt can be expressed: a room that leans by 27 degrees."""
+    found = up_vector(report_of("world tilted 27").options.world_up)
+    true = Rotation.from_rotvec(np.radians(27) * np.array([1.0, 0.5, 0.0]) / np.hypot(1.0, 0.5)).apply([0, 0, 1])
+    assert np.degrees(np.arccos(found @ true)) < 2.0
+
+
+def test_a_scale_that_cannot_be_placed_is_said_without_a_remedy(report_of: Callable[[str], Report]) -> None:
+    report = report_of("depth 10 % off")
+    assert "cannot be known which" in report.check("depth scale").remedy
+    assert report.options == SourceOptions()
 
 
 def test_corrected_data_gets_a_clean_report(

@@ -11,6 +11,7 @@ from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
 from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
+from lastseen.sources.doctor.gravity import judge_up
 from lastseen.sources.doctor.intake import (
     judge_depth,
     judge_depth_clock,
@@ -19,10 +20,11 @@ from lastseen.sources.doctor.intake import (
     judge_pose_coverage,
     judge_sizes,
 )
-from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_up, judge_views
+from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_views
 from lastseen.sources.doctor.registration import judge_registration
 from lastseen.sources.doctor.report import Check, Report, Verdict
 from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, take_sample
+from lastseen.sources.doctor.tracking import judge_drift, judge_noise
 from lastseen.sources.record import NO_POSE
 
 WIDE_GAP = 2.0
@@ -112,12 +114,16 @@ class _Examination:
         if "pose_delay" in trial.changes:
             sample = sample.with_pose_delay(self.working.pose_delay, max_gap=WIDE_GAP)
             reprojection = Reprojection(sample)
-        yield judge_jumps(reprojection, self.working)
+        jumps = judge_jumps(reprojection, self.working)
+        yield jumps
+        if trial.best.error < UNEXPLAINED_ERROR and jumps.verdict is not Verdict.FAULT and not trial.unmoved:
+            yield judge_noise(reprojection, self.working)
+            yield judge_drift(reprojection, self.working)
         if trial.best.error < UNEXPLAINED_ERROR:
             for check in judge_up(reprojection, self.working):
                 self.working = self.working.replaced(**check.changes)
                 yield self._noted(check)
-        yield self._noted(judge_registration(sample, self.working))
+        yield self._noted(judge_registration(reprojection, self.working))
         yield judge_views(reprojection, self.working, self.settings.views)
 
     def _noted(self, check: Check) -> Check:

@@ -13,7 +13,7 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.sources.conversion import to_frame
 from lastseen.sources.doctor.report import Check, Verdict
-from lastseen.sources.doctor.reprojection import Sample
+from lastseen.sources.doctor.reprojection import Reprojection, Sample
 from lastseen.sources.options import SourceOptions
 
 REACH = 24
@@ -32,6 +32,14 @@ SHIFT_GAIN = 1.4
 """How far the best shift must stand out from no shift and from the rest."""
 
 
+FOCAL_FACTORS = (0.7, 0.76, 0.82, 0.88, 0.94, 1.0, 1.06, 1.13, 1.21, 1.3, 1.4)
+"""What the focal length of depth is tried with against colour's; from 5 % on it is no calibration."""
+FOCAL_GAIN = 1.3
+"""How much better outlines must match edges with another focal length, on frames it was not chosen by."""
+WORSE = 1.1
+"""A focal length that raises the error of depth against itself by this is not depth's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """Where depth outlines fit colour edges best: shift in small pixels, peak height, height without any shift."""
@@ -44,9 +52,10 @@ class Alignment:
     frames: int
 
 
-def judge_registration(sample: Sample, options: SourceOptions) -> Check:
+def judge_registration(reprojection: Reprojection, options: SourceOptions) -> Check:
     """The check "colour and depth aligned"."""
     name = "colour and depth aligned"
+    sample = reprojection.sample
     upright = options.replaced(image_rotation="0")
     alignment = align(sample, upright)
     if alignment is None:
@@ -54,6 +63,9 @@ def judge_registration(sample: Sample, options: SourceOptions) -> Check:
     found = _shared_view(sample, upright, alignment)
     if found is not None:
         return found
+    focal = _focal_check(sample, upright, reprojection)
+    if focal is not None:
+        return focal
     offset = float(np.hypot(alignment.right, alignment.down))
     scale = sample.records[0].rgb.shape[0] / SHIFT_HEIGHT
     figure = f"depth outlines fit best {offset * scale:.0f} px from where they are"
@@ -88,12 +100,65 @@ def _shared_view(sample: Sample, options: SourceOptions, given: Alignment) -> Ch
     )
 
 
-def align(sample: Sample, options: SourceOptions) -> Alignment | None:
-    """Correlate depth outlines with colour edges over shifts, summed over frames; None without enough outlines."""
+def _focal_check(sample: Sample, options: SourceOptions, reprojection: Reprojection) -> Check | None:
+    """A fault where the misfit grows from the middle to the edges: the focal length of one camera is wrong."""
+    factors = [factor for factor in FOCAL_FACTORS if factor != 1.0]
+    # chosen on every other frame, confirmed on the rest
+    given, *tried = (
+        align(sample, options.replaced(depth_focal_factor=options.depth_focal_factor * factor), part=0)
+        for factor in (1.0, *factors)
+    )
+    ranked = [(one.unshifted, factor) for one, factor in zip(tried, factors, strict=True) if one is not None]
+    if given is None or not ranked:
+        return None
+    peak, factor = max(ranked)
+    if peak < FOCAL_GAIN * given.unshifted or peak < FOCAL_GAIN * given.second:
+        return None
+    depth_factor = round(options.depth_focal_factor * factor, 3)
+    before, after = (
+        align(sample, options.replaced(depth_focal_factor=one), part=1)
+        for one in (options.depth_focal_factor, depth_factor)
+    )
+    if before is None or after is None or after.unshifted < FOCAL_GAIN * before.unshifted:
+        return None
+    width = sample.records[0].rgb.shape[1]
+    figure = (
+        f"outlines in depth are {abs(factor - 1) * width / 2:.0f} px off at the edge and fit in the middle:"
+        f" they match to {before.unshifted:.2f}, with another focal length to {after.unshifted:.2f}"
+    )
+    pairs = reprojection.pairs[1::2] or reprojection.pairs
+    errors = [
+        reprojection.fit(options.replaced(depth_focal_factor=one), pairs=pairs).error
+        for one in (options.depth_focal_factor, depth_factor)
+    ]
+    name = "colour and depth aligned"
+    if errors[1] < errors[0] or sample.records[0].depth_intrinsics is None:
+        remedy = f"the focal length of depth does not fit colour's: set depth_focal_factor = {depth_factor:g}"
+        changes: dict[str, object] = {"depth_focal_factor": depth_factor}
+        if errors[1] > WORSE * errors[0]:
+            # depth was right by itself, and both cameras come from one set of numbers
+            return Check(
+                name, Verdict.FAULT, figure, "colour's focal length is wrong: calibrate it, and give depth its own"
+            )
+        return Check(name, Verdict.FAULT, figure, remedy, changes)
+    camera = sample.records[0].intrinsics
+    changes = {"fx": round((options.fx or camera.fx) / factor, 1), "fy": round((options.fy or camera.fy) / factor, 1)}
+    remedy = "the focal length of colour does not fit depth's: set " + ", ".join(
+        f"{k} = {v}" for k, v in changes.items()
+    )
+    return Check(name, Verdict.FAULT, figure, remedy, changes)
+
+
+def align(sample: Sample, options: SourceOptions, *, part: int | None = None) -> Alignment | None:
+    """Correlate depth outlines with colour edges over shifts, summed over frames; None without enough outlines.
+
+    ``part`` takes the even (0) or the odd (1) ones of the frames.
+    """
     step = max(1, len(sample.records) // MAX_FRAMES)
     total = np.zeros((2 * REACH + 1, 2 * REACH + 1))
     count = 0
-    for number, record in enumerate(sample.records[::step]):
+    records = sample.records[::step]
+    for number, record in enumerate(records if part is None else records[part::2]):
         try:
             frame = to_frame(record, options, frame_id=number)
         except InvalidValue:

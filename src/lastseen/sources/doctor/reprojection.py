@@ -81,9 +81,13 @@ class Sample:
             if not rotations or float(np.median(rotations)) > MAX_PAIR_ROTATION:
                 break
             found += pairs
-        # three dozen pairs tell as much as four hundred
-        step = max(1, len(found) // 36)
+        # four dozen pairs tell as much as four hundred
+        step = max(1, len(found) // 48)
         return found[::step]
+
+    def near_pairs(self) -> list[tuple[int, int]]:
+        """All pairs of one stretch that are one to four frames apart."""
+        return [pair for lag in (1, 2, 4) for pair in self._pairs_of(lag)]
 
     def with_pose_delay(self, delay: float, *, max_gap: float) -> Sample:
         """The same images with their poses taken at stamps shifted by ``delay``; images without one are left out."""
@@ -177,6 +181,8 @@ class View:
     depth: NDArray[np.float32]
     camera: Intrinsics
     points: NDArray[np.float32]
+    inverse: NDArray[np.float32]
+    """1 / depth, which is linear across a plane: looked up between pixels."""
 
 
 class Reprojection:
@@ -186,7 +192,7 @@ class Reprojection:
         self.sample = sample
         self.pairs = sample.pairs()
         self._views: tuple[SourceOptions, list[View]] | None = None
-        self._poses: tuple[tuple[bool, str, str, str], list[Pose3D]] | None = None
+        self._poses: tuple[tuple[object, ...], list[Pose3D]] | None = None
 
     def fit(self, options: SourceOptions, *, pairs: Pairs | None = None, still: bool = False) -> Fit:
         """The fit under these options; ``still`` asks how well a camera that never moved explains the images."""
@@ -200,7 +206,7 @@ class Reprojection:
                 turn = poses[second].rotation.T @ poses[first].rotation
                 shift = poses[second].rotation.T @ (poses[first].translation - poses[second].translation)
                 moved = moved @ turn.T.astype(np.float32) + shift.astype(np.float32)
-            errors, depths, overlap = _differences(moved, views[second].depth, views[second].camera)
+            errors, depths, overlap = _differences(moved, views[second].inverse, views[second].camera)
             if len(errors) < 30 or overlap < MIN_OVERLAP:
                 relative.append(1.0)
                 continue
@@ -214,7 +220,13 @@ class Reprojection:
 
     def poses(self, options: SourceOptions) -> list[Pose3D]:
         """T_world_camera of every record under these options, before any turn to upright."""
-        key = (options.pose_inverted, options.camera_axes, options.quaternion_order, options.world_up)
+        key = (
+            options.pose_inverted,
+            options.camera_axes,
+            options.quaternion_order,
+            options.world_up,
+            options.pose_scale,
+        )
         if self._poses is None or self._poses[0] != key:
             records = self.sample.records
             self._poses = (key, [to_pose(one.translation, _unit(one.quaternion), options) for one in records])
@@ -223,7 +235,12 @@ class Reprojection:
     def views(self, options: SourceOptions) -> list[View]:
         """Depth as these options read it."""
         key = options.replaced(
-            pose_inverted=False, camera_axes="opencv", quaternion_order="xyzw", world_up="z", pose_delay=0.0
+            pose_inverted=False,
+            camera_axes="opencv",
+            quaternion_order="xyzw",
+            world_up="z",
+            pose_delay=0.0,
+            pose_scale=1.0,
         )
         if self._views is None or self._views[0] != key:
             self._views = (key, [self._view(index, options) for index in range(len(self.sample.records))])
@@ -254,7 +271,7 @@ class Reprojection:
         x = (columns - camera.cx) / camera.fx
         y = (rows - camera.cy) / camera.fy
         points = np.stack([z * x[np.newaxis], z * y[:, np.newaxis], z], axis=-1).reshape(-1, 3)
-        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32))
+        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32), 1.0 / depth)
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -263,17 +280,27 @@ def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
     return quaternion / length if length > 1e-9 else np.array([0.0, 0.0, 0.0, 1.0])
 
 
+def between_pixels(image: NDArray[np.float32], u: NDArray[np.float32], v: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values of an image at points between its pixels, by the four around each; NaN where one of them is."""
+    column, row = u.astype(np.intp), v.astype(np.intp)
+    right, below = u - column, v - row
+    above = image[row, column] * (1 - right) + image[row, column + 1] * right
+    under = image[row + 1, column] * (1 - right) + image[row + 1, column + 1] * right
+    values: NDArray[np.float32] = above * (1 - below) + under * below
+    return values
+
+
 def _differences(
-    points: NDArray[np.float32], depth: NDArray[np.float32], camera: Intrinsics
+    points: NDArray[np.float32], inverse: NDArray[np.float32], camera: Intrinsics
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
     """Depth differences where points land, the smaller depth of each, and the share of points that land."""
     z = points[:, 2]
     front = z > 1e-3
     z = z[front]
-    u = np.rint(points[front, 0] / z * camera.fx + camera.cx)
-    v = np.rint(points[front, 1] / z * camera.fy + camera.cy)
-    inside = (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
-    measured = depth[v[inside].astype(np.intp), u[inside].astype(np.intp)]
+    u = points[front, 0] / z * camera.fx + camera.cx
+    v = points[front, 1] / z * camera.fy + camera.cy
+    inside = (u >= 0) & (u < camera.width - 1) & (v >= 0) & (v < camera.height - 1)
+    measured = 1.0 / between_pixels(inverse, u[inside], v[inside])
     valid = np.isfinite(measured)
     moved, seen = z[inside][valid], measured[valid]
     return np.abs(seen - moved), np.minimum(seen, moved), float(inside.sum()) / max(len(points), 1)

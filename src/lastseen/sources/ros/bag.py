@@ -126,7 +126,7 @@ class BagSource(RecordSource):
 
     def _record(self, pair: Pair[Raw], poses: CameraPoses, corrections: Corrections) -> RawRecord | None:
         stamp, limit = pair.color.stamp, self.options.max_pixels
-        pose = poses.at(stamp)
+        pose = Pose3D.identity() if self.options.poses == "odometry" else poses.at(stamp)
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None

@@ -1,0 +1,147 @@
+"""Frames of a source that has no poses, placed by the images themselves: ``--poses odometry``.
+
+The world is that of the first frames, turned so that the floor they show is level. Frames that cannot be placed are
+left out and counted; where the track stays lost the source ends there and says so, because what is seen afterwards
+would be put in the wrong place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import SourceError
+from lastseen.frame import Frame
+from lastseen.geometry import Intrinsics, Pose3D, world_to_z_up
+from lastseen.protocols import Detector
+from lastseen.sources.base import RecordSource, Updates
+from lastseen.sources.doctor.gravity import floor_up
+from lastseen.sources.doctor.reprojection import View
+from lastseen.sources.record import RawRecord
+from lastseen.sources.tracker import Tracker
+
+MAX_INTERVAL = 0.12
+"""Seconds between frames above which a recording is no video: a hand moves 10 cm and turns 20 degrees meanwhile."""
+
+FIRST = 10
+"""Frames by which the interval and the vertical are judged before the first one is given out."""
+
+GIVE_UP = 30
+"""Frames in a row that may be lost, a second of video, before the track counts as lost for good."""
+
+LOST = "lost track"
+
+
+class OdometrySource(RecordSource):
+    """A source whose frames get their poses from a tracker; everything else is the inner source's."""
+
+    def __init__(self, inner: RecordSource) -> None:
+        super().__init__(inner.address, inner.options)
+        self._inner = inner
+        self.live = inner.live
+        self.tracker: Tracker | None = None
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield frames with the poses of the tracker, numbered anew; corrections of loops come by ``updates``."""
+        self.tracker = tracker = Tracker()
+        self._updates = Updates()
+        first: list[Frame] = []
+        T_up_world: Pose3D | None = None
+        lost = number = 0
+        given: dict[int, int] = {}
+        self.intake = self._inner.intake
+        for frame in self._inner.frames():
+            self.intake = self._inner.intake
+            inner = self._inner.updates()
+            changed = tracker.track(frame.id, _points(frame))
+            if inner.restarted or changed is None:
+                lost += 1
+                self.intake.skip(LOST, f"stamp {frame.stamp:.6f}")
+                if lost >= GIVE_UP or inner.restarted:
+                    self.intake.note(
+                        f"the track was lost at stamp {frame.stamp:.3f} and not found again: what comes after is left"
+                        " out; run it apart, into a memory of its own"
+                    )
+                    if not self.live:
+                        break
+                continue
+            lost = 0
+            if T_up_world is None:
+                first.append(frame)
+                if len(first) < FIRST:
+                    continue
+                T_up_world = self._settled(first, tracker)
+                frames, first = first, []
+            else:
+                frames = [frame]
+            if changed:
+                poses = {given[key]: T_up_world @ pose for key, pose in changed.items() if key in given}
+                self._updates.poses.update(poses)
+            for one in frames:
+                given[one.id] = number
+                pose = T_up_world @ tracker.poses[one.id]
+                yield dataclasses.replace(one, id=number, T_world_camera=pose)
+                number += 1
+                self.intake.frames = number
+        for one in first:
+            if T_up_world is None:
+                T_up_world = self._settled(first, tracker)
+            yield dataclasses.replace(one, id=number, T_world_camera=T_up_world @ tracker.poses[one.id])
+            number += 1
+            self.intake.frames = number
+
+    def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
+        """The records of the inner source, whose poses mean nothing."""
+        return self._inner.records(wanted)
+
+    def length(self) -> int | None:
+        """How many frames the inner source has."""
+        return self._inner.length()
+
+    def detector(self) -> Detector | None:
+        """The detections of the inner source."""
+        return self._inner.detector()
+
+    def close(self) -> None:
+        """Release the inner source."""
+        self._inner.close()
+
+    def _settled(self, frames: list[Frame], tracker: Tracker) -> Pose3D:
+        """The rotation to a world with z up, once the first frames are there; refuses what is no video."""
+        interval = float(np.median(np.diff([frame.stamp for frame in frames]))) if len(frames) > 1 else 0.0
+        if interval > MAX_INTERVAL:
+            raise SourceError(
+                "poses",
+                "odometry",
+                f"needs a video, and these frames are {interval:.2f} s apart",
+                remedy="give poses with the recording, or record at 10 frames a second and more",
+            )
+        up = floor_up([_view(frame) for frame in frames], [tracker.poses[frame.id] for frame in frames])
+        if up is None:
+            self.intake.note("no floor or table in the first frames: the camera is taken to stand level")
+            up = np.array([0.0, -1.0, 0.0])
+        return world_to_z_up(Pose3D.identity(), (float(up[0]), float(up[1]), float(up[2])))
+
+
+def _points(frame: Frame) -> NDArray[np.float32]:
+    """Points of the depth image in the camera frame (n, 3), on a grid of about 160 columns."""
+    step = max(1, frame.depth.shape[1] // 160)
+    return frame.points()[step // 2 :: step, step // 2 :: step].reshape(-1, 3)
+
+
+def _view(frame: Frame) -> View:
+    camera = frame.camera_of_depth
+    step = max(1, camera.width // 240)
+    depth = frame.depth[step // 2 :: step, step // 2 :: step]
+    small = Intrinsics(
+        camera.fx / step,
+        camera.fy / step,
+        (camera.cx - step // 2) / step,
+        (camera.cy - step // 2) / step,
+        depth.shape[1],
+        depth.shape[0],
+    )
+    return View(depth, small, np.zeros((0, 3), dtype=np.float32), 1.0 / depth)

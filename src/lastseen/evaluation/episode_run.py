@@ -12,13 +12,12 @@ from lastseen.config import Settings
 from lastseen.evaluation.arms import Arm, Context, FrontierBackend, RandomBackend, editor
 from lastseen.evaluation.cases import Case, camera_of
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
-from lastseen.evaluation.visits import Odometry, memory_settings
+from lastseen.evaluation.visits import Odometry, analyzer_of, memory_settings
 from lastseen.evaluation.witness import Witness, revisited_area
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
-from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
@@ -28,6 +27,7 @@ from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.level import Level
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
+from lastseen.vlm.recorded import for_episode, recorded_backend
 
 _STUCK_STEPS = 100
 """Steps: a fifth of the budget at the end without getting anywhere is a cause of failure."""
@@ -82,8 +82,9 @@ def run_arm(
 
     if arm.trust_planner:
         settings = replace(settings, stop=replace(settings.stop, trust_planner=True))
+    key = f"{case.seed}-{arm.name}"
     if memory is None:
-        analyzer = open_analyzer(settings, seed=case.seed, wait=True)
+        analyzer = analyzer_of(settings, key, seed=case.seed)
         memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)
     localized = settings.evaluation.poses == "localizer"
     search = Search(
@@ -92,7 +93,7 @@ def run_arm(
         memory,
         detector=SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
         policy=policy,
-        planner=_model(arm, settings, backend, case.seed),
+        planner=_model(arm, settings, for_episode(backend, f"{key}-planner"), case.seed),
         settings=memory_settings(settings),
         seed=case.seed,
         use_context=arm.reads_context,
@@ -100,7 +101,7 @@ def run_arm(
         edit=edited,
         log=log,
         timing=timing,
-        with_images=backend != "offline" and arm.chooser == "backend",
+        with_images=recorded_backend(backend) != "offline" and arm.chooser == "backend",
     )
     known = search.recall.answer.fitting
     result = search.run()

@@ -22,12 +22,12 @@ from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import Ran, Record, run_arm
-from lastseen.evaluation.visits import Visit, memory_settings, told_start, visit_of
+from lastseen.evaluation.visits import Visit, analyzer_of, memory_settings, told_start, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.search.log import JsonLines
-from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.timing import TimingLog
+from lastseen.vlm.recorded import recorded_backend
 
 EPISODES_FILE, CONFIG_FILE, TIMING_FILE = "episodes.jsonl", "config.json", "timing.jsonl"
 _MOST_DONORS = 100
@@ -64,11 +64,13 @@ class Plan:
             "seed": self.seed,
             "episodes": self.episodes,
             "arms": [arm.name for arm in arms_of(self.arms)],
-            "backend": self.backend,
+            # a run that replays cassettes is the run that recorded them
+            "backend": recorded_backend(self.backend),
             "policy": self.policy.partition(":")[0],
             # the file, wherever it lies: a run may go on from another directory or machine
             "scene": self.scene.partition(":")[2].rpartition("/")[2] or self.scene,
-            "settings": {row.name: row.value for row in describe(self.settings)},
+            "settings": {row.name: row.value for row in describe(self.settings)}
+            | {"scene.backend": recorded_backend(self.settings.scene.backend, role="scene")},
         }
 
 
@@ -135,7 +137,7 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
             visit.copy_to(Path(folder)),
             settings=memory_settings(plan.settings),
             wall_clock=None,
-            scene_analyzer=open_analyzer(plan.settings, seed=seed, wait=True),
+            scene_analyzer=analyzer_of(plan.settings, f"{seed}-{name}", seed=seed),
         ) as memory,
     ):
         ran, timing = _run(

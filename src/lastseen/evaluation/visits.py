@@ -24,7 +24,7 @@ from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
-from lastseen.protocols import Environment, StepResult
+from lastseen.protocols import Environment, SceneAnalyzer, StepResult
 from lastseen.search.planning.scene import open_analyzer
 from lastseen.sim.change import carried_by, move
 from lastseen.sim.coverage import coverage_stops, tour
@@ -34,6 +34,7 @@ from lastseen.sim.home import Home
 from lastseen.sim.level import MOTION, Level
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.random_change import free_spot, random_changes
+from lastseen.vlm.recorded import for_episode
 
 _STREAM = 71
 _LOOK_TURN, _LOOK_DISTANCE = math.radians(59.0), 0.99
@@ -89,7 +90,7 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goa
     file = Path(_folder().name) / f"{seed}-{kind}-{scene.replace('/', '_').replace(':', '_')}.lastseen"
     file.unlink(missing_ok=True)
     detected: set[str] = set()
-    analyzer = open_analyzer(settings, seed=seed, wait=True)
+    analyzer = analyzer_of(settings, f"{seed}-visit{'-moved' if moved_goal else ''}", seed=seed)
     with Memory.open(file, settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer) as memory:
         for frame in _frames(environment):
             detections = detector.detect(frame)
@@ -98,6 +99,12 @@ def visit_of(seed: int, settings: Settings, scene: str = GENERATED, *, moved_goa
         graph = memory.spatial.graph
         anchors = tuple(anchor.world_pose for anchor in graph.anchors.values() if anchor.world_pose is not None)
     return Visit(file, frozenset(detected), anchors, goal_moved=home is not before)
+
+
+def analyzer_of(settings: Settings, key: str, *, seed: int) -> SceneAnalyzer:
+    """The scene analyzer of one episode or visit; its answers are waited for, and have a cassette of their own."""
+    backend = for_episode(settings.scene.backend, f"{key}-scene")
+    return open_analyzer(replace(settings, scene=replace(settings.scene, backend=backend)), seed=seed, wait=True)
 
 
 def memory_settings(settings: Settings) -> Settings:

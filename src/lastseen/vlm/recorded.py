@@ -1,7 +1,8 @@
 """Answers kept on a cassette: record a model once, replay it for ever, without a network and to the byte.
 
 A cassette is JSON lines. An answer is found by the hash of all that was asked (prompt, pictures, schema), so a
-changed prompt is noticed instead of being given an answer to another question.
+changed prompt is noticed instead of being given an answer to another question. A path that ends with a slash is a
+directory with one cassette per episode, arm and role of an evaluation.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError, InvalidValue
@@ -32,13 +33,15 @@ class RecordedBackend:
         self.path = Path(path)
         self.last_usage: Usage | None = None
         self._answers: dict[str, list[dict[str, Any]]] = {}
-        for line in _read(self.path):
+        header, lines = _read(self.path)
+        self._model = header.get("model", f"recorded:{self.path.name}")
+        for line in lines:
             self._answers.setdefault(line["key"], []).append(line)
 
     @property
     def name(self) -> str:
-        """For example ``recorded:run.jsonl``."""
-        return f"recorded:{self.path.name}"
+        """The name of the model that was recorded: what is replayed is logged as it was."""
+        return str(self._model)
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
@@ -60,12 +63,13 @@ class RecordedBackend:
 class RecordingBackend:
     """Passes every question on and writes question and answer to the cassette before giving the answer."""
 
-    def __init__(self, inner: Backend, path: str | Path) -> None:
+    def __init__(self, inner: Backend, path: str | Path, *, backend: str = "") -> None:
         self.inner = inner
         self.path = Path(path)
         self.last_usage: Usage | None = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text("", encoding="utf-8")
+        header = {"model": inner.name, "backend": backend or inner.name}
+        self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
 
     @property
     def name(self) -> str:
@@ -112,16 +116,51 @@ def recorder_from_settings(argument: str, settings: Planner, seed: int) -> Backe
         raise InvalidValue(
             "backend", f"record:{argument}", "names no cassette or no model", remedy="write record:run.jsonl:gemini"
         )
-    return RecordingBackend(open_backend(inner, settings, seed=seed), path)
+    return RecordingBackend(open_backend(inner, settings, seed=seed), path, backend=inner)
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
+def for_episode(name: str, key: str) -> str:
+    """A backend's name with the cassette of one episode where it names a directory of them; others stay.
+
+    >>> for_episode("record:tapes/:gemini", "7-context-planner")
+    'record:tapes/7-context-planner.jsonl:gemini'
+    """
+    kind, _, argument = name.partition(":")
+    path, colon, inner = argument.partition(":")
+    if kind not in ("record", "recorded") or not path.endswith("/"):
+        return name
+    return f"{kind}:{path}{key}.jsonl{colon}{inner}"
+
+
+def recorded_backend(name: str, *, role: Literal["planner", "scene"] = "planner") -> str:
+    """The backend behind a cassette: what a run that records and one that replays have in common.
+
+    >>> recorded_backend("record:tapes/:gemini"), recorded_backend("offline")
+    ('gemini', 'offline')
+    """
+    kind, _, argument = name.partition(":")
+    if kind == "record":
+        return argument.partition(":")[2]
+    if kind != "recorded":
+        return name
+    files = sorted(Path(argument).glob(f"*-{role}.jsonl")) if argument.endswith("/") else [Path(argument)]
+    if not files:
+        raise InvalidValue(
+            "cassette", argument, "holds none", remedy="record the run first, with record:DIR/:BACKEND"
+        )
+    header, _ = _read(files[0])
+    return str(header.get("backend", name))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header of a cassette, empty in one without, and its calls."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidValue(
             "cassette", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
         ) from error
+    header: dict[str, Any] = {}
     lines: list[dict[str, Any]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -130,7 +169,10 @@ def _read(path: Path) -> list[dict[str, Any]]:
             raise InvalidValue(
                 "cassette", f"{path}:{number}", f"is not JSON ({error.msg})", remedy="record the run again"
             ) from error
+        if number == 1 and isinstance(entry, dict) and "model" in entry:
+            header = entry
+            continue
         if not isinstance(entry, dict) or "key" not in entry or ("answer" in entry) == ("error" in entry):
             raise InvalidValue("cassette", f"{path}:{number}", "is no recorded call", remedy="record the run again")
         lines.append(entry)
-    return lines
+    return header, lines

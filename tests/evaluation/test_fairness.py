@@ -58,7 +58,7 @@ def test_every_searching_arm_runs_the_same_loop_policy_detector_and_budget() -> 
     source, wired = inspect.getsource(episode_run.run_arm), inspect.getsource(search.Search)
     for part in ("Search(", "SimulatedDetector("):
         assert source.count(part) == 1
-    for part in ("SearchLoop(", "GeometricPixelPolicy(", "RobotWorld("):
+    for part in ("SearchLoop(", "open_policy(", "RobotWorld("):
         assert wired.count(part) == 1
     assert "arm.name" not in source
 

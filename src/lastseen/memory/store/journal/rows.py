@@ -29,14 +29,14 @@ def object_row(record: ObjectRecord, vectors: tuple[bytes, bytes, int] | None) -
         record.id,
         record.label,
         _scores_text(record.label_scores),
-        *map(float, record.xyz),
-        *map(float, record.extent),
+        # SQLite gives a negative zero back as zero
+        *(float(value) + 0.0 for value in (*record.xyz, *record.extent)),
         record.status,
         int(record.hits),
-        float(record.stability),
+        float(record.stability) + 0.0,
         ",".join(map(str, record.view_bins)),
-        float(record.first_seen),
-        float(record.last_seen),
+        float(record.first_seen) + 0.0,
+        float(record.last_seen) + 0.0,
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
         record.working,
     )
@@ -49,9 +49,8 @@ def row_checksum(row: tuple[Any, ...], vectors: int | None) -> int:
     ``vectors`` is the checksum of the object's embedding, None without one: a row that lost it is noticed too.
     """
     try:
-        # SQLite gives a negative zero back as zero
-        numbers = _NUMBERS.pack(*(value + 0.0 for value in (*row[3:9], row[10], row[11], row[13], row[14])))
-    except (struct.error, TypeError) as error:
+        numbers = _NUMBERS.pack(*row[3:9], row[10], row[11], row[13], row[14])
+    except struct.error as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
     text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{vectors}"
     return zlib.crc32(row[16], zlib.crc32(b"".join((numbers, text.encode(), row[15] or b""))))

@@ -7,6 +7,7 @@ colour names, so that "the red one" can be answered from what was stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ _HISTOGRAM = _HUE_BINS * _SATURATION_BINS * _VALUE_BINS
 _SHAPE = 13
 _DIM = len(COLORS) + _HISTOGRAM + _SHAPE
 _NAMES_WEIGHT, _HISTOGRAM_WEIGHT, _SHAPE_WEIGHT = 0.75, 0.55, 0.37
-_MAX_PIXELS = 4096
+_MAX_PIXELS = 2048
+_SHIFT, _LEVELS = 3, 32
 
 
 class ColorShapeEncoder:
@@ -29,6 +31,8 @@ class ColorShapeEncoder:
     name = "look-v1"
     """As memory files keep it; another name would make existing files refuse new embeddings."""
     dim = _DIM
+    max_pixels = 4 * _MAX_PIXELS
+    """Pixels of a crop that are enough: callers may leave out rows and columns of larger ones."""
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One unit row per RGB or RGBA crop; pixels with alpha under 128 do not count."""
@@ -73,28 +77,37 @@ def _describe(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     pixels = image[:, :, :3][inside]
     if len(pixels) > _MAX_PIXELS:
         pixels = pixels[np.linspace(0, len(pixels) - 1, _MAX_PIXELS).astype(np.int64)]
-    names = name_pixels(pixels).mean(axis=0)
+    cells = (pixels >> _SHIFT).astype(np.int32)
+    shares = _color_table()[(cells[:, 0] * _LEVELS + cells[:, 1]) * _LEVELS + cells[:, 2]].mean(axis=0)
     vector = np.concatenate(
         [
-            _NAMES_WEIGHT * _unit(np.sqrt(names)),
-            _HISTOGRAM_WEIGHT * _unit(np.sqrt(_histogram(pixels))),
+            _NAMES_WEIGHT * _unit(np.sqrt(shares[: len(COLORS)])),
+            _HISTOGRAM_WEIGHT * _unit(np.sqrt(shares[len(COLORS) :])),
             _SHAPE_WEIGHT * _unit(_shape(inside)),
         ]
     )
     return _unit(vector)
 
 
-def _histogram(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+@cache
+def _color_table() -> NDArray[np.float32]:
+    """Shares of colour names and of histogram cells for every colour in steps of 8, (32768, 59).
+
+    Naming a pixel by rule costs a hundred times what looking it up does, and cameras are not surer than such a step.
+    """
+    level = (np.arange(_LEVELS, dtype=np.uint8) << _SHIFT) + (1 << (_SHIFT - 1))
+    pixels = np.stack(np.meshgrid(level, level, level, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
     hue, saturation, value = hue_saturation_value(pixels)
     cell = (hue / 360.0 * _HUE_BINS).astype(np.int64) % _HUE_BINS
     cell = (cell * _SATURATION_BINS + (saturation >= 0.35)) * _VALUE_BINS
     # brightness is shared between its two nearest bins: a lamp dims by degrees
-    level = value * (_VALUE_BINS - 1)
-    below = np.minimum(level.astype(np.int64), _VALUE_BINS - 2)
-    part = level - below
-    counts = np.bincount(cell + below, weights=1.0 - part, minlength=_HISTOGRAM)
-    counts += np.bincount(cell + below + 1, weights=part, minlength=_HISTOGRAM)
-    return (counts / len(pixels)).astype(np.float32)
+    bright = value * (_VALUE_BINS - 1)
+    below = np.minimum(bright.astype(np.int64), _VALUE_BINS - 2)
+    histogram = np.zeros((len(pixels), _HISTOGRAM), dtype=np.float32)
+    rows = np.arange(len(pixels))
+    histogram[rows, cell + below] = 1.0 - (bright - below)
+    histogram[rows, cell + below + 1] = bright - below
+    return np.concatenate([name_pixels(pixels), histogram], axis=1)
 
 
 def _shape(inside: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -48,32 +48,50 @@ def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floa
     """
     found = labels.copy()
     count = int(labels.max())
-    for number, window in enumerate(ndimage.find_objects(labels), start=1):
-        if window is None or number in skip:
-            continue
-        piece = labels[window] == number
-        size = int(piece.sum())
-        if size < 4 * MIN_PIXELS:
-            continue
-        colors = rgb[window]
-        usual = np.median(colors[piece], axis=0)
-        differs = piece & _differs(colors, usual)
-        parts, parts_count = ndimage.label(ndimage.binary_opening(differs, iterations=1))
-        if not parts_count:
-            continue
-        sizes = np.bincount(parts.ravel(), minlength=parts_count + 1)
-        metres = np.bincount(parts.ravel(), weights=areas[window].ravel(), minlength=parts_count + 1)
-        large = (sizes >= MIN_PIXELS) & (metres >= MIN_AREA) & (sizes <= OWN_SHARE * size)
-        large[0] = False
-        chosen = np.flatnonzero(large).tolist()
-        means = np.array([colors[parts == part].mean(axis=0) for part in chosen]).reshape(-1, 3)
-        for part, mean in zip(chosen, means, strict=True):
-            alike = int((np.abs(means - mean).max(axis=1) < CONTRAST).sum())
-            mask = parts == part
-            if alike < SPOTS and _filled(mask) >= FILLED and _stands_out(mask, np.where(piece, depth[window], 0.0)):
-                count += 1
-                found[window][mask] = count
+    windows = ndimage.find_objects(labels)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)
+    usual = np.zeros((count + 1, 3), dtype=np.float32)
+    cut = np.zeros(count + 1, dtype=np.bool_)
+    for number, window in enumerate(windows, start=1):
+        if window is not None and number not in skip and sizes[number] >= 4 * MIN_PIXELS:
+            cut[number] = True
+            usual[number] = np.median(rgb[window][labels[window] == number], axis=0)
+    differs = cut[labels] & _differs(rgb, usual[labels])
+    # regions of two pieces that touch are two
+    differs[1:] &= labels[1:] == labels[:-1]
+    differs[:, 1:] &= labels[:, 1:] == labels[:, :-1]
+    parts, parts_count = ndimage.label(ndimage.binary_opening(differs))
+    if not parts_count:
+        return found
+    flat = parts.ravel()
+    part_sizes = np.bincount(flat, minlength=parts_count + 1)
+    metres = np.bincount(flat, weights=areas.ravel(), minlength=parts_count + 1)
+    piece_of = np.zeros(parts_count + 1, dtype=np.int64)
+    piece_of[flat] = labels.ravel()
+    large = (part_sizes >= MIN_PIXELS) & (metres >= MIN_AREA) & (part_sizes <= OWN_SHARE * sizes[piece_of])
+    large[0] = False
+    chosen = np.flatnonzero(large)
+    sums = [np.bincount(flat, weights=rgb[..., i].ravel(), minlength=parts_count + 1) for i in range(3)]
+    means = (np.stack(sums, axis=1) / np.maximum(part_sizes, 1)[:, np.newaxis])[chosen]
+    near = ndimage.find_objects(parts)
+    for part, mean in zip(chosen.tolist(), means, strict=True):
+        same = piece_of[chosen] == piece_of[part]
+        alike = int((same & (np.abs(means - mean).max(axis=1) < CONTRAST)).sum())
+        window = _around(near[part - 1], labels.shape)
+        mask, piece = parts[window] == part, labels[window] == piece_of[part]
+        if alike < SPOTS and _filled(mask) >= FILLED and _stands_out(mask, np.where(piece, depth[window], 0.0)):
+            count += 1
+            found[window][mask] = count
     return found
+
+
+def _around(window: tuple[slice, slice], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """A window with a ring around it, cut at the image."""
+    rows, columns = (
+        slice(max(side.start - RING, 0), min(side.stop + RING, size))
+        for side, size in zip(window, shape, strict=True)
+    )
+    return rows, columns
 
 
 def _filled(mask: Bools) -> float:
@@ -82,13 +100,13 @@ def _filled(mask: Bools) -> float:
 
 
 def _differs(colors: Floats, usual: Floats) -> Bools:
-    """Pixels whose colour differs by more than light can change it: in tint, or from dark to bright."""
+    """Pixels whose colour differs from the usual at each by more than light: in tint, or from dark to bright."""
     contrast = np.abs(colors - usual).max(axis=-1)
     total = colors.sum(axis=-1)
-    tint = np.abs(colors / np.maximum(total, 1.0)[..., np.newaxis] - usual / max(float(usual.sum()), 1.0)).max(
-        axis=-1
-    )
-    dark = (total < DARK) | bool(usual.sum() < DARK)
+    usual_total = usual.sum(axis=-1)
+    shares = usual / np.maximum(usual_total, 1.0)[..., np.newaxis]
+    tint = np.abs(colors / np.maximum(total, 1.0)[..., np.newaxis] - shares).max(axis=-1)
+    dark = (total < DARK) | (usual_total < DARK)
     differs: Bools = (contrast > CONTRAST) & np.where(dark, contrast > BRIGHT, tint > TINT)
     return differs
 
@@ -96,8 +114,8 @@ def _differs(colors: Floats, usual: Floats) -> Bools:
 def _stands_out(mask: Bools, depth: Floats) -> bool:
     """Whether a region is nearer than the plane around it; ``depth`` is 0 outside the piece."""
     known = depth > 0.0
-    ring = ndimage.binary_dilation(np.pad(mask, RING), iterations=RING) & ~np.pad(mask, RING)
-    mine, around = mask & known, ring[RING:-RING, RING:-RING] & known
+    ring = ndimage.binary_dilation(mask, iterations=RING) & ~mask
+    mine, around = mask & known, ring & known
     # along one edge only, it is another side of the piece, and no plane could be told either
     if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < max(MIN_PIXELS, ENCLOSED * int(ring.sum())):
         return False
@@ -109,7 +127,8 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
     fitted = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
     relief = float(np.median(_depths(fitted, mine) - depth[mine]))
     # surroundings that bend as much as the region stands out of them tell nothing
-    bent = float(np.quantile(np.abs(_depths(fitted, around) - depth[around]), 0.75))
+    away = np.sort(np.abs(_depths(fitted, around) - depth[around]))
+    bent = float(away[3 * len(away) // 4])
     # what lies behind is another side of the same thing, as the top of a chest seen with its front
     return relief >= RELIEF + RELIEF_NOISE * level * level and relief >= 2.0 * bent
 

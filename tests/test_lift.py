@@ -131,3 +131,24 @@ def test_lifting_all_keeps_the_order_and_leaves_out_what_has_no_depth() -> None:
 
 def test_a_box_outside_the_image_is_harmless() -> None:
     assert lift(wall_with_thing(), Detection((-50.0, -40.0, -10.0, -5.0), 0.9)) is None
+
+
+def test_people_behind_a_thing_are_blanked_in_its_crop() -> None:
+    camera = Intrinsics(200.0, 200.0, 99.5, 99.5, 200, 200)
+    rgb: NDArray[np.uint8] = np.full((200, 200, 3), 250, dtype=np.uint8)
+    frame = Frame(0, 0.0, rgb, np.full((200, 200), 2.0, np.float32), Pose3D.identity(), camera)
+    mask = np.zeros((200, 200), dtype=np.bool_)
+    mask[80:120, 80:120] = True
+    cup = Detection(box=(80, 80, 120, 120), score=0.9, labels={"cup": 0.9}, mask=mask)
+    person = Detection(box=(100, 0, 200, 200), score=0.9, labels={"person": 0.9})
+    own, theirs = lift_all(frame, [cup, person], with_crops=True)
+    assert own.crop is not None
+    assert theirs.crop is not None
+    with Image.open(io.BytesIO(own.crop)) as crop:
+        shown = np.asarray(crop).astype(int)
+    # the crop has a margin of 4 pixels; the right one is the person's, the thing itself stays
+    assert abs(shown[24, -2].mean() - 128) < 40
+    assert shown[24, 24].min() > 200
+    assert shown[24, 1].min() > 200
+    with Image.open(io.BytesIO(theirs.crop)) as crop:
+        assert int(np.asarray(crop).min()) > 200

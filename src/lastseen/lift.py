@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +40,26 @@ _STEADY_SHARE = 0.25
 """A thing with a smaller share of its pixels away from edges is thin, and its edges count too."""
 _TRIM = 0.02
 """Share of points cut off at each end of each axis before the box is measured, against outliers."""
+PERSON = "person"
+"""The label of people, as COCO's detectors say it."""
+_BLANK = 128
+"""Brightness, of 255, of what is blanked."""
 _CROP_MARGIN = 0.1
 """Share of the box added on each side of a stored crop, for people to recognise the surroundings."""
 
 
 def lift(
-    frame: Frame, detection: Detection, rules: Lift | None = None, *, with_crop: bool = False
+    frame: Frame,
+    detection: Detection,
+    rules: Lift | None = None,
+    *,
+    with_crop: bool = False,
+    people: Sequence[Detection] = (),
 ) -> Observation | None:
     """Place a detection in the world; None when too little depth was measured on it.
 
     Without a mask the middle of the box decides the depth, and the whole box gives the points at that depth.
+    ``people`` are blanked in the crop.
     """
     rules = rules or Lift()
     rows, columns, trusted = _pixels(frame, detection)
@@ -82,7 +93,7 @@ def lift(
         points=_sample(points, low, high),
         sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
         quality=_quality(frame, detection, float(usable.sum()) / len(depth)),
-        crop=crop_jpeg(frame, detection, rules) if with_crop else None,
+        crop=crop_jpeg(frame, detection, rules, people=people) if with_crop else None,
         kind=detection.kind,
     )
 
@@ -90,23 +101,61 @@ def lift(
 def lift_all(
     frame: Frame, detections: list[Detection], rules: Lift | None = None, *, with_crops: bool = False
 ) -> list[Observation]:
-    """Observations of every detection that depth can place, in the order of the detections."""
-    lifted = (lift(frame, detection, rules, with_crop=with_crops) for detection in detections)
+    """Observations of every detection that depth can place, in the order of the detections.
+
+    Where the detections name people, crops of other things do not show them.
+    """
+    people = [detection for detection in detections if detection.label == PERSON]
+    lifted = (lift(frame, detection, rules, with_crop=with_crops, people=people) for detection in detections)
     return [observation for observation in lifted if observation is not None]
 
 
-def crop_jpeg(frame: Frame, detection: Detection, rules: Lift | None = None) -> bytes:
-    """The picture of a detection with some of its surroundings, as JPEG."""
+def crop_jpeg(
+    frame: Frame, detection: Detection, rules: Lift | None = None, *, people: Sequence[Detection] = ()
+) -> bytes:
+    """The picture of a detection with some of its surroundings, as JPEG; boxes of ``people`` in it are grey.
+
+    The detection itself, where it has a mask, and a person's own picture are shown.
+    """
     rules = rules or Lift()
     left, top, right, bottom = detection.box
     margin_x, margin_y = _CROP_MARGIN * (right - left), _CROP_MARGIN * (bottom - top)
     x0, x1 = pixel_bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
     y0, y1 = pixel_bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
-    image = Image.fromarray(frame.rgb[y0:y1, x0:x1])
+    picture = frame.rgb[y0:y1, x0:x1]
+    others = [one for one in people if one is not detection] if detection.label != PERSON else []
+    if others:
+        picture = _without_people(frame, picture, detection, others, corner=(x0, y0))
+    image = Image.fromarray(picture)
     image.thumbnail((rules.crop_side, rules.crop_side))
     file = io.BytesIO()
     image.save(file, format="JPEG", quality=85)
     return file.getvalue()
+
+
+def _without_people(
+    frame: Frame,
+    picture: NDArray[np.uint8],
+    detection: Detection,
+    people: Sequence[Detection],
+    *,
+    corner: tuple[int, int],
+) -> NDArray[np.uint8]:
+    """A copy of a crop with people in grey; pixels of the detection's own mask stay."""
+    x0, y0 = corner
+    blank = np.zeros(picture.shape[:2], dtype=np.bool_)
+    for one in people:
+        left, right = pixel_bounds(one.box[0], one.box[2], frame.intrinsics.width)
+        top, bottom = pixel_bounds(one.box[1], one.box[3], frame.intrinsics.height)
+        blank[max(top - y0, 0) : max(bottom - y0, 0), max(left - x0, 0) : max(right - x0, 0)] = True
+    if detection.mask is not None:
+        height, width = detection.mask.shape
+        rows = ((np.arange(y0, y0 + picture.shape[0]) + 0.5) * height / frame.intrinsics.height).astype(np.int64)
+        columns = ((np.arange(x0, x0 + picture.shape[1]) + 0.5) * width / frame.intrinsics.width).astype(np.int64)
+        blank &= ~detection.mask[rows[:, np.newaxis], columns[np.newaxis]]
+    covered = picture.copy()
+    covered[blank] = _BLANK
+    return covered
 
 
 def _rim(frame: Frame, depth: float) -> Floats:

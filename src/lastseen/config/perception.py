@@ -45,7 +45,7 @@ class Segment(Section):
     columns: int = setting(214, unit="px", low=40, why="width it works at: a mug at two metres has 7 of them")
     max_range: float = setting(4.5, unit="m", low=0.1, why="beyond it depth noise hides small things")
     plane_margin: float = setting(0.015, unit="m", low=0.0, why="depth noise of a flat surface at one metre")
-    plane_noise: float = setting(0.004, unit="m per m^2", low=0.0, why="noise grows with the square of range")
+    plane_noise: float = setting(0.003, unit="m per m^2", low=0.0, why="noise grows with the square of range")
     min_pixels: int = setting(30, unit="px at that width", low=1, why="smaller blobs are noise")
 
 

@@ -130,7 +130,7 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
     away = np.sort(np.abs(_depths(fitted, around) - depth[around]))
     bent = float(away[3 * len(away) // 4])
     # what lies behind is another side of the same thing, as the top of a chest seen with its front
-    return relief >= RELIEF + RELIEF_NOISE * level * level and relief >= 2.0 * bent
+    return relief >= RELIEF + RELIEF_NOISE * level * level and relief >= 1.5 * bent
 
 
 def _depths(fitted: NDArray[np.float64], mask: Bools) -> NDArray[np.float64]:

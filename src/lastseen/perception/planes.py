@@ -42,7 +42,7 @@ FACES = 0.5
 """Cosine between the normals of a pixel and of the plane it may lie on: 60 degrees."""
 APART = 0.1
 """Metres between two planes of one frame that face one way, where the second is small: less is a flat thing on it."""
-CLOSE = 2.5
+CLOSE = 2.2
 """Margins from a plane within which noise and soft carpets still belong to it."""
 HEADINGS = 36
 """Directions a wall may face, ten degrees each."""

@@ -34,7 +34,7 @@ from recordings import DATA, OPTIONS, cabinet, draw_crops, draw_map, lens_object
 
 Floats = NDArray[np.float64]
 
-RECORDINGS: dict[str, SourceOptions] = {**OPTIONS, "open3d_livingroom": SourceOptions(world_up="-y")}
+RECORDINGS: dict[str, SourceOptions] = {**OPTIONS, "open3d_livingroom": SourceOptions()}
 MODELS = ("yolo11n-seg.onnx", "yolo11n.onnx", "efficientdet-lite2.tflite")
 NAMED_FRAMES = 3
 """Frames in which a detector must name a thing right before memory can be expected to have its name."""

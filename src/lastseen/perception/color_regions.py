@@ -34,8 +34,12 @@ SPOTS = 3
 """Regions of one colour on one piece from which they are its print."""
 RELIEF, RELIEF_NOISE = 0.012, 0.001
 """Metres, and metres per square metre of range, that a region stands out of the plane around it: less is noise."""
-ENCLOSED = 0.5
+ENCLOSED = 0.6
 """Share of the surroundings of a region that its piece fills at least."""
+FLAT_AROUND = 0.55
+"""Share of the surroundings that must lie in their plane, else they are two sides of the piece."""
+BENT = 0.01
+"""Metres that surroundings may be off their own plane."""
 RING = 3
 """Pixels around a region that tell this plane."""
 
@@ -120,17 +124,26 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
     if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < max(MIN_PIXELS, ENCLOSED * int(ring.sum())):
         return False
     level = float(np.median(depth[mine]))
-    v, u = np.nonzero(around)
-    # a plane is linear in inverse depth
-    terms = np.stack([np.ones(len(v)), u, v], axis=1)
-    inverse = 1.0 / depth[around].astype(np.float64)
-    fitted = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
-    relief = float(np.median(_depths(fitted, mine) - depth[mine]))
-    # surroundings that bend as much as the region stands out of them tell nothing
-    away = np.sort(np.abs(_depths(fitted, around) - depth[around]))
-    bent = float(away[3 * len(away) // 4])
+    fitted = _plane(around, depth)
+    away = np.abs(_depths(fitted, around) - depth[around])
+    # surroundings may bend, as over the edge of a chest: most of them tell the plane
+    flat = np.zeros_like(around)
+    flat[around] = away <= max(BENT, float(np.median(away)))
+    fitted = _plane(flat, depth)
+    if float((np.abs(_depths(fitted, around) - depth[around]) <= BENT).mean()) < FLAT_AROUND:
+        return False
     # what lies behind is another side of the same thing, as the top of a chest seen with its front
-    return relief >= RELIEF + RELIEF_NOISE * level * level and relief >= 1.5 * bent
+    relief = float(np.median(_depths(fitted, mine) - depth[mine]))
+    return relief >= RELIEF + RELIEF_NOISE * level * level
+
+
+def _plane(mask: Bools, depth: Floats) -> NDArray[np.float64]:
+    """The plane through the pixels of a mask: linear in inverse depth, by least squares."""
+    v, u = np.nonzero(mask)
+    terms = np.stack([np.ones(len(v)), u, v], axis=1)
+    inverse = 1.0 / depth[mask].astype(np.float64)
+    fitted: NDArray[np.float64] = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
+    return fitted
 
 
 def _depths(fitted: NDArray[np.float64], mask: Bools) -> NDArray[np.float64]:

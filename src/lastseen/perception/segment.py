@@ -36,6 +36,8 @@ FLAT_SHARE = 0.6
 """A piece with more of its pixels than this close to a plane is the plane's own unevenness."""
 SIDES_SHARE = 0.35
 """Share of a level plane's thing that hangs from it: with a closed outline it is a chest, not a counter."""
+CHEST_CLOSED = 0.75
+"""Share of the outline at which it must end by itself: a desk ends at its edge too, but not where things hide it."""
 SOFT_TILT = 3.5
 """Degrees by which half of a soft surface is tilted against its mean at least; tables and carpets have under 3."""
 SOFT_WINDOW = 9
@@ -132,13 +134,14 @@ class GeometricSegmenter:
             known=lambda plane, low, high: self.map.find(plane, low, high) is not None,
         )
         free = usable & (planes.regions == 0)
+        # parts of surfaces that earlier frames showed better than this one
+        on = np.zeros(free.shape, dtype=np.bool_)
+        on[free] = self.map.lie_on(world[free], LOOSE * planes.margin[free])
+        free &= ~on
         labels, count = ndimage.label(free & ~steps & ~folds)
         labels = _without_small(labels, count, self.config.min_pixels)
         labels = _grown(labels, free, rgb, rounds=3)
-        on = np.zeros(labels.shape, dtype=np.bool_)
-        pieces = labels > 0
-        on[pieces] = self.map.lie_on(world[pieces], LOOSE * planes.margin[pieces])
-        lies_flat = _share(labels, planes.close | on) > FLAT_SHARE
+        lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
         seen = self._assembled(labels, planes, view)
@@ -181,13 +184,13 @@ class GeometricSegmenter:
             if number <= pieces:
                 continue
             plane, mask = planes.plane_of[order[number - pieces - 1]], grouped == number
-            sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and outlines.closed[number] >= CLOSED
+            sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and outlines.closed[number] >= CHEST_CLOSED
             points = view.world[mask]
             surface = self.map.add(
                 plane,
                 *np.quantile(points[:: 1 + len(points) // ENOUGH_POINTS], [0.01, 0.99], axis=0),
                 area=float(view.areas[mask].sum()),
-                thing=plane.level and (sides or self._is_soft(plane, mask, view)),
+                thing=plane.level and self.map.is_above_floor(plane) and (sides or self._is_soft(plane, mask, view)),
             )
             if surface is not None:
                 known[number] = surface

@@ -111,6 +111,11 @@ class SurfaceMap:
         ]
         return min(heights) if heights else None
 
+    def is_above_floor(self, plane: Plane) -> bool:
+        """Whether a level plane lies clearly above the floor; never before the floor was seen."""
+        floor = self.floor_height()
+        return floor is not None and plane.offset - floor >= SOFT_LOW
+
     def as_low_as_a_bed(self, plane: Plane) -> bool:
         """Whether a level plane lies where beds and sofas do; never before the floor was seen."""
         floor = self.floor_height()

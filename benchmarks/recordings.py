@@ -19,6 +19,7 @@ from lastseen.config import Settings
 from lastseen.geometry import Pose3D, WorldUp, world_to_z_up
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
+from lastseen.observation import OBJECT
 from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.follow import Summary, follow
@@ -71,7 +72,7 @@ def remember(name: str, options: SourceOptions) -> tuple[Summary, list[ObjectSta
     memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
     with open_source(DATA / name, options) as source:
         summary = follow(source, memory, perception)
-    return summary, memory.states(), memory
+    return summary, memory.states(kind=None), memory
 
 
 def lens_objects() -> list[dict[str, object]]:
@@ -95,7 +96,7 @@ def distance_to(state: ObjectState, point: NDArray[np.float64]) -> float:
 
 
 def judge_lens(states: list[ObjectState], console: Console) -> tuple[float, int]:
-    """Share of listed things with an object within their tolerance, and how many things are remembered twice."""
+    """Share of listed things with an object or surface within their tolerance, and how many are remembered twice."""
     from scipy.optimize import linear_sum_assignment
 
     things = lens_objects()
@@ -140,7 +141,7 @@ def judge_cabinet(states: list[ObjectState]) -> tuple[float | None, int]:
     centre, half = cabinet()
     reach = float(np.linalg.norm(half))
     there = [state for state in states if np.linalg.norm(state.xyz_world - centre) < reach]
-    large = [state for state in there if float(np.sort(state.extent)[1]) > 0.3]
+    large = [state for state in there if state.kind == OBJECT and float(np.sort(state.extent)[1]) > 0.3]
     if not large:
         return None, 0
     return round(min(distance_to(state, centre) for state in large), 4), len(large)

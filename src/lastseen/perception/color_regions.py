@@ -142,8 +142,7 @@ def _plane(mask: Bools, depth: Floats) -> NDArray[np.float64]:
     v, u = np.nonzero(mask)
     terms = np.stack([np.ones(len(v)), u, v], axis=1)
     inverse = 1.0 / depth[mask].astype(np.float64)
-    fitted: NDArray[np.float64] = np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse)
-    return fitted
+    return np.asarray(np.linalg.solve(terms.T @ terms + 1e-6 * np.eye(3), terms.T @ inverse), dtype=np.float64)
 
 
 def _depths(fitted: NDArray[np.float64], mask: Bools) -> NDArray[np.float64]:

@@ -44,8 +44,11 @@ RASTER = 0.1
 """Metres between the points at which remembered and true rooms are compared."""
 HALF = 0.5
 """Intersection over union from which two rooms are one."""
-AWS_ROOMS: tuple[TrueRoom, ...] = ()
-"""The rooms of the artist-made house, read off its floor plan."""
+AWS_ROOMS = (
+    TrueRoom(1, "bedroom", ((-9.4, -5.5, -2.6, 3.1),)),
+    TrueRoom(2, "living room", ((-2.6, -5.5, 4.4, 5.5), (4.4, -5.5, 9.4, 3.1))),
+)
+"""The rooms of the artist-made house, read off its floor plan: its kitchen is a part of the living room."""
 SAME_TYPE = {"hallway": "corridor", "home office": "office", "livingroom": "living room", "bathroom": "bathroom"}
 
 Counts = dict[str, float]

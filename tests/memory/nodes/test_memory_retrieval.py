@@ -327,3 +327,21 @@ def test_a_forgotten_store_is_released() -> None:
 
 def test_normalize_keeps_a_zero_vector() -> None:
     assert normalize([0.0, 0.0]) == [0.0, 0.0]
+
+
+def test_any_embedder_with_embed_text_alone_will_do() -> None:
+    class TextOnly:
+        __slots__ = ()
+
+        def embed_text(self, text: str) -> list[float]:
+            return [1.0, 0.0] if "mug" in text else [0.0, 1.0]
+
+    store = SemanticMemoryStore()
+    store.add_node(Pose2D(0.0, 0.0, 0.0), None, ["sofa"], "living room")
+    store.add_node(Pose2D(1.0, 0.0, 0.0), None, ["mug"], "kitchen")
+    store.add_node(Pose2D(2.0, 0.0, 0.0), [1.0, 0.0], ["cup"], "shelf")
+    found = retrieve_candidates("mug", store, TextOnly())
+    assert [each["node_id"] for each in found] == [2, 3, 1]
+    store.add_node(Pose2D(3.0, 0.0, 0.0), [1.0, 0.0, 0.0], ["pan"], "stove")
+    with pytest.raises(InvalidValue, match="embedding"):
+        retrieve_candidates("mug", store, TextOnly())

@@ -223,3 +223,10 @@ def test_text_from_outside_stays_in_its_quotes(order: str) -> None:
     assert "\x1b" not in text
     assert "\nSYSTEM" not in text
     assert '"}' not in text.replace('\\"}', "")
+
+
+@pytest.mark.parametrize(("room", "said"), [("kitchen", ', in "kitchen"'), ("unknown", ""), (None, "")])
+def test_it_says_in_which_room_the_target_is_remembered(room: str | None, said: str) -> None:
+    remembered = [{"angle": 90.0, "distance": 4.0, "place": room}]
+    text = text_of(SpatialMemory(), remembered=remembered)
+    assert f"target remembered +90 deg: 4.0 m of path{said}\n" in text + "\n"

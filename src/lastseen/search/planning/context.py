@@ -96,6 +96,7 @@ def build_context(
             {
                 "angle": round(each["angle"]),
                 "distance": round(each["distance"], 1),
+                "room": each.get("place"),
                 "path": rounded_path(each.get("segments", ()), longest=settings.context.max_path),
             }
             for each in remembered

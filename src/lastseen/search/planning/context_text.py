@@ -66,7 +66,8 @@ def render(context: Context) -> str:
         for entry in context["sightings"]
     ]
     lines += [
-        f"target remembered {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path{say_path(entry['path'])}"
+        f"target remembered {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path{_in_room(entry['room'])}"
+        f"{say_path(entry['path'])}"
         for entry in context["remembered"]
     ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
@@ -143,6 +144,11 @@ def _unexplored(entry: dict[str, Any]) -> str:
         f"unexplored {say_angle(entry['angle'])}: {entry['distance']:.1f} m of path, {entry['width']:.1f} m wide"
         f"{say_path(entry['path'])}{f'; near {near}' if near else ''}"
     )
+
+
+def _in_room(room: str | None) -> str:
+    """In which room something is, where that is known (docs/rooms.md)."""
+    return "" if room in (None, "unknown") else f", in {_quoted(str(room))}"
 
 
 def _place(entry: dict[str, Any]) -> str:

@@ -82,7 +82,7 @@ def run_arm(
 
     if arm.trust_planner:
         settings = replace(settings, stop=replace(settings.stop, trust_planner=True))
-    key = f"{case.seed}-{arm.name}"
+    key = _cassette_key(case, arm)
     if memory is None:
         analyzer = analyzer_of(settings, key, seed=case.seed)
         memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)
@@ -131,6 +131,10 @@ def run_arm(
         }
     search.close()
     return Ran(record, contexts)
+
+
+def _cassette_key(case: Case, arm: Arm) -> str:
+    return f"{case.seed}-{arm.name}"
 
 
 def _hints(contexts: Sequence[Context], steps: Sequence[Record]) -> list[list[bool]]:

@@ -29,7 +29,7 @@ from lastseen.memory.objects import EventKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from support.changes import KINDS, Lookout, f1, judge
-from support.ledger import rates, score, show, total
+from support.ledger import cosine_rates, rates, score, show, total
 from support.minds import Mind, RtsmMind
 from support.recorded import makers_hash, recorded, rules_hash
 from support.scenes import foreign_homes
@@ -140,6 +140,10 @@ def told_of(tables: dict[str, list[Counts]]) -> dict[str, Any]:
         summed = total(tables[name])
         show(name, summed)
         told |= {f"{name}_{key}": value for key, value in rates(summed).items()}
+        if name == "typical":
+            # of the encoder that the walks are embedded with
+            told |= cosine_rates(summed)
+            print("  ".join(f"{key} {value:.3f}" for key, value in cosine_rates(summed).items()))
         if name == "drift":
             told["drift_false_absences"] = summed["absences"]
         else:

@@ -15,6 +15,10 @@ from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from support.walking import SETTINGS
 
 NEAR = 0.3
+SAMPLED = 8
+"""Embeddings kept per thing to compare: the first ones of a walk, which come from several sides."""
+UNRELATED = 0.5
+"""Cosine below which two sightings count as unrelated: the promotion gate asks for it."""
 
 
 @dataclass
@@ -48,6 +52,7 @@ class Ledger:
         self.votes: dict[str, Counter[int]] = defaultdict(Counter)
         self.trails: dict[int, list[str]] = defaultdict(list)
         self.joined: dict[str, str] = {}
+        self.embeddings: dict[int, list[np.ndarray]] = defaultdict(list)
         self.observations = 0
 
     def note(self, thing: int, seen: Observation, object_id: str | None) -> None:
@@ -56,6 +61,8 @@ class Ledger:
         if thing != STRUCTURE_ID:
             sights = self.things[thing]
             sights.stamps.append(seen.stamp)
+            if seen.embedding is not None and len(self.embeddings[thing]) < SAMPLED:
+                self.embeddings[thing].append(seen.embedding)
             x, y, z = seen.view_direction.tolist()
             sights.bins.append(view_bin(x, y, z, SETTINGS.views.azimuth_bins, SETTINGS.views.elevation_bins))
         if object_id is None:
@@ -122,6 +129,32 @@ def score(home: Home, ledger: Ledger, confirmed: dict[str, np.ndarray]) -> dict[
         "switches": ledger.switches,
         "error": sum(errors),
         "views": ledger.observations,
+        **_cosines(list(ledger.embeddings.values())),
+    }
+
+
+def _cosines(things: list[list[np.ndarray]]) -> dict[str, float]:
+    """Counts and sums of the cosines of two sightings of one thing, and of first sightings of different things."""
+    same = [float(one @ other) for sights in things for one, other in itertools.combinations(sights, 2)]
+    different = [float(one[0] @ other[0]) for one, other in itertools.combinations([e for e in things if e], 2)]
+    return {
+        "same_pairs": len(same),
+        "same_cosines": sum(same),
+        "same_unrelated": sum(cosine < UNRELATED for cosine in same),
+        "different_pairs": len(different),
+        "different_cosines": sum(different),
+        "different_alike": sum(cosine >= UNRELATED for cosine in different),
+    }
+
+
+def cosine_rates(counts: dict[str, float]) -> dict[str, float]:
+    """Mean cosine of two sightings of one thing and of different things, and the shares on the wrong side of 0.5."""
+    same, different = max(counts["same_pairs"], 1), max(counts["different_pairs"], 1)
+    return {
+        "same_cosine": counts["same_cosines"] / same,
+        "same_unrelated": counts["same_unrelated"] / same,
+        "different_cosine": counts["different_cosines"] / different,
+        "different_alike": counts["different_alike"] / different,
     }
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.memory.objects import ObjectMemory
 from lastseen.memory.objects import compiled as folder_module
-from lastseen.memory.objects.compiled import STATES_KEPT, code_folder, dot, half_to_float
+from lastseen.memory.objects.compiled import STATES_KEPT, code_folder, dot, float_to_half, half_to_float
 
 SEEN_ONCE = """
 import numpy as np
@@ -30,6 +32,13 @@ def test_every_half_is_read_as_it_was_written() -> None:
     finite = np.isfinite(values)
     for half, value in zip(halves[finite], values[finite], strict=True):
         assert half_to_float(half) == value
+        assert float_to_half(value) == half or value == 0.0
+
+
+@given(st.floats(-70000.0, 70000.0, width=32))
+def test_a_number_becomes_the_nearest_half(value: float) -> None:
+    nearest = np.float32(np.clip(value, -65504.0, 65504.0)).astype(np.float16)
+    assert half_to_float(float_to_half(np.float32(value))) == nearest
 
 
 def test_a_scalar_product_is_one_of_many_terms() -> None:

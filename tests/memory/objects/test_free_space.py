@@ -52,7 +52,7 @@ def test_a_flat_thing_has_come_where_its_place_was_open_to_view_many_times() -> 
     room = Room()
     room.put("board", [2.06, 0.0, 0.8], [0.04, 2.0, 2.0])
     walk = Walk(room)
-    for eye in np.linspace(-1.5, 1.5, 12):
+    for eye in np.linspace(-2.5, 2.5, 24):
         frame, sights = room.see(walk.steps, eye=(0.5, float(eye), 1.0), target=SHELF, stamp=walk.clock)
         walk.memory.observe(frame, sights)
         walk.steps, walk.clock = walk.steps + 1, walk.clock + 0.5

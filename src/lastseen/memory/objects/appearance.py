@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.compiled import compiled, dot
+from lastseen.memory.objects.compiled import compiled, dot, half_to_float
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectColumns, ObjectStore
+from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectStore
 
 SAME_APPEARANCE = 0.8
 """Cosine from which two embeddings are of one thing."""
@@ -29,17 +29,24 @@ def add_embeddings(
     store: ObjectStore, embeddings: Embeddings, rows: Rows, index: Rows, fresh: NDArray[np.bool_]
 ) -> None:
     """Add one embedding per row to the mean; those from a view bin not had before compete for the gallery."""
-    _add_to_mean(rows, index, embeddings, store.compiled_columns())
+    _add_to_mean(rows, index, embeddings, store.emb_mean, store.counts, store.gauges)
     first = store.gallery_n[rows] == 0
     for at in (fresh | first).nonzero()[0].tolist():
         _offer(store, int(rows[at]), embeddings[index[at]])
 
 
 @compiled
-def _add_to_mean(rows: Rows, index: Rows, embeddings: Embeddings, objects: ObjectColumns) -> None:
+def _add_to_mean(
+    rows: Rows,
+    index: Rows,
+    embeddings: Embeddings,
+    means: Embeddings,
+    counts: NDArray[np.int32],
+    gauges: Embeddings,
+) -> None:
     for at in range(len(rows)):
-        embedding, mean = embeddings[index[at]], objects.emb_mean[rows[at]]
-        count, gauge = objects.counts[rows[at]], objects.gauges[rows[at]]
+        embedding, mean = embeddings[index[at]], means[rows[at]]
+        count, gauge = counts[rows[at]], gauges[rows[at]]
         count[_EMB_HITS] += 1
         share = np.float32(1.0) / np.float32(count[_EMB_HITS])
         for part in range(len(embedding)):
@@ -60,24 +67,38 @@ def mean_cosine(norm: float, count: float) -> float:
 
 
 def _offer(store: ObjectStore, row: int, embedding: Embeddings) -> None:
-    """Put an embedding into a gallery that has room; into a full one if it is unlike those kept.
+    """Put an embedding into a gallery that has room; into a full one if it is unlike those kept."""
+    held, size = int(store.gallery_n[row]), store.gallery.shape[1]
+    slot = held if held < size else replaced_by(store.gallery[row].view(np.uint16), embedding)
+    if slot >= 0:
+        store.gallery[row, slot] = embedding
+        store.gallery_n[row] = max(held, slot + 1)
 
-    It then replaces one of the two most alike, the one that is also nearer to the others.
+
+@compiled
+def replaced_by(gallery: NDArray[np.uint16], embedding: Embeddings) -> int:
+    """Which of a full gallery gives way to an embedding that is less like any of them than the two nearest are alike.
+
+    Of those two, the one that is also nearer to the others; -1 for none.
     """
-    gallery, held = store.gallery[row], int(store.gallery_n[row])
-    if held < len(gallery):
-        gallery[held] = embedding
-        store.gallery_n[row] = held + 1
-        return
-    kept = gallery.astype(np.float32)
-    among = kept @ kept.T
-    np.fill_diagonal(among, -1.0)
-    one, other = divmod(int(among.argmax()), held)
-    if (kept @ embedding).max() >= among[one, other]:
-        return
-    rest = np.delete(among, [one, other], axis=1)
-    nearer = other if held > 2 and rest[other].max() > rest[one].max() else one
-    gallery[nearer] = embedding
+    size = len(gallery)
+    kept, among = np.empty(gallery.shape, dtype=np.float32), np.empty((size, size), dtype=np.float32)
+    one = other = 0
+    nearest = np.float32(-2.0)
+    for at in range(size):
+        for part in range(len(embedding)):
+            kept[at, part] = half_to_float(gallery[at, part])
+        for before in range(at):
+            among[at, before] = among[before, at] = dot(kept[at], kept[before])
+            if among[at, before] > nearest:
+                nearest, one, other = among[at, before], before, at
+    of_one = of_other = np.float32(-2.0)
+    for at in range(size):
+        if dot(kept[at], embedding) >= nearest:
+            return -1
+        if at not in (one, other):
+            of_one, of_other = max(of_one, among[one, at]), max(of_other, among[other, at])
+    return other if of_other > of_one else one
 
 
 def merge_appearance(store: ObjectStore, keep: int, lose: int) -> None:

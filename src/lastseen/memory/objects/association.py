@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,9 @@ from lastseen.memory.objects.store import (
     GAUGES,
     LARGEST_HALF,
     MAX_SIGMA,
+    NO_EMBEDDINGS,
     SMALL_HALF,
     Gate,
-    ObjectColumns,
     ObjectStore,
 )
 
@@ -52,6 +53,20 @@ _HITS = COUNTS.first("hits")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
+class KnownColumns(NamedTuple):
+    """What association reads of the objects: few columns, for each takes time on its way to compiled code."""
+
+    body: Floats
+    counts: NDArray[np.int32]
+    gauges: NDArray[np.float32]
+    emb_mean: NDArray[np.float32]
+
+
+def _known(store: ObjectStore) -> KnownColumns:
+    means = NO_EMBEDDINGS if store.dim is None else store.emb_mean
+    return KnownColumns(store.body, store.counts, store.gauges, means)
+
+
 _NO_ROWS, _NO_SCORES = np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -71,13 +86,13 @@ def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
         return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES)
     index, rows = store.grid.near(batch.xyz, _widening(batch.extent, store.gate.radius_growth))
     score, cosine = np.empty(len(rows)), np.empty(len(rows))
-    count = _score(index, rows, score, cosine, batch.columns, store.compiled_columns(), store.gate)
+    count = _score(index, rows, score, cosine, batch.columns, _known(store), store.gate)
     return Pairs(index[:count], rows[:count], score[:count], cosine[:count])
 
 
 @compiled
 def _score(
-    index: Rows, rows: Rows, score: Floats, cosine: Floats, seen: SeenColumns, objects: ObjectColumns, rules: Gate
+    index: Rows, rows: Rows, score: Floats, cosine: Floats, seen: SeenColumns, objects: KnownColumns, rules: Gate
 ) -> int:
     """Leave the gated ones of all pairs, in place and in their order, with their scores; returns how many."""
     kept = 0

@@ -14,16 +14,14 @@ from lastseen.config.objects import Lifecycle
 from lastseen.memory.objects.appearance import add_embeddings
 from lastseen.memory.objects.batch import Batch, SeenColumns
 from lastseen.memory.objects.camera import image_holds_box, view_from
-from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Rows
+from lastseen.memory.objects.compiled import compiled, float_to_half
+from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import update_labels
 from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectColumns, ObjectStore, State
 from lastseen.observation import MAX_SURFACE_POINTS
 
 POINT_GROUPS = 4
 """Groups of surface points, one per view: an object's front alone cannot show from behind that it is gone."""
-LARGEST_HALF_FLOAT = 65504.0
-"""Metres from its origin that a surface point kept in half precision can lie."""
 RATE_MEMORY = 64.0
 """Chances after which an object's detection rate starts to forget: lighting and detectors change."""
 TYPICAL_SIGMA = 0.02
@@ -65,7 +63,7 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
 def update(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray[np.bool_]:
     """Move each matched row toward its observation; returns which were seen from a new view bin."""
     rules = store.settings.lifecycle
-    _place(rows, index, batch.columns, store.compiled_columns(), rules.position_ema, precision_cap(rules))
+    _place(rows, index, batch.columns, store.body, rules.position_ema, precision_cap(rules))
     if batch.label_ids.shape[1]:
         names = store.label_ids, store.label_scores, store.pinned
         update_labels(*names, rows, batch.label_ids, batch.label_scores, index, rules.label_ewma)
@@ -88,9 +86,7 @@ def precision_cap(rules: Lifecycle) -> float:
 
 
 @compiled
-def _place(
-    rows: Rows, index: Rows, seen: SeenColumns, objects: ObjectColumns, ema: float, max_precision: float
-) -> None:
+def _place(rows: Rows, index: Rows, seen: SeenColumns, body: Floats, ema: float, max_precision: float) -> None:
     """Moving average of the boxes, weighted by what is known of each side, in place.
 
     Where both faces of an axis moved the same way, the thing (or the estimate) moved: that shift enters with the
@@ -101,7 +97,7 @@ def _place(
     """
     view = view_from(seen.camera)
     for at in range(len(rows)):
-        known, one = objects.body[rows[at]], index[at]
+        known, one = body[rows[at]], index[at]
         x, y, z = known[_X], known[_X + 1], known[_X + 2]
         size = max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
         whole = image_holds_box(view, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
@@ -213,14 +209,24 @@ def _forget_old_counts(gauge: NDArray[np.float32]) -> None:
 
 def _keep_points(store: ObjectStore, row: int, points: NDArray[np.float32]) -> None:
     """Fill an empty row with the points of a view; later views take turns at a quarter of the places each."""
-    held = int(store.n_points[row])
+    _sample_points(points, store.points.view(np.uint16)[row], store.body[row], store.counts[row])
+
+
+@compiled
+def _sample_points(
+    points: NDArray[np.float32], kept: NDArray[np.uint16], body: Floats, count: NDArray[np.int32]
+) -> None:
+    held = count[_N_POINTS]
     start, size = 0, len(points)
     if held == 0:
-        store.points_origin[row] = store.xyz[row]
+        for axis in range(3):
+            body[_ORIGIN + axis] = body[_X + axis]
     else:
         size = MAX_SURFACE_POINTS // POINT_GROUPS
-        start = min((int(store.n_bins[row]) - 1) % POINT_GROUPS * size, held)
+        start = min((count[_N_BINS] - 1) % POINT_GROUPS * size, held)
         size = min(size, len(points))
-    chosen = points[:: max(1, len(points) // size)][:size] - store.points_origin[row]
-    store.points[row, start : start + size] = np.clip(chosen, -LARGEST_HALF_FLOAT, LARGEST_HALF_FLOAT)
-    store.n_points[row] = max(held, start + size)
+    step = max(1, len(points) // size)
+    for at in range(size):
+        for axis in range(3):
+            kept[start + at, axis] = float_to_half(np.float32(points[at * step, axis] - body[_ORIGIN + axis]))
+    count[_N_POINTS] = max(held, start + size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.objects.appearance import replaced_by
 from lastseen.memory.objects.association import size_agreement
 from lastseen.memory.objects.cannot_link import times_met
 from lastseen.memory.objects.memory import ObjectMemory
@@ -25,7 +26,7 @@ _in_background: list[threading.Thread] = []
 
 
 def warm_up(*, background: bool = False) -> None:
-    """Compile what the path of a frame needs, or read it from disk: 15 seconds once on a machine, then under one.
+    """Compile what the path of a frame needs, or read it from disk: 10 seconds of processor time once, then one.
 
     With ``background`` it happens in a thread of its own, once per process: a server answers queries meanwhile, for
     they need nothing compiled, and a frame that comes before it is done waits for it.
@@ -47,9 +48,10 @@ def _observe_some_frames() -> None:
         depth = np.full((_CAMERA.height, _CAMERA.width), 5.0, dtype=np.float32)
         frame = Frame(number, float(number), rgb, depth, _AHEAD, _CAMERA)
         memory.observe(frame, [_thing(0.0, number), _thing(0.2, number)] if number < _FRAMES - 1 else [])
-    # what only a merge or a relocation calls
+    # what only a merge, a relocation or a full gallery calls
     store, both = memory.store, memory.store.live()
     times_met(store, both, both)
+    replaced_by(store.gallery[both[0]].view(np.uint16), np.array([1.0, 0.0], dtype=np.float32))
     size_agreement(store.extent[both[0]], store.extent[both[1]])
     memory.merge(*(store.id(row) for row in both.tolist()))
 

@@ -23,6 +23,7 @@ from lastseen.errors import SourceError
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.sim.generate import generate_home
+from lastseen.sim.level import Level
 from lastseen.sim.walk import Walk, WalkPlan
 from lastseen.sources import open_source
 from lastseen.sources.base import RecordSource
@@ -56,7 +57,7 @@ class Loop(RecordSource):
 
         camera = intrinsics_of(Settings().camera)
         renderer = Renderer(self._walk.world.home)
-        noise = DepthNoise("typical", seed=1)
+        noise = DepthNoise(Level.TYPICAL, seed=1)
         for number, pose in enumerate(self.true):
             view = renderer.render(pose, camera)
             depth = noise.apply(view.depth, camera, number)
@@ -93,9 +94,9 @@ def measure(name: str, source: OdometrySource, true: dict[float, Pose3D], table:
             for number, pose in source.updates().poses.items():
                 found[stamps[number]] = pose
             found[frame.stamp], stamps[frame.id] = frame.T_world_camera, frame.stamp
-    except SourceError as error:
-        table.add_row(name, "refused", str(error)[:60], "", "", "")
-        return {"refused": str(error)}
+    except SourceError as refusal:
+        table.add_row(name, "refused", str(refusal)[:60], "", "", "")
+        return {"refused": str(refusal)}
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     known = [stamp for stamp in found if stamp in true]
     way = sum(true[first].distance_to(true[second]) for first, second in pairwise(known))

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from lastseen.errors import JournalDamaged
 from lastseen.frame import Frame
@@ -177,6 +176,9 @@ class Surface:
 
     def _carve(self, frame: Frame) -> None:
         """Empty the cubes that the camera sees through, a part of all cubes with each frame."""
+        # here and not above: asking a memory must not load SciPy
+        from scipy import ndimage
+
         slots = self._sorted_slots[self._sorted_keys % _CARVE_TURNS == frame.id % _CARVE_TURNS]
         if not len(slots):
             return

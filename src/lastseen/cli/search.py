@@ -11,7 +11,6 @@ import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file
 from lastseen.cli.text import counted
-from lastseen.memory.nodes.utils import tokenize
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -53,6 +52,8 @@ def search(
     Examples: [bold]lastseen search "red mug"[/bold],
     [bold]lastseen search bed --robot sim://7 --log run.jsonl[/bold]
     """
+    from lastseen.memory.nodes.utils import tokenize
+
     if robot is None and tokenize(goal):
         # told before anything heavy is loaded
         check_file(memory)

@@ -80,11 +80,11 @@ class WritePath:
             pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.space = Space(self.store.journal, settings, analyzer=analyzer)
-            self.rooms = Rooms(self.space, self.objects, self.store.journal)
             self._colors = dict(self.store.colors)
             self._version = 0
             if rows is not None:
                 self._restore(rows)
+            self.rooms = Rooms(self.space, self.objects, self.store.journal)
             self.shared = Shared.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()

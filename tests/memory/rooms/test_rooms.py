@@ -71,6 +71,18 @@ def test_a_file_that_is_opened_again_has_the_same_rooms(walked: tuple[Home, Path
         assert [each.place_id for each in one.objects()] == [each.place_id for each in other.objects()]
 
 
+def test_the_first_question_to_a_closed_file_cuts_nothing(
+    walked: tuple[Home, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(walked[1], read_only=True) as memory:
+        memory.room_at([(0.0, 0.0, 0.0)])  # a point of no object: everything is cut and named anew
+        memory._writes.rooms._settled = None
+        cut = memory.rooms(), [each.place_id for each in memory.objects()]
+    monkeypatch.setattr(RoomMap, "refresh", lambda *_: pytest.fail("was cut"))
+    with Memory.open(walked[1], read_only=True) as memory:
+        assert (memory.rooms(), [each.place_id for each in memory.objects()]) == cut
+
+
 def test_far_from_all_that_was_seen_there_is_no_room(walked: tuple[Home, Path]) -> None:
     with Memory.open(walked[1], read_only=True) as memory:
         inside = memory.rooms()[0]

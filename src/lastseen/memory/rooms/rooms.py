@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,19 +27,25 @@ _STATE = "rooms.state"
 """Where the memory file keeps what ids last by."""
 _PERIOD = 2.0
 """Seconds of memory time between two cuts: one takes as long as some frames, and a robot goes a metre meanwhile."""
+_KEPT = 20_000
+"""Objects whose rooms the file keeps beside the ids at most: some 300 kB; beyond, opening takes longer anyway."""
 
 
 class Rooms:
     """The rooms of one memory; whoever calls holds the memory's lock.
 
     Where rooms lie follows from the walls alone, and their names from the objects and scenes of the moment; only the
-    ids depend on what was asked before, and those are kept in the file.
+    ids depend on what was asked before, and those are kept in the file. A file that was closed also keeps the
+    answers, so that the first question to it cuts nothing.
     """
 
     def __init__(self, space: Space, objects: ObjectMemory, journal: Journal) -> None:
         self._space, self._objects = space, objects
         self._map = RoomMap(space.walls)
         self._next_id = 0
+        self._kept_rooms: dict[int, Room] = {}
+        self._kept_of: dict[str, int] = {}
+        self._settled: tuple[int, ...] | None = None
         self._written = journal.meta().get(_STATE)
         if self._written is not None:
             self._restore(self._written, journal.path)
@@ -54,6 +60,8 @@ class Rooms:
 
     def all(self) -> list[Room]:
         """Every room in the order of its id."""
+        if self._kept_rooms and self._is_settled():
+            return list(self._kept_rooms.values())
         self._refresh()
         return [self._named[room] for room in sorted(self._named)]
 
@@ -67,6 +75,8 @@ class Rooms:
 
         With the ids of the objects that stand there, one at a wall belongs to the side it was seen from.
         """
+        if ids is not None and (kept := self._kept_at(points, ids)) is not None:
+            return kept
         self._refresh()
         if not len(points):
             return []
@@ -77,7 +87,11 @@ class Rooms:
         self._cut_at = -math.inf
         if not self._map.known:
             return {}
-        text = json.dumps({"next_id": self._next_id, "storeys": [self._map.to_dict()]})
+        state: dict[str, Any] = {"next_id": self._next_id, "storeys": [self._map.to_dict()]}
+        if self._kept_rooms and self._is_settled():
+            state["rooms"] = [asdict(room) for room in self._kept_rooms.values()]
+            state["objects"] = self._kept_of
+        text = json.dumps(state)
         if text == self._written:
             return {}
         self._written = text
@@ -85,8 +99,37 @@ class Rooms:
 
     def settle(self) -> None:
         """Give every room its id now, as at the end of a session: who opens the file next finds the same ones."""
+        if self._is_settled():
+            return
         self._cut_at = -math.inf
-        self._cut()
+        self._refresh()
+        rows = self._confirmed()
+        self._settled, self._kept_rooms, self._kept_of = self._inputs(), {}, {}
+        if len(rows) <= _KEPT:
+            ids = [id_text(number) for number in self._objects.store.seq[rows].tolist()]
+            self._kept_rooms = dict(sorted(self._named.items()))
+            self._kept_of = dict(zip(ids, self._room_of_row[rows].tolist(), strict=True))
+
+    def _inputs(self) -> tuple[int, ...]:
+        """Grows with anything that rooms are cut from or named by."""
+        space = self._space
+        return space.walls.revision, space.floor.revision, space.spatial.revision, self._objects.store.version
+
+    def _is_settled(self) -> bool:
+        """Whether nothing has changed since rooms were settled, here or by whoever closed the file."""
+        return self._settled is not None and self._settled == self._inputs()
+
+    def _kept_at(self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str]) -> list[Room | None] | None:
+        """The rooms of objects as they were settled; None where one is not among them, or is asked for elsewhere."""
+        if not self._kept_rooms or not self._is_settled() or not all(each in self._kept_of for each in ids):
+            return None
+        store = self._objects.store
+        rows = [store.row(each) for each in ids]
+        if not np.array_equal(
+            np.asarray(points, dtype=np.float32).reshape(-1, 3), store.xyz[rows].astype(np.float32)
+        ):
+            return None
+        return [self._kept_rooms.get(self._kept_of[each]) for each in ids]
 
     def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
         cut = self._map.cut
@@ -208,5 +251,16 @@ class Rooms:
             state = json.loads(text)
             self._next_id = int(state["next_id"])
             self._map.restore(state["storeys"][0])
+            if "rooms" in state:
+                self._kept_rooms = {room["id"]: _room(room) for room in state["rooms"]}
+                self._kept_of = {str(each): int(room) for each, room in state["objects"].items()}
+                self._settled = self._inputs()
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise JournalDamaged(path, f"its rooms cannot be read: {error}") from error
+
+
+def _room(values: dict[str, Any]) -> Room:
+    """A room as JSON gave it back."""
+    x, y = values["center"]
+    border = tuple((float(x), float(y)) for x, y in values["outline"])
+    return Room(**{**values, "center": (x, y), "outline": border, "next_to": tuple(values["next_to"])})

@@ -191,7 +191,7 @@ class MilvusIndex:
     def rows(self, *, where: str = "", fields: Sequence[str] = FIELDS) -> list[dict[str, Any]]:
         """Every row that a filter lets pass, by key; Milvus gives them in that order, a page at a time.
 
-        pymilvus's own iterator falls back to the client's clock with servers before 2.4 and misses the newest writes.
+        Each page is a strongly consistent read of its own, so that the newest writes are among them.
         """
         found: list[dict[str, Any]] = []
         names = list(dict.fromkeys(["key", *fields]))

@@ -40,3 +40,33 @@ def test_spots_of_one_colour_are_the_print_of_what_they_lie_on() -> None:
 @pytest.mark.parametrize("relief", [0.0, 0.03])
 def test_surfaces_are_left_whole(relief: float) -> None:
     assert regions([RED], relief=relief, skip=True) == 0
+
+
+def leaning(*, relief: float, blurred: int = 0) -> int:
+    """How many things are cut out of the upper of two pieces, where one leans on it and rests on the lower one.
+
+    Around the thing, depth goes over to the piece's own within ``blurred`` pixels, as smoothed depth does.
+    """
+    rgb: NDArray[np.float32] = np.full((120, 160, 3), 150.0, dtype=np.float32)
+    rgb[40:70, 60:80] = RED
+    depth = np.ones((120, 160), dtype=np.float32)
+    for ring in range(blurred, -1, -1):
+        nearer = np.float32(relief * (1.0 - ring / (blurred + 1)))
+        depth[40 - ring : 70, 60 - ring : 80 + ring] = 1.0 - nearer
+    labels = np.ones(depth.shape, dtype=np.int32)
+    labels[70:] = 2
+    areas = np.full(depth.shape, (1.0 / 150.0) ** 2, dtype=np.float32)
+    # below and to its left and right lies the other piece: half of what surrounds the thing
+    labels[60:, :60] = labels[60:, 80:] = 2
+    found = add_color_regions(labels, rgb, depth, areas=areas, skip=frozenset({2}))
+    return len(np.unique(found)) - 2
+
+
+def test_what_leans_on_a_piece_and_rests_on_another_is_cut_out_where_it_stands_far_out() -> None:
+    assert leaning(relief=0.06) == 1
+    # half surrounded and hardly nearer, it may as well be another side of the piece
+    assert leaning(relief=0.03) == 0
+
+
+def test_depth_smoothed_over_the_outline_does_not_hide_a_thing() -> None:
+    assert leaning(relief=0.06, blurred=2) == 1

@@ -1,4 +1,4 @@
-"""Things that depth alone does not part from what they lean on: a toy against a pillow, a laptop on a chest.
+"""Things that depth alone does not part from what they lean on: a toy against a pillow, a box on a chest.
 
 Within a piece, a region whose colour differs from the piece's own is cut out as a thing when it stands out of the
 plane through what surrounds it. Light, print, tiles and paper have an outline too, but lie in that plane.
@@ -32,16 +32,18 @@ FILLED = 0.35
 """Share of its box that a region fills: wrinkles and cables fill less."""
 SPOTS = 3
 """Regions of one colour on one piece from which they are its print."""
-RELIEF, RELIEF_NOISE = 0.012, 0.001
+RELIEF, RELIEF_NOISE = 0.025, 0.001
 """Metres, and metres per square metre of range, that a region stands out of the plane around it: less is noise."""
 ENCLOSED = 0.6
 """Share of the surroundings of a region that its piece fills at least."""
-FLAT_AROUND = 0.55
+LEANING, LEANING_RELIEF = 0.4, 0.04
+"""The same share, and the metres it stands out then: what leans on a piece and rests on another, a toy on a bed."""
+FLAT_AROUND = 0.7
 """Share of the surroundings that must lie in their plane, else they are two sides of the piece."""
 BENT = 0.01
 """Metres that surroundings may be off their own plane."""
-RING = 3
-"""Pixels around a region that tell this plane."""
+GAP, RING = 2, 3
+"""Pixels next to a region whose smoothed depth is half its own, and pixels beyond them that tell this plane."""
 
 
 def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floats, skip: frozenset[int]) -> Labels:
@@ -92,7 +94,7 @@ def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floa
 def _around(window: tuple[slice, slice], shape: tuple[int, ...]) -> tuple[slice, slice]:
     """A window with a ring around it, cut at the image."""
     rows, columns = (
-        slice(max(side.start - RING, 0), min(side.stop + RING, size))
+        slice(max(side.start - GAP - RING, 0), min(side.stop + GAP + RING, size))
         for side, size in zip(window, shape, strict=True)
     )
     return rows, columns
@@ -118,10 +120,12 @@ def _differs(colors: Floats, usual: Floats) -> Bools:
 def _stands_out(mask: Bools, depth: Floats) -> bool:
     """Whether a region is nearer than the plane around it; ``depth`` is 0 outside the piece."""
     known = depth > 0.0
-    ring = ndimage.binary_dilation(mask, iterations=RING) & ~mask
+    near = ndimage.binary_dilation(mask, iterations=GAP)
+    ring = ndimage.binary_dilation(near, iterations=RING) & ~near
     mine, around = mask & known, ring & known
+    enclosed = int(around.sum()) / max(int(ring.sum()), 1)
     # along one edge only, it is another side of the piece, and no plane could be told either
-    if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < max(MIN_PIXELS, ENCLOSED * int(ring.sum())):
+    if int(mine.sum()) < MIN_PIXELS // 2 or int(around.sum()) < MIN_PIXELS or enclosed < LEANING:
         return False
     level = float(np.median(depth[mine]))
     fitted = _plane(around, depth)
@@ -134,7 +138,8 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
         return False
     # what lies behind is another side of the same thing, as the top of a chest seen with its front
     relief = float(np.median(_depths(fitted, mine) - depth[mine]))
-    return relief >= RELIEF + RELIEF_NOISE * level * level
+    least = RELIEF if enclosed >= ENCLOSED else LEANING_RELIEF
+    return relief >= least + RELIEF_NOISE * level * level
 
 
 def _plane(mask: Bools, depth: Floats) -> NDArray[np.float64]:

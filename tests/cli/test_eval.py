@@ -44,6 +44,6 @@ def test_the_report_is_written_on_request(out: Path) -> None:
 
 
 def test_an_unknown_arm_is_one_clear_error(tmp_path: Path) -> None:
-    result = RUNNER.invoke(app, ["eval", "objectnav", "--arms", "pixelnav", "--out", str(tmp_path)])
+    result = RUNNER.invoke(app, ["eval", "objectnav", "--arms", "telepathy", "--out", str(tmp_path)])
     assert result.exit_code != 0
     assert "is not an arm" in str(result.exception)

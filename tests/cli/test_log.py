@@ -36,7 +36,7 @@ def call(*words: str | Path) -> int:
 def test_show_prints_a_timeline(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("log", "show", log) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "looking for 'red mug', seed 0, planner no planner, 6 steps"
+    assert said[0] == "looking for 'red mug', seed 0, planner none, scene analyzer none, 6 steps"
     assert said[-1].endswith("forward x5; at (1.25, 0.00) facing 0 deg, place 0, anchor 2")
 
 

@@ -71,7 +71,7 @@ def test_every_missing_file_is_one_line_or_a_counted_frame(layout: Path, tmp_pat
         (folder / missing).unlink()
         count, problem = _read(folder)
         if problem:
-            assert any(name in problem for name in (str(folder), missing.name, missing.parts[0]))
+            assert any(name in problem for name in (str(folder)[-20:], missing.name, missing.parts[0]))
         else:
             # a confidence map or a camera file may be missing without harm, an image costs its frame
             assert count >= COUNT - 1

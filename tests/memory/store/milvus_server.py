@@ -62,6 +62,11 @@ class MilvusServer:
             )
         end = time.monotonic() + limit
         while time.monotonic() < end:
+            if self.process.poll() is not None and time.monotonic() < end - limit / 2:
+                # a port of the one that was killed is not free yet
+                time.sleep(2.0)
+                self.start(limit=limit / 2)
+                return
             if self.process.poll() is not None:
                 raise RuntimeError(f"milvus ended with {self.process.returncode}; see {self.folder / 'out.log'}")
             try:

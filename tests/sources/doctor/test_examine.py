@@ -72,12 +72,23 @@ def test_a_clean_source_with_options_is_clean_with_them(tmp_path: Path, stored_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", sorted(FAULTS))
+@pytest.mark.parametrize("fault", sorted(set(FAULTS) - {"poses drift"}))
 def test_each_fault_is_named(report_of: Callable[[str], Report], fault: str) -> None:
     report = report_of(fault)
     assert set(report.faults + report.warnings) & set(FAULTS[fault].named_by), [
         (check.name, check.verdict, check.figure) for check in report.checks
     ]
+
+
+@pytest.mark.slow
+def test_drift_is_named_where_a_place_is_seen_again_and_not_guessed_elsewhere(
+    report_of: Callable[[str], Report], tmp_path: Path
+) -> None:
+    assert {check.name: check.verdict for check in report_of("poses drift").checks}["drift"] == Verdict.UNSURE
+    there = walk(24)
+    and_back = write_recording(tmp_path / "walk", [*there, *reversed(there[:-1])])
+    report = examine(open_source(copy_with_fault(and_back, tmp_path / "copy", "poses drift")))
+    assert (report.faults, report.warnings) == ([], ["drift"])
 
 
 @pytest.mark.parametrize(

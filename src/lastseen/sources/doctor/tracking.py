@@ -109,7 +109,7 @@ def align(first: View, second: View, T_second_first: Pose3D) -> tuple[Pose3D, fl
         if step == STEPS:
             break
         width = 2.0 * after + 1e-4
-        weight = np.where(np.abs(error) < width, 1.0, width / np.abs(error))
+        weight = width / np.maximum(np.abs(error), width)
         rows = np.concatenate([np.cross(points, normal), normal], axis=1)
         # a little damping keeps a plain wall from sliding along itself
         damping = 1e-3 * len(rows) * np.diag([0.1, 0.1, 0.1, 1.0, 1.0, 1.0])

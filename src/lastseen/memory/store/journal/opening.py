@@ -176,7 +176,11 @@ def _check_wal(path: Path) -> None:
         return
     with closing(_connect_alone(path)) as alone:
         ours = alone.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-        marked = ours and alone.execute("SELECT 1 FROM meta WHERE key = ?", (OPEN_MARK,)).fetchone() is not None
+        try:
+            marked = ours and alone.execute("SELECT 1 FROM meta WHERE key = ?", (OPEN_MARK,)).fetchone() is not None
+        except sqlite3.OperationalError:
+            # its table is not what it should be: the check of the schema says so
+            marked = False
     # a writer may have begun meanwhile
     if marked and not wal_of(path).exists():
         raise JournalIncomplete(path, wal_of(path).name)

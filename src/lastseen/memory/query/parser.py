@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from lastseen.encoders.words import Parsed, is_filler, parse, tokens, word_set
-from lastseen.memory.query.times import TimeTerm, match_time
+from lastseen.memory.query.times import NUMBERS, TimeTerm, match_time
 
 Kind = Literal["closest", "farthest", "between", "on", "under", "above", "in", "near", "next to", "far"]
 Size = Literal["big", "small"]
@@ -110,16 +110,8 @@ _RANKS = {
 }
 _ORDINALS = {rank: word for word, rank in reversed(_RANKS.items())}
 _NUMBERS = {
+    **NUMBERS,
     "both": 2,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
     "all": ALL,
     "every": ALL,
     "each": ALL,

@@ -17,10 +17,7 @@ _UNITS = {
     **dict.fromkeys(("week", "weeks"), 604800.0),
     **dict.fromkeys(("month", "months"), 2592000.0),
 }
-_COUNTS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
+NUMBERS = {
     "two": 2,
     "three": 3,
     "four": 4,
@@ -30,6 +27,13 @@ _COUNTS = {
     "eight": 8,
     "nine": 9,
     "ten": 10,
+}
+"""Number words from two on; "one" is left to whoever asks, as it may stand for a thing."""
+_COUNTS = {
+    **NUMBERS,
+    "a": 1,
+    "an": 1,
+    "one": 1,
     "twelve": 12,
     "twenty": 20,
     "thirty": 30,

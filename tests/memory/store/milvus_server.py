@@ -43,8 +43,31 @@ class MilvusServer:
         """Where it answers, as host:port."""
         return f"{self.host}:{self.ports['proxy_port']}"
 
-    def start(self, *, limit: float = 120.0) -> None:
-        """Start and wait until it says that it is healthy."""
+    def start(self, *, limit: float = 300.0) -> None:
+        """Start and wait until it says that it is healthy; one that ends at once is started again."""
+        end = time.monotonic() + limit
+        self._run()
+        while time.monotonic() < end:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                time.sleep(2.0)
+                self._run()
+            try:
+                with urllib.request.urlopen(f"http://{self.host}:{self.ports['metrics']}/healthz", timeout=5) as page:
+                    if b"OK" in page.read():
+                        return
+            except OSError:
+                time.sleep(0.3)
+        raise TimeoutError(f"milvus did not start within {limit} s; see {self.folder / 'out.log'}")
+
+    def kill(self) -> None:
+        """SIGKILL, on its own pid."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def _run(self) -> None:
         environment = {
             **os.environ,
             "DEPLOY_MODE": "STANDALONE",
@@ -60,29 +83,6 @@ class MilvusServer:
                 stdout=log,
                 stderr=log,
             )
-        end = time.monotonic() + limit
-        while time.monotonic() < end:
-            if self.process.poll() is not None and time.monotonic() < end - limit / 2:
-                # a port of the one that was killed is not free yet
-                time.sleep(2.0)
-                self.start(limit=limit / 2)
-                return
-            if self.process.poll() is not None:
-                raise RuntimeError(f"milvus ended with {self.process.returncode}; see {self.folder / 'out.log'}")
-            try:
-                with urllib.request.urlopen(f"http://{self.host}:{self.ports['metrics']}/healthz", timeout=5) as page:
-                    if b"OK" in page.read():
-                        return
-            except OSError:
-                time.sleep(0.3)
-        raise TimeoutError(f"milvus did not start within {limit} s")
-
-    def kill(self) -> None:
-        """SIGKILL, on its own pid."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
-            self.process = None
 
     def _unpack(self) -> None:
         spec = find_spec("milvus")

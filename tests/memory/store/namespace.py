@@ -5,9 +5,13 @@ One pair of virtual interfaces leads in, with a link-local address at each end; 
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
+
+_MADE = itertools.count()
+"""Two servers of one process need two names: one that fails to be made takes away what has its name."""
 
 
 class Namespace:
@@ -37,7 +41,8 @@ class Namespace:
         if os.geteuid() != 0 or ip is None:
             return None
         try:
-            return cls(f"lst{os.getpid()}", 1 + os.getpid() % 250, ip)
+            number = next(_MADE)
+            return cls(f"lst{os.getpid()}n{number}", 1 + (os.getpid() + 101 * number) % 250, ip)
         except subprocess.CalledProcessError:
             return None
 

@@ -31,7 +31,7 @@ from lastseen.memory.store.index import milvus
 from lastseen.memory.store.index.milvus import CERTIFICATE, PASSWORD, TOKEN, MilvusAddress, MilvusIndex
 from lastseen.server.service import Service
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 integration = pytest.mark.integration
 
 

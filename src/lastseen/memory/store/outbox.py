@@ -124,8 +124,10 @@ class Outbox:
 
     def _keep(self, error: Exception | None) -> None:
         """Note why entries wait, here and in the file, where other processes read it; None when none do."""
-        if error is None and self.last_error is None:
-            return
+        if error is not None and self._index is not None:
+            # a new connection may find what the old one did not
+            self._index.close()
+            self._index = None
         text = None if error is None else f"{type(error).__name__}: {error}"
         text = str(error) if isinstance(error, LastseenError) else text
         if text == self.last_error:
@@ -137,10 +139,6 @@ class Outbox:
             self._journal.note(ERROR, text)
         except JournalError as failed:
             _log.warning("%s", failed)
-        # a new connection may find what the old one did not
-        if error is not None and self._index is not None:
-            self._index.close()
-            self._index = None
 
     def _send(self, records: list[ObjectRecord]) -> None:
         if not records:

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app
+from tests.evaluation.records import record
 
 RUNNER = CliRunner()
 
@@ -47,3 +48,19 @@ def test_an_unknown_arm_is_one_clear_error(tmp_path: Path) -> None:
     result = RUNNER.invoke(app, ["eval", "objectnav", "--arms", "telepathy", "--out", str(tmp_path)])
     assert result.exit_code != 0
     assert "is not an arm" in str(result.exception)
+
+
+def test_hints_are_told_from_a_runs_records(tmp_path: Path) -> None:
+    hints = [[True, True, False], [True, False, True]]
+    lines = [json.dumps(record("context", 0, hints=hints)), json.dumps(record("no_context", 0))]
+    (tmp_path / "episodes.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = RUNNER.invoke(app, ["eval", "hints", str(tmp_path), "--json"], catch_exceptions=False)
+    assert json.loads(result.output)["context"]["difference"]["mean"] == 1.0
+    told = RUNNER.invoke(app, ["eval", "hints", str(tmp_path)], catch_exceptions=False).output
+    assert "+1.00 (+1.00 to +1.00)" in told
+    assert "no_context" not in told
+
+
+def test_hints_of_a_folder_without_a_run_are_one_clear_error(tmp_path: Path) -> None:
+    result = RUNNER.invoke(app, ["eval", "hints", str(tmp_path)])
+    assert "has no episodes.jsonl" in str(result.exception)

@@ -61,7 +61,7 @@ def test_both_flag_a_goal_that_the_detector_named() -> None:
 def context() -> Context:
     spatial, queue = SpatialMemory(Settings()), DiscoveredContextQueue()
     spatial.scene_analyzed("kitchen", ["stove"])
-    queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there")
+    queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there", avoid_hint="pattern:STUCK")
     edge = {"angle": 40.0, "distance": 3.2, "width": 1.0, "labels": [["stove", 0.8]]}
     return build_context(spatial, queue, unexplored=[edge])
 
@@ -87,6 +87,8 @@ def test_an_ablation_is_the_context_without_one_part(context: Context) -> None:
     assert "discovered" not in texts["context_no_queue"]
     assert "place 0:" not in texts["context_no_places"]
     assert "unexplored" not in texts["context_no_edges"]
+    assert "STUCK" not in texts["context_no_hint"]
+    assert "STUCK" in texts["context_no_places"]
     assert all("progress:" in text for name, text in texts.items() if name != "context_no_hint")
 
 

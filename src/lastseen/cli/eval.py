@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lastseen.cli.options import current_settings
+from lastseen.errors import InvalidValue
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,6 +52,7 @@ def objectnav(
     """
     from rich.console import Console
 
+    from lastseen.cli.eval_text import Bar, print_summary
     from lastseen.evaluation.arms import arms_of
     from lastseen.evaluation.runner import TIMING_FILE, Plan, run
     from lastseen.evaluation.summary import summarize, write_summary
@@ -68,18 +70,50 @@ def objectnav(
         policy=policy,
     )
     console = Console(stderr=True)
-    with _Bar(console, total=episodes * len(set(names))) as bar:
+    with Bar(console, total=episodes * len(set(names))) as bar:
         records = run(plan, out, jobs=jobs, engine=engine, progress=bar.add)
     summary = summarize(records, plan.config())
     write_summary(out, summary)
     for line in summary["verdict"]:
         typer.echo(line)
-    _print_summary(summary)
+    print_summary(summary)
     typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
     if report:
         from lastseen.evaluation.report import write_report
 
         typer.echo(f"wrote {write_report(out, records, summary)}")
+
+
+@app.command("hints")
+def hints(
+    results: Annotated[Path, typer.Argument(help="The directory of an evaluation.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Print how much NO_PROGRESS tells: how often no new place follows within 20 steps, with it and without it.
+
+    Example: [bold]lastseen eval hints results[/bold]
+    """
+    from lastseen.cli.eval_text import print_hints
+    from lastseen.evaluation.arms import ARMS
+    from lastseen.evaluation.hints import hint_figures
+    from lastseen.evaluation.runner import EPISODES_FILE, read_records
+
+    file = results / EPISODES_FILE
+    if not file.exists():
+        raise InvalidValue(
+            "results", str(results), f"has no {EPISODES_FILE}", remedy="give the --out of an evaluation"
+        )
+    by_arm: dict[str, list[dict[str, Any]]] = {}
+    for record in read_records(file):
+        by_arm.setdefault(record["arm"], []).append(record)
+    figures = {name: hint_figures(by_arm[name]) for name in ARMS if name in by_arm}
+    figures = {name: found for name, found in figures.items() if found["calls"]}
+    if as_json:
+        typer.echo(json.dumps(figures, indent=2))
+    elif figures:
+        print_hints(figures)
+    else:
+        typer.echo("no arm of this run was given a navigation context and walked on for 20 steps after a call")
 
 
 @app.command("referring")
@@ -104,73 +138,3 @@ def referring(
     )
     for name, counts in sorted(score.by_relation.items()):
         typer.echo(f"  {name}: {counts['right']} of {counts['asked']}")
-
-
-class _Bar:
-    """Progress with the running success rate of each arm."""
-
-    def __init__(self, console: Any, *, total: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-        )
-        self._task = self._progress.add_task("episodes", total=total)
-        self._done: dict[str, list[bool]] = {}
-
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Count one result."""
-        self._done.setdefault(record["arm"], []).append(record["success"])
-        running = "  ".join(f"{arm} {sum(done) / len(done):.2f}" for arm, done in self._done.items())
-        self._progress.update(self._task, advance=1, description=f"SR  {running}")
-
-
-def _print_summary(summary: dict[str, Any]) -> None:
-    from lastseen.cli.text import print_table
-
-    arms = summary["arms"].items()
-    columns = ["arm", "SR", "SR 95 %", "SPL", "SPL 95 %", "SoftSPL", "steps", "calls"]
-    print_table(
-        columns,
-        [
-            [
-                name,
-                _mean(figures["sr"]),
-                _span(figures["sr"]),
-                _mean(figures["spl"]),
-                _span(figures["spl"]),
-                _mean(figures["soft_spl"]),
-                f"{figures['steps']['mean']:.0f}",
-                _mean(figures["planner_calls"]),
-            ]
-            for name, figures in arms
-        ],
-        title="ObjectNav: means, with bootstrap intervals",
-        right=columns[1:],
-    )
-    keys = {"ABABA": "ababa", "STUCK": "stuck", "no progress": "no_progress", "revisited m2": "revisited_m2"}
-    print_table(
-        ["arm", *keys],
-        [[name, *(_mean(figures[key]) for key in keys.values())] for name, figures in arms],
-        title="Going in circles: means per episode",
-        right=list(keys),
-    )
-
-
-def _mean(figure: dict[str, float]) -> str:
-    return f"{figure['mean']:.2f}"
-
-
-def _span(figure: dict[str, float]) -> str:
-    return f"{figure['low']:.2f}-{figure['high']:.2f}"

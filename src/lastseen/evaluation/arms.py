@@ -233,6 +233,10 @@ def blanked(context: Context, parts: frozenset[str]) -> Context:
     kept = copy.deepcopy(context)
     for name in ALL_PARTS - parts:
         kept[name] = copy.deepcopy(_EMPTY.get(name, []))
+    if "avoid_hint" not in parts:
+        # the queue says of each call which hint it was given: without it, the hint would still be read
+        for entry in kept["discovered_context"]:
+            entry.pop("avoid_hint", None)
     if parts != ALL_PARTS:
         kept["dropped"] = {}
     return kept

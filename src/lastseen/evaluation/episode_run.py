@@ -11,6 +11,7 @@ from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.evaluation.arms import Arm, Context, FrontierBackend, RandomBackend, editor
 from lastseen.evaluation.cases import Case, camera_of
+from lastseen.evaluation.hints import hints_of
 from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
 from lastseen.evaluation.visits import Odometry, analyzer_of, memory_settings
 from lastseen.evaluation.witness import Witness, revisited_area
@@ -39,8 +40,6 @@ _REVISIT_CELL = 0.5
 Record = dict[str, Any]
 _ELSEWHERE = 0.5
 """Metres from which a remembered object counts as known to be elsewhere."""
-_NEXT_STEPS = 20
-"""Steps after a planner call within which a hint should tell whether anything new is reached: one place update."""
 CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
 
 
@@ -123,7 +122,7 @@ def run_arm(
         unique_place_ratio=round(unique_ratio(places, settings.patterns.stuck_window), 6),
         reason=result.reason,
     )
-    record["hints"] = _hints(contexts, steps)
+    record["hints"] = hints_of(contexts, steps)
     if arm.moved:
         record |= {
             "steps_from_memory": _steps_from_memory(steps[: result.steps]),
@@ -135,26 +134,6 @@ def run_arm(
 
 def _cassette_key(case: Case, arm: Arm) -> str:
     return f"{case.seed}-{arm.name}"
-
-
-def _hints(contexts: Sequence[Context], steps: Sequence[Record]) -> list[list[bool]]:
-    """For each planner call with so many steps after it: STUCK, NO_PROGRESS, and whether a new place was entered.
-
-    A place is new that the search had not been in before the call.
-    """
-    place_at = {step["step_id"]: step["current_place_id"] for step in steps}
-    first: dict[int | None, int] = {}
-    for step_id in sorted(place_at):
-        first.setdefault(place_at[step_id], step_id)
-    hints = []
-    for context in contexts:
-        asked = context["localization"]["step"]
-        if context["progress"] is None or asked + _NEXT_STEPS not in place_at:
-            continue
-        entered = any(asked < step_id <= asked + _NEXT_STEPS for step_id in first.values())
-        stuck = "STUCK" in (context["avoid_hint"] or "")
-        hints.append([stuck, context["progress"]["no_progress"], entered])
-    return hints
 
 
 def _steps_from_memory(steps: Sequence[Record]) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lastseen.evaluation.arms import ARMS
 from lastseen.evaluation.episode_run import CAUSES, Record
+from lastseen.evaluation.summary import PAIRED
 
 _COLORS = ("#3d85c6", "#e04a4a", "#3a9d6e", "#d0812f", "#9a72cf", "#7d94ab", "#c2568f", "#8a8f94", "#a89a2e")
 _FOUND, _FAILED = _COLORS[2], _COLORS[1]
@@ -184,14 +185,17 @@ def _figures_table(summary: Mapping[str, Any]) -> str:
 
 
 def _paired_table(summary: Mapping[str, Any]) -> str:
+    if not summary["paired"]:
+        return "<p>No two arms to compare were run.</p>"
+    columns = [(key, title) for key, title, _ in _COLUMNS if key in PAIRED]
     rows = [
-        f"<tr><td>{escape(pair.replace('_minus_', ' minus '))}</td><td>{_span(figures['sr'], 3, signed=True)}</td>"
-        f"<td>{_span(figures['spl'], 3, signed=True)}</td></tr>"
+        f"<tr><td>{escape(pair.replace('_minus_', ' minus '))}</td>"
+        + "".join(f"<td>{_span(figures[key], 3, signed=True)}</td>" for key, _ in columns)
+        + "</tr>"
         for pair, figures in summary["paired"].items()
     ]
-    if not rows:
-        return "<p>No two arms to compare were run.</p>"
-    return f"<table><tr><th>pair</th><th>SR</th><th>SPL</th></tr>{''.join(rows)}</table>"
+    head = "".join(f"<th>{title}</th>" for _, title in columns)
+    return f"<div class='scroll'><table class='figures'><tr><th>pair</th>{head}</tr>{''.join(rows)}</table></div>"
 
 
 def _causes_table(summary: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lastseen.evaluation.arms import ARMS
 from lastseen.evaluation.episode_run import CAUSES, Record
+from lastseen.evaluation.hints import hint_figures
 from lastseen.evaluation.metrics import bootstrap, paired_difference
 
 SUMMARY_FILE = "summary.json"
@@ -25,6 +26,8 @@ FIGURES = {
     "unique_place_ratio": "unique_place_ratio",
     "revisited_m2": "revisited_m2",
 }
+PAIRED = ("sr", "spl", "ababa", "stuck", "no_progress", "unique_place_ratio", "revisited_m2")
+"""The figures that two arms are compared by: what they find, and how much they go in circles."""
 PAIRS: tuple[tuple[str, str], ...] = (
     ("context", "no_context"),
     ("context", "frontier"),
@@ -50,7 +53,7 @@ def summarize(records: Iterable[Record], config: Mapping[str, Any]) -> dict[str,
             for a, b in (*PAIRS, *PLACEBOS)
             if a in by_arm and b in by_arm
         },
-        "hints": {name: _hints(by_arm[name].values()) for name in ARMS if name in by_arm},
+        "hints": {name: hint_figures(by_arm[name].values()) for name in ARMS if name in by_arm},
         "causes": {name: _causes(by_arm[name].values()) for name in ARMS if name in by_arm},
     }
 
@@ -112,30 +115,13 @@ def _paired(a: Mapping[int, Record], b: Mapping[int, Record]) -> dict[str, Any]:
         name: paired_difference(
             [float(a[seed][FIGURES[name]]) for seed in seeds], [float(b[seed][FIGURES[name]]) for seed in seeds]
         ).as_dict()
-        for name in ("sr", "spl")
+        for name in PAIRED
     }
 
 
 def _mean_difference(a: Mapping[int, Record], b: Mapping[int, Record]) -> float:
     seeds = sorted(set(a) & set(b))
     return sum(a[seed]["spl"] - b[seed]["spl"] for seed in seeds) / len(seeds) if seeds else 0.0
-
-
-def _hints(records: Iterable[Record]) -> dict[str, float | int | None]:
-    """How much the hints tell: the share of planner calls with each, and of calls without a new place after them."""
-    calls = [hint for record in records for hint in record.get("hints", ())]
-    with_it, without = ([not new for _, slow, new in calls if slow is wanted] for wanted in (True, False))
-    return {
-        "calls": len(calls),
-        "stuck": _share([stuck for stuck, _, _ in calls]),
-        "no_progress": _share([slow for _, slow, _ in calls]),
-        "no_new_place_with_no_progress": _share(with_it),
-        "no_new_place_without": _share(without),
-    }
-
-
-def _share(values: Sequence[bool]) -> float | None:
-    return round(sum(values) / len(values), 6) if values else None
 
 
 def _causes(records: Iterable[Record]) -> dict[str, int]:

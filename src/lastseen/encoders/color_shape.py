@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS, hue_saturation_value, name_pixels
 from lastseen.errors import InvalidValue, SourceError
-from lastseen.images import read_color
 
 _HUE_BINS, _SATURATION_BINS, _VALUE_BINS = 8, 2, 3
 _HISTOGRAM = _HUE_BINS * _SATURATION_BINS * _VALUE_BINS
@@ -56,6 +55,9 @@ def crop_colors(jpeg: bytes) -> NDArray[np.float32] | None:
 
     The corners are left out: what lies there is mostly background. None for a picture that cannot be read.
     """
+    # the image reader is loaded with the first picture: a question about names needs none
+    from lastseen.images import read_color
+
     try:
         pixels = read_color(jpeg)
     except SourceError:

@@ -12,14 +12,12 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.encoders.registry import known_encoders, open_encoder, reads_both
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.lift import lift_all
 from lastseen.memory.ask import Reply, ask
 from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
@@ -182,6 +180,10 @@ class Memory(Corrections, SpaceReads):
 
     def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
         """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
+        # loaded with the first of them: a question needs neither
+        from lastseen.appearance import with_embeddings
+        from lastseen.lift import lift_all
+
         encoder = self._finder.image_encoder
         if encoder is None and self._store.look in (None, ColorShapeEncoder.name):
             encoder = self._finder.image_encoder = ColorShapeEncoder()

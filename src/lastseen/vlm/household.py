@@ -6,6 +6,7 @@ each room has a list of what is usually in it and of what may be. It knows nothi
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 SOURCE = "room-by-room home inventory checklists, compiled by hand"
@@ -204,3 +205,24 @@ def _head(name: str) -> str:
         if known in _TABLE:
             return known
     return words[-1] if words else ""
+
+
+def room_beliefs(labels: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """How likely each room is, from what is seen in it; empty where nothing tells."""
+    evidence = dict.fromkeys(ROOMS, 0.0)
+    for label, score in labels:
+        for room, strength in rooms_of(label).items():
+            evidence[room] += score * strength
+    total = sum(evidence.values())
+    return {room: value / total for room, value in evidence.items()} if total > 0.0 else {}
+
+
+def likely_room(labels: Sequence[tuple[str, float]]) -> str | None:
+    """The likeliest room; ties go to the alphabetically first."""
+    beliefs = room_beliefs(labels)
+    return best(beliefs) if beliefs else None
+
+
+def best(values: Mapping[str, float]) -> str:
+    """The name of the highest value; ties go to the alphabetically first."""
+    return min(values, key=lambda name: (-values[name], name))

@@ -16,7 +16,7 @@ from typing import Any
 
 from lastseen.config.seeking import Planner
 from lastseen.errors import BackendError
-from lastseen.vlm.household import ROOMS, rooms_of, same_thing
+from lastseen.vlm.household import best, likely_room, room_beliefs, rooms_of, same_thing
 from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt
 from lastseen.vlm.protocol import Backend, EncodedImage
 
@@ -236,7 +236,7 @@ def _reason(read: ReadPrompt, view: SeenView) -> tuple[str, str]:
     if room is not None:
         return room, "it leads somewhere new"
     if expected:
-        return _best(expected), "open space, perhaps the path there"
+        return best(expected), "open space, perhaps the path there"
     return "corridor", "open space to explore"
 
 
@@ -250,22 +250,6 @@ def is_named(label: str, target: str) -> bool:
     """
     words, wanted = label.lower().split(), target.lower().split()
     return bool(words) and wanted[-len(words) :] == words
-
-
-def room_beliefs(labels: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """How likely each room is, from what is seen in it; empty where nothing tells."""
-    evidence = dict.fromkeys(ROOMS, 0.0)
-    for label, score in labels:
-        for room, strength in rooms_of(label).items():
-            evidence[room] += score * strength
-    total = sum(evidence.values())
-    return {room: value / total for room, value in evidence.items()} if total > 0.0 else {}
-
-
-def likely_room(labels: Sequence[tuple[str, float]]) -> str | None:
-    """The likeliest room; ties go to the alphabetically first."""
-    beliefs = room_beliefs(labels)
-    return _best(beliefs) if beliefs else None
 
 
 def room_affinity(
@@ -319,10 +303,6 @@ def _near(each: Toward | Edge, view: SeenView) -> float:
 
 def _apart(a: float, b: float) -> float:
     return abs(math.remainder(a - b, 360.0))
-
-
-def _best(values: Mapping[str, float]) -> str:
-    return min(values, key=lambda name: (-values[name], name))
 
 
 def _softmax_choice(scores: Sequence[float], temperature: float, rng: random.Random) -> int:

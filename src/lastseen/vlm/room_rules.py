@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 from lastseen.frame import Frame
 from lastseen.protocols import Scene
-from lastseen.vlm.offline import likely_room
+from lastseen.vlm.household import likely_room
 
 _MOST_SEEN = 12
 """Labels that are weighed: a view is told by its first dozen things."""

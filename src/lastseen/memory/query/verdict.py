@@ -116,7 +116,10 @@ def why_no_name_fits(
 
 
 def did_you_mean(phrase: Parsed, labels: Sequence[str]) -> str | None:
-    """The phrase with misspelt words put right, by the names that are known; None where none is misspelt."""
+    """The phrase with misspelt words put right, by the names that are known.
+
+    None where none is misspelt, or where another word is known neither: half a phrase is no name.
+    """
     own = {singular(word) for label in labels for word in tokens(label)}
     known = own | {singular(word) for names, _ in classes().values() for name in names for word in tokens(name)}
     meant, changed = [], False
@@ -126,6 +129,8 @@ def did_you_mean(phrase: Parsed, labels: Sequence[str]) -> str | None:
             near = get_close_matches(word, sorted(own), n=1, cutoff=_TYPO) or get_close_matches(
                 word, sorted(known), n=1, cutoff=_TYPO
             )
+        if word not in known and not near:
+            return None
         meant.append(near[0] if near else word)
         changed = changed or bool(near)
     return " ".join([*phrase.colors, *meant]) if changed else None

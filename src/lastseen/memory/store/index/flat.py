@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +30,8 @@ class FaissIndex:
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
-        self._index = faiss.IndexFlatIP(dim)
+        self._flat: Any = None
+        self._waiting: list[NDArray[np.float32]] = []
         self._keys: list[str] = []
         self._rows: dict[str, int] = {}
         self._lock = threading.RLock()
@@ -60,7 +61,7 @@ class FaissIndex:
                 for i in fresh:
                     self._rows[keys[i]] = len(self._keys)
                     self._keys.append(keys[i])
-                self._index.add(rows[fresh] if held else rows)
+                self._waiting.append(rows[fresh] if held else rows.copy())
 
     def remove(self, keys: Sequence[str]) -> None:
         """Take keys out by moving the last row into each gap; a key not held is no error."""
@@ -78,8 +79,9 @@ class FaissIndex:
                     self._rows[self._keys[row]] = row
                 self._keys.pop()
             if len(self._keys) < count:
-                self._index.codes.resize(len(self._keys) * self._index.code_size)
-                self._index.ntotal = len(self._keys)
+                index = self._index()
+                index.codes.resize(len(self._keys) * index.code_size)
+                index.ntotal = len(self._keys)
 
     def search(self, query: NDArray[np.float32], *, k: int, among: Sequence[str] | None = None) -> list[Match]:
         """The k nearest, or the k nearest of the keys in ``among``."""
@@ -125,6 +127,8 @@ class FaissIndex:
         A matrix product reads a large matrix at twice the speed of FAISS, but rounds a row differently from place to
         place. So it only says which rows can be among the best, with room for its rounding, and FAISS scores those.
         """
+        import faiss
+
         matrix, total = self._matrix(), len(self._keys)
         if matrix.nbytes >= LARGE_BYTES and wanted < total:
             rough = matrix @ row
@@ -137,12 +141,26 @@ class FaissIndex:
         if matrix.nbytes < LARGE_BYTES:
             faiss.omp_set_num_threads(1)  # holds for the calling thread alone
         try:
-            scores, places = self._index.search(row[None], wanted)
+            scores, places = self._index().search(row[None], wanted)
         finally:
             faiss.omp_set_num_threads(threads)
         return scores[0], places[0]
 
     def _matrix(self) -> NDArray[np.float32]:
         """FAISS's own storage as a writable array; valid until rows are added or taken away."""
-        matrix: NDArray[np.float32] = faiss.rev_swig_ptr(self._index.get_xb(), len(self._keys) * self._dim)
-        return matrix.reshape(len(self._keys), self._dim)
+        import faiss
+
+        index = self._index()
+        matrix: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * self._dim)
+        return matrix.reshape(index.ntotal, self._dim)
+
+    def _index(self) -> Any:
+        """FAISS's index with every row in it; FAISS is loaded here, since a question about names needs none."""
+        import faiss
+
+        if self._flat is None:
+            self._flat = faiss.IndexFlatIP(self._dim)
+        for rows in self._waiting:
+            self._flat.add(rows)
+        self._waiting.clear()
+        return self._flat

@@ -20,6 +20,7 @@ MARK = "wipe.pending"
 """Stands in the file's facts while bytes of what was forgotten may be left; it tells nothing of them."""
 READ = "another process is reading the file"
 FULL = "the disk is full"
+FAILED = "the disk cannot be written"
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 """Seconds between tries to finish a wipe, doubled each time."""
 
@@ -77,8 +78,10 @@ def empty_wal(db: sqlite3.Connection) -> str | None:
 
 
 def _reason(error: sqlite3.OperationalError) -> str:
-    busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_ERROR)
-    return READ if busy else FULL
+    code = error.sqlite_errorcode & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_ERROR):
+        return READ
+    return FULL if code == sqlite3.SQLITE_FULL else FAILED
 
 
 class Retry:

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from lastseen.config import Settings
 from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
-from lastseen.memory.store.journal.forgetting import FULL, MARK, Retry, delete_objects, empty_wal, rewrite
+from lastseen.memory.store.journal.forgetting import FULL, MARK, READ, Retry, delete_objects, empty_wal, rewrite
 from lastseen.memory.store.journal.opening import (
     BUSY_MS,
     OPEN_MARK,
@@ -120,18 +120,21 @@ class Journal(JournalReader):
             with clear_errors(file):
                 return cls(in_newest_version(connect_reader(file)), path=file, lock=None)
         lock = WriterLock(file)
-        connection = None
+        connection, is_complete = None, False
         try:
             with clear_errors(file):
                 if not is_unborn(lock.path):
                     inspect(lock.path)
-            with clear_errors(file):
+                is_complete = True
                 connection = connect_writer(lock.path)
             lock.check()
             return cls(connection, path=file, lock=lock)
         except BaseException:
             if connection is not None:
                 connection.close()
+            if is_complete:
+                # closing may have put the WAL into the file, which may have the mark
+                _keep_complete(lock)
             lock.release()
             raise
 
@@ -154,13 +157,7 @@ class Journal(JournalReader):
                 db.execute("DELETE FROM meta WHERE key = ?", (OPEN_MARK,))
         except JournalError:
             self._db.close()
-            self._keep_complete()
-
-    def _keep_complete(self) -> None:
-        """Put an empty WAL beside a file that holds everything and still has the mark."""
-        if self._lock is not None and self._lock.leads_here():
-            with suppress(OSError):
-                wal_of(self._lock.path).touch()
+            _keep_complete(self._lock)
 
     @property
     def writable(self) -> bool:
@@ -267,6 +264,8 @@ class Journal(JournalReader):
                 self.not_wiped = None if self._rewritten else rewrite(self._db)
                 self._rewritten = self.not_wiped is None
                 self.not_wiped = self.not_wiped or empty_wal(self._db)
+                if self.not_wiped not in (None, READ):
+                    self._opened_at = None
             finally:
                 self._db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             if self.not_wiped is None:
@@ -377,6 +376,8 @@ class Journal(JournalReader):
         with self._reading():
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                if self._opened_at is None:
+                    self._opened_at = self._version()
                 if self.written_since():
                     problem = "another process wrote it since it was opened; nothing of that was overwritten"
                     raise JournalChanged(self.path, f"{problem}, open it again")
@@ -391,8 +392,15 @@ class Journal(JournalReader):
                 if isinstance(error, JournalChanged):
                     # a deleted WAL is still open here: what it holds goes into the file
                     self._db.execute("PRAGMA wal_checkpoint(FULL)")
-                    self._keep_complete()
+                    _keep_complete(self._lock)
                 raise
+
+
+def _keep_complete(lock: WriterLock | None) -> None:
+    """Put an empty WAL beside a file that holds everything and may still have the mark."""
+    if lock is not None and lock.leads_here():
+        with suppress(OSError):
+            wal_of(lock.path).touch()
 
 
 def _put_bodies(db: sqlite3.Connection, table: str, bodies: Mapping[Any, str | bytes]) -> None:

@@ -35,6 +35,7 @@ _PAGE_SIZE = 8192
 BUSY_MS = 5000
 OPEN_MARK = "writer.open"
 """Stands in the file while a writer has it open: then its WAL belongs to it, and without that it is incomplete."""
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COPY_TRIES = 20
 _TICK = 0.02
 """Seconds in which two writes may get the same time stamp: twice the slowest tick of Linux."""
@@ -70,6 +71,12 @@ def clear_errors(path: Path | str) -> Iterator[None]:
         raise JournalDamaged(path, str(error)) from error
 
 
+def is_of_disk(error: sqlite3.OperationalError) -> bool:
+    """Whether the disk failed or is full, rather than another process being in the way."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
+
+
 def inspect(path: Path) -> int:
     """The schema version of a lastseen file; raises when it is missing, foreign, damaged or too new."""
     connection = connect_reader(path)
@@ -83,8 +90,10 @@ def is_unborn(path: Path) -> bool:
     """Whether a file holds nothing yet: empty, or of a run that died before it had made the tables."""
     if path.stat().st_size == 0:
         return True
-    if path.stat().st_size > 2 * _PAGE_SIZE or has_wal(path):
+    if path.stat().st_size > 2 * _PAGE_SIZE:
         return False
+    if _began_empty(path):
+        return True
     try:
         with closing(_read(path)) as connection:
             marks = [
@@ -93,6 +102,19 @@ def is_unborn(path: Path) -> bool:
             return marks == [0, 0] and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     except sqlite3.DatabaseError:
         return False
+
+
+def _began_empty(path: Path) -> bool:
+    """Whether the journal of an unfinished transaction beside a file says that the file was empty before it.
+
+    Only the transaction that makes a file has one, and SQLite takes it back; the first page may be torn until then.
+    """
+    try:
+        with path.with_name(path.name + "-journal").open("rb") as journal:
+            head = journal.read(20)
+    except OSError:
+        return False
+    return head[:8] == _JOURNAL_MAGIC and head[16:20] == bytes(4)
 
 
 def connect_reader(path: Path) -> FileConnection:
@@ -208,7 +230,11 @@ def connect_writer(path: Path | None) -> sqlite3.Connection:
     )
     try:
         connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        mode = str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        if path is not None and mode != "wal":
+            # SQLite does not call this an error
+            problem = f"SQLite cannot keep {wal_of(path).name} beside it"
+            raise JournalError(path, f"{problem}; check the disk and that this user may use file and folder")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         # what is forgotten is overwritten with zeros, not only unlinked

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import JournalDamaged
-from lastseen.memory.store.journal.opening import clear_errors
+from lastseen.memory.store.journal.opening import clear_errors, is_of_disk
 from lastseen.memory.store.journal.rows import (
     OBJECT_COLUMNS,
     VERSION_COLUMNS,
@@ -59,6 +59,11 @@ class JournalReader:
         self.path = path
         self._db = connection
         self._guard = threading.RLock()
+        self._opened_at: int | None = None
+        """SQLite's count of what others wrote, when the file was opened; None after a failure of the disk.
+
+        SQLite then drops what it has read, and counts as if another process had written.
+        """
         self._opened_at = self._version()
 
     def written_since(self) -> bool:
@@ -316,7 +321,12 @@ class JournalReader:
         if isinstance(self._db, FileConnection):
             self._db.check_process(self.path)
         with self._guard, clear_errors(self.path or ":memory:"):
-            yield self._db
+            try:
+                yield self._db
+            except sqlite3.OperationalError as error:
+                if is_of_disk(error):
+                    self._opened_at = None
+                raise
 
 
 _SELECT_EVENT = "SELECT id, time, object_id, kind, evidence, checksum FROM events"

@@ -16,7 +16,7 @@ from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
-from lastseen.memory.places.nodes import memory_nodes
+from lastseen.memory.places.graph import memory_nodes
 
 
 class RemembersPlaces(Protocol):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lastseen.action import Action
 from lastseen.config.moving import DeadReckoning
-from lastseen.memory.places.dead_reckoning import DeadReckoner
+from lastseen.memory.places.walk import DeadReckoner
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
 F, L, R = Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.config import Settings
-from lastseen.memory.places.graph import PlaceGraph
-from lastseen.memory.places.localization import nearby_anchors
+from lastseen.memory.places.graph import PlaceGraph, nearby_anchors
 from lastseen.pose2d import Pose2D
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lastseen import action as action_module
-from lastseen.memory.places import patterns as patterns_module
+from lastseen.memory.places import progress as patterns_module
 from lastseen.memory.places.anchor import AnchorRule
 from lastseen.pose2d import Pose2D
 

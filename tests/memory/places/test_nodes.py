@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from lastseen.action import Action
 from lastseen.memory.places import SpatialMemory
-from lastseen.memory.places.nodes import memory_nodes
+from lastseen.memory.places.graph import memory_nodes
 from lastseen.pose2d import Pose2D
 
 

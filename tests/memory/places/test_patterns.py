@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.memory.places.patterns import is_ababa, is_stuck, no_progress, without_repeats
+from lastseen.memory.places.progress import is_ababa, is_stuck, no_progress, without_repeats
 from lastseen.pose2d import Pose2D
 
 walks = st.lists(st.integers(0, 3), max_size=30)

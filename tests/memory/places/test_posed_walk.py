@@ -8,7 +8,7 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.memory.places.posed_walk import PosedWalk
+from lastseen.memory.places.walk import PosedWalk
 from lastseen.pose2d import Pose2D
 
 

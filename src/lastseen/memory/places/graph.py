@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lastseen.config.moving import Localization
 from lastseen.errors import InvalidValue
+from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places.anchor import Anchor
-from lastseen.memory.places.place import Place
+from lastseen.memory.places.place import Place, normalize_scene_type
 from lastseen.pose2d import Pose2D
+
+_DEFAULTS = Localization()
 
 
 @dataclass(slots=True)
@@ -76,6 +82,51 @@ class PlaceGraph:
         """The normalised scene type of an anchor's place."""
         return self.place(self.anchor(anchor_id).place_id).scene_type
 
+    def nearest_place(
+        self, place_ids: Iterable[int], scene_type: str, pose: Pose2D, *, radius: float
+    ) -> Place | None:
+        """Of these places the one of this type, no corridor, with the nearest anchor within ``radius`` metres."""
+        wanted = normalize_scene_type(scene_type)
+        found: list[tuple[float, int]] = []
+        for place in map(self.place, place_ids):
+            if place.scene_type == wanted and not place.is_corridor:
+                away = (pose.distance_to(self.anchor(anchor).pose) for anchor in place.anchors)
+                # files of before may hold places without anchors
+                found.append((min(away, default=math.inf), place.place_id))
+        distance, place_id = min(found, default=(math.inf, -1))
+        return self.place(place_id) if distance <= radius else None
+
+    def newest_frame(self) -> int:
+        """The id of the newest frame that an anchor follows; -1 where none does."""
+        return max((anchor.frame[0] for anchor in self.anchors.values() if anchor.frame is not None), default=-1)
+
+    def retire_frames(self) -> int:
+        """Let no new pose reach the anchors made so far; how many could be reached before."""
+        followed = [anchor for anchor in self.anchors.values() if anchor.frame is not None]
+        for anchor in followed:
+            anchor.frame = None
+        return len(followed)
+
+    def correct_poses(self, poses: Mapping[int, Pose2D]) -> list[int]:
+        """Move the anchors made at these frames with the frames' new poses; the ids of those that moved."""
+        moved = []
+        for anchor in self.anchors.values():
+            pose = None if anchor.frame is None else poses.get(anchor.frame[0])
+            if anchor.frame is not None and pose is not None:
+                anchor.world_pose = pose.compose(anchor.frame[1])
+                moved.append(anchor.anchor_id)
+        return moved
+
+    def forget_labels(self, labels: Collection[str]) -> None:
+        """Let no anchor and no place name these any more; a description that tells of one goes whole."""
+        told = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(label) for label in sorted(labels))})(?!\w)")
+        for anchor in self.anchors.values():
+            anchor.labels = {label for label in anchor.labels if plain_label(label) not in labels}
+        for place in self.places.values():
+            place.objects_list = {name for name in place.objects_list if plain_label(name) not in labels}
+            if told.search(plain_label(place.semantic_description)):
+                place.semantic_description = ""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, by id."""
         return {
@@ -90,3 +141,84 @@ class PlaceGraph:
             places={place["place_id"]: Place.from_dict(place) for place in values["places"]},
             anchors={anchor["anchor_id"]: Anchor.from_dict(anchor) for anchor in values["anchors"]},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """An anchor that may be where the robot is, and how far off dead reckoning puts it."""
+
+    anchor_id: int
+    place_id: int
+    distance: float
+
+
+def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAULTS.radius) -> list[Nearby]:
+    """All other anchors of the same episode and normalised scene type within ``radius`` metres, nearest first.
+
+    A hint for the planner and nothing more: no anchor is merged and no edge is added on its account. Episodes start
+    at their own (0, 0, 0), so distances across them would mean nothing.
+    """
+    here = graph.anchor(anchor_id)
+    scene_type = graph.scene_type_of(anchor_id)
+    found = [
+        Nearby(other.anchor_id, other.place_id, here.pose.distance_to(other.pose))
+        for other in graph.anchors.values()
+        if other.anchor_id != anchor_id
+        and other.episode == here.episode
+        and here.pose.distance_to(other.pose) <= radius
+        and graph.scene_type_of(other.anchor_id) == scene_type
+    ]
+    return sorted(found, key=lambda nearby: (nearby.distance, nearby.anchor_id))
+
+
+class EarlierWalks:
+    """The anchors of a graph that were made before the running walk, in the frame of its episode.
+
+    Dead reckoning alone merges nothing. A robot whose poses are given in one map is surer: an anchor at the same spot
+    is the same anchor, so that a home walked every day does not grow another copy of itself every day.
+    """
+
+    def __init__(self, graph: PlaceGraph, *, episode: int, count: int = 0) -> None:
+        self._graph, self._episode = graph, episode
+        self.count = count
+        """How many of the graph's anchors are earlier ones: those with the lowest ids."""
+
+    def origin(self) -> Pose2D | None:
+        """Where the episode's (0, 0, 0) lies in the world; None where no anchor says so."""
+        for anchor in reversed(self._graph.anchors.values()):
+            if anchor.episode == self._episode and anchor.world_pose is not None:
+                return anchor.world_pose.compose(anchor.pose.inverse())
+        return None
+
+    def near(self, world_pose: Pose2D | None, *, radius: float) -> list[tuple[float, Anchor]]:
+        """The anchors within a radius with their distances, nearest first; none without a pose."""
+        if world_pose is None or not self.count:
+            return []
+        found = [
+            (anchor.world_pose.distance_to(world_pose), anchor)
+            for anchor in self._graph.anchors.values()
+            if anchor.anchor_id < self.count and anchor.episode == self._episode and anchor.world_pose is not None
+        ]
+        return sorted((pair for pair in found if pair[0] <= radius), key=lambda pair: (pair[0], pair[1].anchor_id))
+
+
+def memory_nodes(graph: PlaceGraph, *, world: bool = False) -> list[MemoryNode]:
+    """One node per anchor, by id: its pose, its place type and the labels seen from it, its place's description.
+
+    With ``world`` the poses are those the source gave, which mean the same in every episode; anchors made without
+    one are left out.
+    """
+    nodes: list[MemoryNode] = []
+    for anchor in graph.anchors.values():
+        pose = anchor.world_pose if world else anchor.pose
+        if pose is None:
+            continue
+        place = graph.place(anchor.place_id)
+        tags = [place.scene_type, *sorted(anchor.labels)]
+        nodes.append(MemoryNode(anchor.anchor_id, pose, None, tags, place.semantic_description))
+    return nodes
+
+
+def plain_label(text: str) -> str:
+    """Text in the form in which object memory keeps labels."""
+    return " ".join(text.split()).casefold()

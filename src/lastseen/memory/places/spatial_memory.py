@@ -6,8 +6,6 @@ at; whoever can look hands the answer to ``scene_analyzed``.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -15,15 +13,11 @@ from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.places.anchor import Anchor, AnchorReason, AnchorRule, pose_to_list
-from lastseen.memory.places.dead_reckoning import DeadReckoner
-from lastseen.memory.places.dwell import Dwell
-from lastseen.memory.places.events import SpatialEvent, event
-from lastseen.memory.places.graph import PlaceGraph
-from lastseen.memory.places.localization import Nearby, nearby_anchors
-from lastseen.memory.places.place import Place
+from lastseen.memory.places.events import EventName, SpatialEvent, event
+from lastseen.memory.places.graph import EarlierWalks, Nearby, PlaceGraph, nearby_anchors
+from lastseen.memory.places.place import UNKNOWN, Dwell, Place, normalize_scene_type
 from lastseen.memory.places.progress import Progress
-from lastseen.memory.places.revisiting import EarlierWalks
-from lastseen.memory.places.scene_type import UNKNOWN, normalize_scene_type
+from lastseen.memory.places.walk import DeadReckoner
 from lastseen.pose2d import ORIGIN, Pose2D
 
 STATE_VERSION = 1
@@ -71,11 +65,7 @@ class SpatialMemory:
 
         Ids that start again are another session's, and no pose reaches the anchors of the one before.
         """
-        if self._frame is not None:
-            last = self._frame[0]
-        else:
-            made_at = (anchor.frame[0] for anchor in self.graph.anchors.values() if anchor.frame is not None)
-            last = max(made_at, default=-1)
+        last = self.graph.newest_frame() if self._frame is None else self._frame[0]
         if frame_id <= last:
             self.retire_frames()
         self._frame = frame_id, world_pose
@@ -83,18 +73,11 @@ class SpatialMemory:
     def retire_frames(self) -> None:
         """Let no new pose reach the anchors made so far."""
         self._frame = None
-        for anchor in self.graph.anchors.values():
-            self.revision += anchor.frame is not None
-            anchor.frame = None
+        self.revision += self.graph.retire_frames()
 
     def correct_poses(self, poses: Mapping[int, Pose2D]) -> list[int]:
         """Move the anchors made at these frames with the frames' new poses; the ids of those that moved."""
-        moved = []
-        for anchor in self.graph.anchors.values():
-            pose = None if anchor.frame is None else poses.get(anchor.frame[0])
-            if anchor.frame is not None and pose is not None:
-                anchor.world_pose = pose.compose(anchor.frame[1])
-                moved.append(anchor.anchor_id)
+        moved = self.graph.correct_poses(poses)
         self.revision += bool(moved)
         return moved
 
@@ -261,14 +244,7 @@ class SpatialMemory:
         """Let no anchor and no place name these any more; a description that tells of one goes whole."""
         if not labels:
             return
-        names = "|".join(re.escape(label) for label in sorted(labels))
-        told = re.compile(rf"(?<!\w)(?:{names})(?!\w)")
-        for anchor in self.graph.anchors.values():
-            anchor.labels = {label for label in anchor.labels if plain_label(label) not in labels}
-        for place in self.graph.places.values():
-            place.objects_list = {name for name in place.objects_list if plain_label(name) not in labels}
-            if told.search(plain_label(place.semantic_description)):
-                place.semantic_description = ""
+        self.graph.forget_labels(labels)
         # what was seen of a next place is soon seen again
         self._dwell.pending = None
         self.revision += 1
@@ -334,19 +310,9 @@ class SpatialMemory:
         """The recent place of this type with the nearest anchor within reach, unless it is a corridor."""
         if not self.settings.places.reenter:
             return None
-        wanted = normalize_scene_type(scene_type)
         others = [place_id for place_id in self.recent_places if place_id != self.current_place_id]
-        found: list[tuple[float, int]] = []
-        for place_id in others[-self.settings.places.reenter_window :]:
-            place = self.graph.place(place_id)
-            if place.scene_type != wanted or place.is_corridor:
-                continue
-            away = (self.pose.distance_to(self.graph.anchor(anchor).pose) for anchor in place.anchors)
-            # files of before may hold places without anchors
-            distance = min(away, default=math.inf)
-            if distance <= self.settings.localization.radius:
-                found.append((distance, place_id))
-        return self.graph.place(min(found)[1]) if found else None
+        recent = others[-self.settings.places.reenter_window :]
+        return self.graph.nearest_place(recent, scene_type, self.pose, radius=self.settings.localization.radius)
 
     def _place_walked_before(self, scene_type: str, world_pose: Pose2D | None) -> Place | None:
         """The place of an earlier walk at this spot: of this type, or of any while nobody knows the type yet."""
@@ -362,7 +328,10 @@ class SpatialMemory:
         for _, known in self._earlier.near(world_pose, radius=self.settings.places.same_anchor):
             # one of another place is another anchor: what is seen here belongs to the place the robot is in
             if known.place_id == self.current_place_id:
-                return self._come_by(known, reasons)
+                if self.current_anchor_id is not None:
+                    # the way there is an edge like any other
+                    self.graph.join(self.current_anchor_id, known.anchor_id)
+                return self._stand_at(known, "anchor_reached", reasons)
         frame = None
         if self._frame is not None and world_pose is not None:
             frame = self._frame[0], world_pose.relative_to(self._frame[1])
@@ -375,28 +344,14 @@ class SpatialMemory:
             world_pose=world_pose,
             frame=frame,
         )
-        self.current_anchor_id = anchor.anchor_id
-        self.path.append(anchor.anchor_id)
-        self._rule.anchored()
-        return event(
-            "anchor_created",
-            self.step_id,
-            anchor_id=anchor.anchor_id,
-            place_id=anchor.place_id,
-            pose=pose_to_list(anchor.pose),
-            reasons=list(reasons),
-        )
+        return self._stand_at(anchor, "anchor_created", reasons)
 
-    def _come_by(self, anchor: Anchor, reasons: list[AnchorReason]) -> SpatialEvent:
-        """Stand at an anchor of an earlier walk; the way there is an edge like any other."""
-        came_from = self.current_anchor_id
-        if came_from is not None:
-            self.graph.join(came_from, anchor.anchor_id)
+    def _stand_at(self, anchor: Anchor, name: EventName, reasons: list[AnchorReason]) -> SpatialEvent:
         self.current_anchor_id = anchor.anchor_id
         self.path.append(anchor.anchor_id)
         self._rule.anchored()
         return event(
-            "anchor_reached",
+            name,
             self.step_id,
             anchor_id=anchor.anchor_id,
             place_id=anchor.place_id,
@@ -456,8 +411,3 @@ class SpatialMemory:
         # files of before know no earlier walks
         memory._earlier = EarlierWalks(memory.graph, episode=memory.episode, count=values.get("earlier_anchors", 0))
         return memory
-
-
-def plain_label(text: str) -> str:
-    """Text in the form in which object memory keeps labels."""
-    return " ".join(text.split()).casefold()

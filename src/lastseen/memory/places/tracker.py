@@ -18,8 +18,9 @@ from lastseen.frame import Frame
 from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.branch import is_branch
 from lastseen.memory.places.events import SpatialEvent, event
-from lastseen.memory.places.posed_walk import PosedWalk
-from lastseen.memory.places.spatial_memory import SpatialMemory, plain_label
+from lastseen.memory.places.graph import plain_label
+from lastseen.memory.places.spatial_memory import SpatialMemory
+from lastseen.memory.places.walk import PosedWalk
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Scene, SceneAnalyzer
 

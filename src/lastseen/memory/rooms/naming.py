@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lastseen.memory.places.scene_type import normalize_scene_type
+from lastseen.memory.places.place import normalize_scene_type
 from lastseen.memory.rooms.room import UNKNOWN
 from lastseen.vlm.household import ESSENTIAL, ROOMS, is_one_of, rooms_of
 

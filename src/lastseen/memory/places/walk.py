@@ -1,7 +1,8 @@
-"""A walk that is known by poses instead of actions: a recording says where the camera was, not what was done.
+"""Where actions or poses lead, step by step: dead reckoning, and the steps between the poses of a recording.
 
-Poses become the steps that anchors and places count in: a forward per step length, a turn per turn angle. Where the
-pose jumps, the walk ends and another begins: no edge is made that was not travelled.
+Dead reckoning drifts, and nothing here corrects it. A recording says where the camera was, not what was done: its
+poses become the steps that anchors and places count in, a forward per step length, a turn per turn angle. Where the
+pose jumps, the walk ends and another begins: no edge is made that was not travelled; see docs/places.md.
 """
 
 from __future__ import annotations
@@ -9,9 +10,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lastseen.action import Action
+from lastseen.action import Action, apply
 from lastseen.config import Settings
-from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.config.moving import DeadReckoning
+from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
+
+
+class DeadReckoner:
+    """Adds up actions from (0, 0, 0).
+
+    >>> reckoner = DeadReckoner()
+    >>> reckoner.step(Action.FORWARD)
+    Pose2D(x=0.25, y=0.0, yaw=0.0)
+    """
+
+    def __init__(self, motion: DeadReckoning | None = None, *, pose: Pose2D = ORIGIN) -> None:
+        self.motion = motion or DeadReckoning()
+        self.pose = pose
+
+    def step(self, action: Action, *, collided: bool = False) -> Pose2D:
+        """Apply one action and return the new pose."""
+        if self.moves(action, collided=collided) or action is not Action.FORWARD:
+            self.pose = apply(self.pose, action, motion=self.motion)
+        return self.pose
+
+    def moves(self, action: Action, *, collided: bool = False) -> bool:
+        """Whether the action is a forward that counts: all do, unless reported bumps are trusted."""
+        return action is Action.FORWARD and not (collided and self.motion.trust_collisions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from support.walking import Changed, Seen, Walk
 _ROOT = Path(lastseen.__file__).parent
 MAKERS = (
     *("sim", "perception", "encoders", "geometry", "config"),
-    *("action.py", "pose2d.py", "frame.py", "detection.py", "observation.py"),
+    *("action.py", "pose2d.py", "frame.py", "detection.py", "observation.py", "lift.py", "appearance.py"),
 )
 """Parts of lastseen that a walk comes from."""
 UNNEEDED = "objects.py"

@@ -106,6 +106,43 @@ def test_two_beds_side_by_side_stay_two() -> None:
     assert len(memory.states()) == 2
 
 
+def test_the_front_of_a_wardrobe_called_a_wardrobe_is_no_second_one() -> None:
+    memory = ObjectMemory()
+    for number in range(40):
+        eye = SIDES[number % 2]
+        whole = seen([2.0, 0, 1.0], eye=eye, size=(0.6, 1.2, 2.0), embedding=TABLE, labels={"wardrobe": 0.9})
+        front = seen([1.75, 0, 1.0], eye=eye, size=(0.1, 1.1, 1.7), embedding=blended(0.9), labels={"wardrobe": 0.8})
+        memory.observe(frame_at(number), [whole] if number >= 10 else [front] if number % 8 else [whole, front])
+    (wardrobe,) = memory.states(include_tentative=True)
+    assert wardrobe.extent == pytest.approx([0.6, 1.2, 2.0], abs=0.1)
+
+
+def test_a_cup_of_another_name_in_a_cupboard_that_looks_like_it_stays() -> None:
+    memory = ObjectMemory()
+    for number in range(40):
+        eye = SIDES[number % 2]
+        whole = seen([2.0, 0, 1.0], eye=eye, size=(0.6, 1.2, 2.0), embedding=TABLE, labels={"cupboard": 0.9})
+        within = seen([2.0, 0, 1.0], eye=eye, size=0.1, embedding=blended(0.97), labels={"cup": 0.9})
+        memory.observe(frame_at(number), [whole] if number >= 10 else [within] if number % 8 else [whole, within])
+    assert {one.label for one in memory.states()} == {"cupboard", "cup"}
+
+
+@pytest.mark.parametrize(("apart", "left"), [(0.1, 1), (0.8, 2)])
+def test_large_things_met_side_by_side_are_one_where_two_do_not_fit(apart: float, left: int) -> None:
+    memory = ObjectMemory()
+    for number in range(12):
+        shelves = [seen([2, y, 0.5], eye=SIDES[number % 2], size=(0.5, 1, 1), embedding=TABLE) for y in (0, 1.05)]
+        memory.observe(frame_at(number), shelves)
+    # what the detector gave twice has grown into one place
+    second = memory.store.row("obj-2")
+    memory.store.xyz[second, 1] = apart
+    memory.store.update_grid(np.array([second]))
+    for number in range(12, 18):
+        shelf = seen([2, 0, 0.5], eye=SIDES[number % 2], size=(0.5, 1, 1), embedding=TABLE)
+        memory.observe(frame_at(number), [shelf])
+    assert len(memory.states()) == left
+
+
 RECORDINGS = [
     ("lens_clip", SourceOptions(world_up="y", image_rotation="90")),
     ("tum_fr1_rpy_60", SourceOptions()),

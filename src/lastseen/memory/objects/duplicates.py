@@ -42,6 +42,11 @@ PART_APPEARANCE = 0.9
 """Cosine of such a part with its whole."""
 NAMED_APPEARANCE = 0.5
 """Cosine of pieces of one thing never seen apart that are called the same nearly every time."""
+CALLED_ALIKE = 0.7
+"""Cosine of label scores of a piece and its whole: a detector wavers more about a piece."""
+SAME_SPACE = 0.6
+"""Part of their union that the bare boxes of two large things share, from which no two fit there: met side by side,
+they are one thing that the detector gave twice."""
 UNMET_CONTAINMENT = 0.15
 """The same share for objects that were never seen in one frame: the front and the side of a stove."""
 UNMET_HITS = 8
@@ -100,9 +105,12 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     inner = (bare >= INNER_CONTAINMENT) & (cosine >= INNER_APPEARANCE)
     hits, other_hits = store.hits[mine], store.hits[other]
     inner &= np.minimum(hits, other_hits) <= INNER_RARITY * np.maximum(hits, other_hits)
-    here = _may_be_one(store, mine, other, np.where(inner, INNER_SHARE, CANNOT_LINK_SHARE))
-    mine, other, inside, cosine = mine[here], other[here], inside[here], cosine[here]
     share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
+    large = np.minimum(store.extent[mine].max(axis=1), store.extent[other].max(axis=1)) >= PIECE_SIZE
+    one_space = large & (share >= SAME_SPACE) & (cosine >= PART_APPEARANCE)
+    apart = np.select([one_space, inner], [np.inf, INNER_SHARE], CANNOT_LINK_SHARE)
+    here = _may_be_one(store, mine, other, apart)
+    mine, other, inside, cosine, share = mine[here], other[here], inside[here], cosine[here], share[here]
     # what lies in something is not that something: of two that are confirmed, like size and mutual overlap are asked
     mutual = overlap(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
     both = (store.state[mine] == CONFIRMED) & (store.state[other] == CONFIRMED)
@@ -118,8 +126,12 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     # a part seen a few times may be any piece of the whole; one seen more often has to prove it
     alike |= never_apart & seldom & (cosine >= PART_APPEARANCE) & (inside >= PART_CONTAINMENT)
     # the head and the foot of a bed look otherwise; there the name speaks too
-    named = label_cosine(store, mine, other) >= SURE_LABELS
-    alike |= never_apart & often & named & (cosine >= NAMED_APPEARANCE) & (inside >= DUPLICATE_CONTAINMENT)
+    called = label_cosine(store, mine, other)
+    similar = cosine >= NAMED_APPEARANCE
+    enough = inside >= np.where(often, DUPLICATE_CONTAINMENT, PART_CONTAINMENT)
+    alike |= never_apart & (called >= SURE_LABELS) & similar & enough
+    # and no thing holds a smaller one of its own name: that is a side of it, or a piece
+    alike |= (called >= CALLED_ALIKE) & similar & (inside >= INNER_CONTAINMENT)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -183,10 +195,13 @@ def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> N
 
 
 def _never_apart(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
-    """Whether two were not seen side by side in one frame, but for rare strays, as far as both remember."""
+    """Whether two were not seen side by side in one frame, but for rare strays; one of both must remember all it met.
+
+    A table with its chairs around forgets neighbours, its pieces do not.
+    """
     rarer = np.minimum(store.hits[mine], store.hits[other])
     together: NDArray[np.bool_] = times_met(store, mine, other) <= STRAY_SHARE * rarer
-    return together & has_room(store, mine) & has_room(store, other)
+    return together & (has_room(store, mine) | has_room(store, other))
 
 
 def _swallows(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:

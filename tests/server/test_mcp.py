@@ -30,6 +30,12 @@ TOOLS = {
     "list_objects",
     "objects_near",
     "relations",
+    "rtsm.get_object",
+    "rtsm.list_objects",
+    "rtsm.relational_query",
+    "rtsm.semantic_query",
+    "rtsm.spatial_query",
+    "rtsm.status",
     "what_changed",
     "whats_in",
 }
@@ -176,3 +182,29 @@ def _environment() -> dict[str, str]:
     import os
 
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def test_agents_written_for_rtsm_find_its_tools_with_its_fields(home: Running) -> None:
+    at = address(home)
+    found = ask(at, "rtsm.semantic_query", query="sofa", top_k=3)
+    assert found["query"] == "sofa"
+    best = found["results"][0]
+    assert (best["label_hint"], best["confirmed"], best["fits"]) == ("sofa", True, True)
+    x, y, z = best["xyz_world"]
+    around = ask(at, "rtsm.spatial_query", x=x, y=y, z=z, radius_m=0.5)
+    assert [one["id"] for one in around["results"]] == [best["id"]]
+    assert around["radius_m"] == 0.5
+    related = ask(at, "rtsm.relational_query", query="red mug", radius_m=1.2)
+    assert related["reference"]["id"] not in {one["id"] for one in related["nearby"]}
+    assert {one["label_primary"] for one in related["nearby"]} == {"mug", "bowl"}
+    assert ask(at, "rtsm.relational_query", query="helicopter")["error"] == "not_found"
+    assert ask(at, "rtsm.list_objects")["count"] == len(ROOM)
+    assert len(ask(at, "rtsm.get_object", object_id="obj-1", include_vectors=True)["emb_mean"]) == 16
+    assert ask(at, "rtsm.get_object", object_id="obj-99") == {"error": "not_found", "id": "obj-99"}
+    assert ask(at, "rtsm.status")["stats"]["objects"] == len(ROOM)
+
+
+def test_robots_are_asked_for_only_where_a_memory_shares_an_index(home: Running) -> None:
+    answer = ask(address(home), "find_object", query="sofa", robots="all")
+    assert answer["status"] == "error"
+    assert "needs a shared index" in answer["reason"]

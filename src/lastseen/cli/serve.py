@@ -52,6 +52,9 @@ def serve(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Change nothing in the file; follow whoever writes it.")
     ] = False,
+    allow_reset: Annotated[
+        bool, typer.Option("--allow-reset", help="Let token holders forget every object, after a backup.")
+    ] = False,
 ) -> None:
     """Serve a memory: page, REST, live events and MCP on one address.
 
@@ -70,11 +73,15 @@ def serve(
         raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
     if source is None:
         _needs_no_source({"--options": options, "--set": change, **perception_options.given()})
+    token = _token(token_file)
+    if allow_reset and (token is None or file is None or read_only):
+        raise InvalidValue(
+            "--allow-reset", True, "needs a memory file and a token", remedy="give --token-file or LASTSEEN_TOKEN"
+        )
     _needs_extra()
     from lastseen.server.run import Running, listen, signals_taken
 
     settings = perception_options.applied_to(current_settings(index=index))
-    token = _token(token_file)
     opening: Callable[[], RecordSource] | None = None
     if source is not None:
         from lastseen.sources import open_source
@@ -112,6 +119,7 @@ def serve(
             perception_options=perception_options,
             read_only=read_only,
         )
+        service.allow_reset = allow_reset
         running = Running(service, listening)
         typer.echo(f"lastseen serves {_what(file, is_new=is_new, read_only=read_only)}")
         # a token of the user's own is a secret that logs must not hold; one made here has to be told once

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
-from lastseen.server import corrections, ingest, page, rest, status, websocket
+from lastseen.server import corrections, ingest, page, rest, rtsm, status, websocket
 from lastseen.server.connections import Connections
 from lastseen.server.middleware import CountRequests, KeepMemoryOpen, RobotFirst
 from lastseen.server.responses import error_response, install_error_handlers
@@ -61,6 +61,7 @@ def create_app(service: Service, access: Access, connections: Connections) -> Fa
     install_error_handlers(app)
     for part in (rest, corrections, ingest):
         app.include_router(part.routes(service))
+    app.include_router(rtsm.routes(service, access))
     app.include_router(status.routes(service, access))
     app.include_router(page.routes(access))
     app.include_router(websocket.routes(service, ticker))

@@ -18,6 +18,7 @@ from lastseen.errors import InvalidValue, LastseenError
 from lastseen.server import queries
 from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
+from lastseen.server.rtsm_tools import add_rtsm_tools
 from lastseen.server.serializers import Json, answer_json, reply_json
 from lastseen.server.service import Service
 
@@ -206,4 +207,5 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         """Tell which way and how far from the robot a thing is; by words or by an id."""
         return await ask(lambda service: queries.go_to_hint(service.memory, query, service.robot_pose()))
 
+    add_rtsm_tools(server, ask)
     return server

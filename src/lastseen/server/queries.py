@@ -14,6 +14,7 @@ from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object, Point, Status
+from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import normalize_scene_type
 from lastseen.memory.store.records import CropRecord
 from lastseen.server.parameters import DEFAULT_RADIUS, checked_point, parse_time
@@ -90,12 +91,17 @@ def last_seen(memory: Memory, text: str, *, k: int = 3) -> Json:
     return {**answer_json(answer), **now_json(memory)}
 
 
-def find_by_label(memory: Memory, text: str, *, k: int) -> Json:
-    """Objects by the detector's own labels, tentative ones included; an exact label before a part of one."""
+def find_by_label(memory: Memory, text: str, *, k: int, include_tentative: bool = True) -> Json:
+    """Objects by the detector's own labels; an exact label before one that has the words among others."""
     asked = " ".join(text.lower().split())
     if not asked:
         raise InvalidValue("query", text, "must name a label", remedy="for example mug")
-    found = memory.browse.labelled(lambda label: 1.0 if label == asked else 0.5 if asked in label.split() else 0.0)
+    found = memory.browse.labelled(
+        lambda label: 1.0 if label == asked else 0.5 if f" {asked} " in f" {label} " else 0.0
+    )
+    if not include_tentative:
+        confirmed = set(memory.browse.positions()[0])
+        found = [one for one in found if one[1] in confirmed]
     matched = {object_id: (score, label) for score, object_id, label in found[:k]}
     results = [
         {
@@ -171,8 +177,8 @@ def list_objects(
     }
 
 
-def object_details(memory: Memory, object_id: str) -> Json:
-    """Everything about one object; an id that is not remembered raises."""
+def object_details(memory: Memory, object_id: str, *, vectors: bool = False) -> Json:
+    """Everything about one object, ``vectors`` with its embeddings; an id that is not remembered raises."""
     pictures = memory.browse.pictures(object_id)
     states = memory.browse.states([object_id])
     if not states:
@@ -183,6 +189,15 @@ def object_details(memory: Memory, object_id: str) -> Json:
         "snapshots": len(pictures),
         "snapshot_urls": [f"/objects/{object_id}/snapshots/{number}/image" for number in range(len(pictures))],
         "relations": relations(memory, object_id),
+        **(_embeddings_json(states[0]) if vectors else {}),
+    }
+
+
+def _embeddings_json(state: ObjectState) -> Json:
+    mean, gallery = state.emb_mean, state.emb_gallery
+    return {
+        "emb_mean": None if mean is None else mean.tolist(),
+        "emb_gallery": None if gallery is None else gallery.tolist(),
     }
 
 

@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 ERRORS = {
     400: ("bad_request", "Host, Origin or body is not what this server takes"),
     401: ("unauthorized", "no token"),
+    403: ("forbidden", "not allowed by the options this server was started with"),
     404: ("not_found", "not remembered"),
     405: ("method_not_allowed", "another method than those of this path"),
     408: ("too_slow", "the body did not come in time"),

@@ -105,15 +105,15 @@ def _add_objects(router: APIRouter, service: Service) -> None:
             full=True,
         )
         if include_snapshot:
-            for one in found["objects"]:
-                picture = queries.best_picture(service.memory, one["id"])
-                one["snapshot_b64"] = None if picture is None else base64.b64encode(picture).decode("ascii")
+            _add_pictures(service, found["objects"])
         return json_response({**found, "limit": limit, "count": len(found["objects"])})
 
     @router.get("/objects/{object_id}", response_model=schemas.ObjectDetails, responses=errors(404), tags=["objects"])
-    def one_object(object_id: ObjectId) -> Response:
-        """Everything about one object."""
-        return json_response(known(lambda: queries.object_details(service.memory, object_id)))
+    def one_object(object_id: ObjectId, *, include_vectors: bool = False) -> Response:
+        """Everything about one object; ``include_vectors`` adds its embeddings."""
+        return json_response(
+            known(lambda: queries.object_details(service.memory, object_id, vectors=include_vectors))
+        )
 
     @router.get(
         "/objects/{object_id}/image",
@@ -150,6 +150,12 @@ def _add_objects(router: APIRouter, service: Service) -> None:
         return json_response({"id": object_id, "count": len(entries), "history": entries})
 
 
+def _add_pictures(service: Service, objects: list[Json]) -> None:
+    for one in objects:
+        picture = queries.best_picture(service.memory, one["id"])
+        one["snapshot_b64"] = None if picture is None else base64.b64encode(picture).decode("ascii")
+
+
 def _add_search(router: APIRouter, service: Service) -> None:
     @router.get("/search/semantic", response_model=schemas.SearchAnswer, tags=["search"])
     def semantic(
@@ -165,9 +171,12 @@ def _add_search(router: APIRouter, service: Service) -> None:
         as_of: TimeText = None,
         include_tentative: bool = False,
         include_removed: bool = False,
+        include_snapshot: bool = False,
         robots: Robots = None,
     ) -> Response:
         """Find by meaning; a weak match is no match. ``since`` and ``before`` bound the last sighting."""
+        if include_snapshot and (top_k > _SNAPSHOTS_AT_ONCE or robots is not None):
+            raise HTTPException(422, f"include_snapshot: at most {_SNAPSHOTS_AT_ONCE} objects of this robot")
         answer = queries.find(
             service.memory,
             query,
@@ -183,12 +192,15 @@ def _add_search(router: APIRouter, service: Service) -> None:
             k=top_k,
             threshold=threshold,
         )
-        return json_response({"query": query, "robot_pose": service.robot_pose(), **answer_json(answer, _hit_json)})
+        found = answer_json(answer, _hit_json)
+        if include_snapshot:
+            _add_pictures(service, found["results"])
+        return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
 
     @router.get("/search/label", response_model=schemas.LabelAnswer, tags=["search"])
-    def by_label(query: Words, *, top_k: TopK = 5) -> Response:
+    def by_label(query: Words, *, top_k: TopK = 5, include_proto: bool = True) -> Response:
         """Find by the detector's own labels, tentative objects included; an exact label before a part of one."""
-        found = queries.find_by_label(service.memory, query, k=top_k)
+        found = queries.find_by_label(service.memory, query, k=top_k, include_tentative=include_proto)
         return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
 
     @router.get("/ask", response_model=schemas.Reply, tags=["search"])

@@ -31,6 +31,7 @@ class RobotTrack:
         self.camera: dict[str, float] | None = None
         self.pose: dict[str, Any] | None = None
         self.clearance: dict[str, float] | None = None
+        self._last: tuple[float, float] | None = None
         self._path: list[PathPoint] = []
         self._lock = threading.Lock()
         self.restart(path)
@@ -44,7 +45,15 @@ class RobotTrack:
             self.version += 1
 
     def add(self, frame: Frame, *, time: float) -> None:
-        """Take the newest frame."""
+        """Take the newest frame; ``time`` is the newest memory time.
+
+        Of a frame that memory did not take, the stamps tell how much later it is: a pose that changes while its
+        timestamp stands still would be taken for a frozen feed.
+        """
+        if self._last is not None:
+            stamp, before = self._last
+            time = max(time, before + max(0.0, frame.stamp - stamp))
+        self._last = frame.stamp, time
         camera = frame.intrinsics
         self.camera = {name: getattr(camera, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
         self.clearance = _clearance(frame, time)

@@ -29,7 +29,7 @@ class Empty(StrictBody):
 
 
 class Object(BaseModel):
-    """One remembered object, under the names of ``lastseen.Object``; the last six are those of rtsm."""
+    """One remembered object, under the names of ``lastseen.Object``; the last seven are those of rtsm."""
 
     id: str
     label: str | None
@@ -51,6 +51,7 @@ class Object(BaseModel):
     stale: bool
     confirmed: bool
     label_primary: str | None
+    label_hint: str | None
     xyz_world: Vector
     last_seen_wall_utc: float | None = Field(description="Seconds since 1970 (UTC).")
 
@@ -74,6 +75,7 @@ class RankedHit(Hit):
     """One of the k best objects for a question."""
 
     fits: bool = Field(description="False for the closest that do not answer the question.")
+    snapshot_b64: str | None = Field(default=None, description="JPEG; only with include_snapshot.")
 
 
 class LabelHit(ListedObject):
@@ -105,6 +107,8 @@ class ObjectDetails(ListedObject):
     snapshots: int
     snapshot_urls: list[str]
     relations: list[Relation]
+    emb_mean: list[float] | None = Field(default=None, description="Only with include_vectors.")
+    emb_gallery: list[list[float]] | None = Field(default=None, description="Only with include_vectors.")
 
 
 class ObjectPage(BaseModel):

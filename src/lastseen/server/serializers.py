@@ -66,6 +66,7 @@ def rest_object_json(one: Object) -> Json:
         "stale": one.stale,
         "confirmed": one.state != "tentative",
         "label_primary": one.label,
+        "label_hint": one.label,
         "xyz_world": found["position"],
         # a client of rtsm calculates with it
         "stability": found["stability"] or 0.0,

@@ -80,6 +80,7 @@ class Service:
         self.source = SourceStatus()
         self.clients = 0
         self.stopping = False
+        self.allow_reset = False
         self.frames = 0
         self.stats_version = 0
         self.stats_text = ""

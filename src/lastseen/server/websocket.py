@@ -56,10 +56,15 @@ class _Cursors:
 
 @dataclass(slots=True)
 class Subscription:
-    """What one client asked for, and up to where it was sent: a few numbers, however slowly it reads."""
+    """What one client asked for, and up to where it was sent: a few numbers, however slowly it reads.
+
+    One that never subscribed (``chose`` is false) is sent all objects whenever one changed: clients of rtsm say
+    nothing and replace what they have.
+    """
 
     service: Service
-    topics: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset({"objects"})
+    chose: bool = False
     decimation: int = 1
     paused: bool = False
     cursors: _Cursors = field(default_factory=_Cursors)
@@ -87,7 +92,8 @@ class Subscription:
             asked = json.loads(text)
         except (ValueError, RecursionError):
             raise BadCommandError("a message must be JSON") from None
-        kind = asked.get("type") if isinstance(asked, dict) else None
+        # rtsm's clients say cmd
+        kind = asked.get("type", asked.get("cmd")) if isinstance(asked, dict) else None
         if kind == "ping":
             return json_text({"type": "pong", **now_json(self.service.memory)})
         if kind == "subscribe":
@@ -149,6 +155,8 @@ class Subscription:
 
     def _objects(self) -> Iterator[str]:
         more = True
+        if not self.chose and self.cursors.objects != self.service.feed.newest:
+            self.cursors.objects = None
         while more:
             first = self.cursors.objects is None
             update = self.service.feed.objects_since(self.cursors.objects or 0, reset=first)
@@ -180,12 +188,12 @@ class Subscription:
         if not isinstance(topics, list) or not all(isinstance(topic, str) and topic in TOPICS for topic in topics):
             raise BadCommandError(f"topics: must be a list of {', '.join(TOPICS)}")
         chosen = frozenset(topics)
-        for topic in chosen - self.topics:
+        for topic in chosen - (self.topics if self.chose else frozenset()):
             if topic == "robot":
                 self.cursors.robot = self.cursors.path = self.cursors.places = None
             else:
                 setattr(self.cursors, "points" if topic == "point_cloud" else topic, None)
-        self.topics = chosen
+        self.topics, self.chose = chosen, True
 
     def _decimate(self, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_DECIMATION:
@@ -302,6 +310,8 @@ async def _listen(socket: WebSocket, subscription: Subscription, turn: asyncio.L
 async def _push(
     socket: WebSocket, subscription: Subscription, turn: asyncio.Lock, service: Service, ticker: Ticker
 ) -> None:
+    # whoever subscribes at once is spared the state that it did not ask for
+    await ticker.next()
     while not service.stopping:
         if subscription.is_behind():
             for text in subscription.messages():

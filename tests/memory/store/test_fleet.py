@@ -22,6 +22,7 @@ from tests.memory.store.milvus_server import MilvusServer
 from tests.memory.store.namespace import Namespace
 from tests.memory.store.test_milvus import address, robot, sent
 from tests.server.conftest import serving
+from tests.server.test_mcp import ask
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app
@@ -201,6 +202,11 @@ def test_every_way_to_ask_gives_the_same_answer(
             headers = {"Authorization": f"Bearer {running.address.token}"} if running.address.token else {}
             with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
                 body = json.loads(answer.read())
+            told = ask(f"{running.address.base}/mcp", "find_object", query="sofa", robots="all")
+            assert [hit["id"] for hit in told["results"]] == expected
+            assert (
+                ask(f"{running.address.base}/mcp", "find_object", query="sofa", robots="ann")["status"] == "not_found"
+            )
         assert [hit["id"] for hit in body["results"]] == expected
     # without a memory file, for all robots, for this one, and for another by its name
     missing = tmp_path / "none.lastseen"

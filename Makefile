@@ -3,6 +3,8 @@ PYTHON ?= python3
 DEV := .venv
 DEMO := .venv-demo
 HABITAT := .venv-habitat
+# the Python of habitat-sim's stable packages
+HABITAT_PYTHON ?= python3.9
 DEV_EXTRAS := dev,gemini,openai,ray,sim
 DEMO_EXTRAS := sim,text
 # what renders, reads recordings, starts processes or loads torch: left to `make test`
@@ -19,7 +21,7 @@ help:
 	@echo "make check  the fast part of it, under a minute"
 	@echo "make soak   the long counts: ten times what make test runs"
 	@echo "make benchmarks   every script in benchmarks/, the quick form"
-	@echo "make habitat      a real habitat.Env through our bridge (installs into $(HABITAT), 900 MB)"
+	@echo "make habitat      our worker in a real habitat.Env (Python 3.9, installs into $(HABITAT), 700 MB)"
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/lastseen demo
@@ -51,12 +53,12 @@ browser:
 	&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
 	|| echo "no chromium here, and no right to install it: the viewer's page is not tested"
 
-habitat: $(HABITAT)/.ready
-	$(HABITAT)/bin/python -m pytest -q tests/evaluation/habitat
+habitat: $(DEV)/.ready $(HABITAT)/.ready
+	LASTSEEN_HABITAT_PYTHON=$(CURDIR)/$(HABITAT)/bin/python $(DEV)/bin/python -m pytest -q -n 0 tests/evaluation/habitat
 
-$(HABITAT)/.ready: pyproject.toml
-	@$(PYTHON) -m venv $(HABITAT)
-	@$(HABITAT)/bin/python -m pip install --quiet --editable '.[habitat,sim]' pytest hypothesis pytest-timeout
+$(HABITAT)/.ready: Makefile
+	@$(HABITAT_PYTHON) -m venv $(HABITAT)
+	@$(HABITAT)/bin/python -m pip install --quiet 'habitat-lab>=0.3,<0.4'
 	@touch $@
 
 $(DEV)/.ready: pyproject.toml constraints.txt tools/torch_extra.py

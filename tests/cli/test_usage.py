@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 from lastseen.cli import main as command_line
-from lastseen.cli.eval import _print_summary
+from lastseen.cli.eval_text import print_hints, print_summary
 from lastseen.cli.main import app, main
 from lastseen.cli.text import counted, evidence_text, print_table, time_text
 
@@ -106,7 +106,10 @@ def test_tables_are_whole_on_a_narrow_terminal(
     figure = {"mean": 0.98765, "low": 0.91234, "high": 1.0}
     keys = ("sr", "spl", "soft_spl", "planner_calls", "ababa", "stuck", "no_progress", "revisited_m2")
     arms = {name: {**dict.fromkeys(keys, figure), "steps": {"mean": 480.0}} for name in ("frontier", "no_context")}
-    _print_summary({"arms": arms})
+    pair = {key: {**figure, "low": -0.91234} for key in ("spl", "ababa", "no_progress", "unique_place_ratio")}
+    print_summary({"arms": arms, "paired": {"context_minus_context_no_places": pair}})
+    shares = ("stuck", "no_progress", "no_new_place_with_no_progress", "no_new_place_without")
+    print_hints({"context_no_places": {"calls": 12345, "difference": figure, **dict.fromkeys(shares, 0.5)}})
     print_table(["id", "what"], [["obj-1", "w" * 200], ["[bold]", "a label may look like markup"]], whole=["id"])
     out = capsys.readouterr().out
     assert "…" not in out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastseen.evaluation.episode_run import Record
+from lastseen.evaluation.arm_search import Record
 
 
 def record(arm: str, seed: int, *, spl: float = 0.5, success: bool = True, **changes: object) -> Record:

@@ -11,8 +11,8 @@ import pytest
 
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.evaluation import runner
+from lastseen.evaluation.arm_search import Record
 from lastseen.evaluation.engines import spread
-from lastseen.evaluation.episode_run import Record
 from lastseen.evaluation.runner import EPISODES_FILE, Plan, read_records, run
 from tests.evaluation.tiny_homes import TINY, in_tiny_homes
 

@@ -7,7 +7,7 @@ import inspect
 from pathlib import Path
 
 import lastseen.vlm
-from lastseen.evaluation import episode_run
+from lastseen.evaluation import arm_search, episode_run
 from lastseen.search import search
 from lastseen.sim import priors
 from lastseen.vlm import household, offline
@@ -55,12 +55,13 @@ def test_the_choice_is_a_softmax_of_one_temperature_for_all_arms() -> None:
 
 def test_every_searching_arm_runs_the_same_loop_policy_detector_and_budget() -> None:
     """One place builds the search; nothing in it asks which arm it is but for its words and its chooser."""
-    source, wired = inspect.getsource(episode_run.run_arm), inspect.getsource(search.Search)
-    for part in ("Search(", "SimulatedDetector("):
-        assert source.count(part) == 1
+    source, wired = inspect.getsource(arm_search.search_arm), inspect.getsource(search.Search)
+    assert source.count(" Search(") == 1
+    assert inspect.getsource(episode_run.run_arm).count("SimulatedDetector(") == 1
     for part in ("SearchLoop(", "open_policy(", "RobotWorld("):
         assert wired.count(part) == 1
     assert "arm.name" not in source
+    assert "arm.name" not in inspect.getsource(episode_run.run_arm)
 
 
 def _placed() -> dict[str, set[str]]:

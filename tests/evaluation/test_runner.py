@@ -12,9 +12,10 @@ import pytest
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.errors import InvalidValue
 from lastseen.evaluation import runner
+from lastseen.evaluation.arm_search import Ran
 from lastseen.evaluation.arms import Arm
 from lastseen.evaluation.cases import Case
-from lastseen.evaluation.episode_run import Ran, run_arm
+from lastseen.evaluation.episode_run import run_arm
 from lastseen.evaluation.runner import EPISODES_FILE, TIMING_FILE, Plan, read_records, run
 
 SHORT = settings_from_mapping({"search": {"max_steps": 14}})

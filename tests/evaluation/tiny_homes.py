@@ -6,7 +6,7 @@ from unittest import mock
 
 from lastseen.config import settings_from_mapping
 from lastseen.evaluation import cases, runner
-from lastseen.evaluation.episode_run import Record
+from lastseen.evaluation.arm_search import Record
 from lastseen.evaluation.runner import Plan, Timing
 from lastseen.evaluation.visits import visit_of
 from tests.sim.tiny import tiny_home

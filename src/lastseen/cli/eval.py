@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lastseen.cli.eval_habitat import habitat
 from lastseen.cli.options import current_settings
 from lastseen.errors import InvalidValue
 
@@ -50,12 +51,9 @@ def objectnav(
 
     Example: [bold]lastseen eval objectnav --episodes 20 --arms no_context,context --out results[/bold]
     """
-    from rich.console import Console
-
-    from lastseen.cli.eval_text import Bar, print_summary
+    from lastseen.cli.eval_text import run_and_print
     from lastseen.evaluation.arms import arms_of
-    from lastseen.evaluation.runner import TIMING_FILE, Plan, run
-    from lastseen.evaluation.summary import summarize, write_summary
+    from lastseen.evaluation.runner import Plan
 
     chosen = arms_of([name.strip() for name in arms.split(",") if name.strip()])
     names = tuple(arm.name for arm in chosen)
@@ -69,19 +67,10 @@ def objectnav(
         scene=scene,
         policy=policy,
     )
-    console = Console(stderr=True)
-    with Bar(console, total=episodes * len(set(names))) as bar:
-        records = run(plan, out, jobs=jobs, engine=engine, progress=bar.add)
-    summary = summarize(records, plan.config())
-    write_summary(out, summary)
-    for line in summary["verdict"]:
-        typer.echo(line)
-    print_summary(summary)
-    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
-    if report:
-        from lastseen.evaluation.report import write_report
+    run_and_print(plan, out, jobs=jobs, engine=engine, report=report)
 
-        typer.echo(f"wrote {write_report(out, records, summary)}")
+
+app.command("habitat")(habitat)
 
 
 @app.command("hints")

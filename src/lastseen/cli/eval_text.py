@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from lastseen.cli.text import print_table
+
+if TYPE_CHECKING:
+    from lastseen.evaluation.runner import Evaluation
+
+
+def run_and_print(
+    plan: Evaluation, out: Path, *, jobs: int = 1, engine: str = "processes", report: bool = False
+) -> None:
+    """Run what is missing of a plan, write summary.json (and report.html), and print what came of it."""
+    from rich.console import Console
+
+    from lastseen.evaluation.runner import TIMING_FILE, run
+    from lastseen.evaluation.summary import summarize, write_summary
+
+    with Bar(Console(stderr=True), total=len(plan.seeds) * len(set(plan.arms))) as bar:
+        records = run(plan, out, jobs=jobs, engine=engine, progress=bar.add)
+    summary = summarize(records, plan.config())
+    write_summary(out, summary)
+    for line in summary["verdict"]:
+        typer.echo(line)
+    print_summary(summary)
+    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
+    if report:
+        from lastseen.evaluation.report import write_report
+
+        typer.echo(f"wrote {write_report(out, records, summary)}")
 
 
 class Bar:
@@ -72,7 +101,7 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 def print_hints(figures: dict[str, dict[str, Any]]) -> None:
     """Print what the hints of each arm told."""
-    columns = ["arm", "calls", "STUCK", "NO_PROGRESS", "none new with", "without", "difference"]
+    columns = ["arm", "calls", "STUCK", "said", "with", "without", "difference"]
     print_table(
         columns,
         [
@@ -87,22 +116,23 @@ def print_hints(figures: dict[str, dict[str, Any]]) -> None:
             ]
             for name, found in figures.items()
         ],
-        title="Planner calls with each hint, and the share of calls without a new place in the next 20 steps",
+        title="NO_PROGRESS said, and calls without a new place in the next 20 steps",
         right=columns[1:],
     )
 
 
 def _print_pairs(paired: dict[str, dict[str, Any]]) -> None:
-    digits = {"spl": 3, "ababa": 2, "no_progress": 2, "unique_place_ratio": 3}
-    columns = ["pair", "SPL", "ABABA", "no progress", "unique places"]
+    figures = [("spl", "SPL", 3), ("ababa", "ABABA", 2), ("no_progress", "no progress", 2)]
+    figures += [("unique_place_ratio", "unique places", 3)]
     print_table(
-        columns,
+        ["pair", "figure", "mean difference (95 %)"],
         [
-            [pair.replace("_minus_", " minus "), *(_signed(found[key], places) for key, places in digits.items())]
+            [pair.replace("_minus_", " minus ") if key == "spl" else "", title, _signed(found[key], digits)]
             for pair, found in paired.items()
+            for key, title, digits in figures
         ],
-        title="Paired over the same episodes: mean difference (95 % interval)",
-        right=columns[1:],
+        title="Paired over the same episodes",
+        right=["mean difference (95 %)"],
     )
 
 

@@ -4,51 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.evaluation.arms import Arm, Context, FrontierBackend, RandomBackend, editor
+from lastseen.evaluation.arm_search import Ran, Record, search_arm
+from lastseen.evaluation.arms import Arm, Context
 from lastseen.evaluation.cases import Case, camera_of
-from lastseen.evaluation.hints import hints_of
-from lastseen.evaluation.metrics import soft_spl, spl, unique_ratio
-from lastseen.evaluation.visits import Odometry, analyzer_of, memory_settings
-from lastseen.evaluation.witness import Witness, revisited_area
+from lastseen.evaluation.metrics import soft_spl, spl
+from lastseen.evaluation.visits import Odometry
+from lastseen.evaluation.witness import Witness, drawn, ended_stuck, revisited_area
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.log import RunLog
 from lastseen.search.policy.protocol import GEOMETRIC
-from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
 from lastseen.sim.agent import next_action
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.level import Level
-from lastseen.vlm import open_backend
-from lastseen.vlm.protocol import Backend
-from lastseen.vlm.recorded import for_episode, recorded_backend
 
-_STUCK_STEPS = 100
-"""Steps: a fifth of the budget at the end without getting anywhere is a cause of failure."""
-_STUCK_DISTANCE = 0.5
-"""Metres: two forward steps: less is not getting anywhere."""
-_REVISIT_CELL = 0.5
-"""Metres: the robot with a step around it."""
-
-Record = dict[str, Any]
+_UNSEARCHED: Record = {
+    "reason": "",
+    "planner_calls": 0,
+    "ababa": 0,
+    "stuck": 0,
+    "no_progress": 0,
+    "unique_place_ratio": 1.0,
+}
+"""The figures of a walk without a search: that of the oracle."""
 _ELSEWHERE = 0.5
 """Metres from which a remembered object counts as known to be elsewhere."""
-CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
-
-
-@dataclass(slots=True)
-class Ran:
-    """The record of an episode and what it leaves for others: its contexts."""
-
-    record: Record
-    contexts: list[Context] = field(default_factory=list)
 
 
 def run_arm(
@@ -72,41 +58,23 @@ def run_arm(
     witness = Witness(environment_of(case, settings), case.episode.goal_ids)
     if arm.chooser == "oracle":
         return Ran(_record(case, arm, witness, settings, stopped=_walk_shortest(case, witness, settings)))
-    contexts: list[Context] = []
-    edit = editor(arm, donor)
-
-    def edited(context: Context) -> Context:
-        contexts.append(context)
-        return edit(context)
-
-    if arm.trust_planner:
-        settings = replace(settings, stop=replace(settings.stop, trust_planner=True))
-    key = _cassette_key(case, arm)
-    if memory is None:
-        analyzer = analyzer_of(settings, key, seed=case.seed)
-        memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)
     localized = settings.evaluation.poses == "localizer"
-    search = Search(
+    searched = search_arm(
         case.episode.goal,
         witness if localized else Odometry(witness, start, settings=settings),
-        memory,
+        arm,
         detector=SimulatedDetector(witness.environment, level=settings.evaluation.level, seed=case.seed),
-        policy=policy,
-        planner=_model(arm, settings, for_episode(backend, f"{key}-planner"), case.seed),
-        settings=memory_settings(settings),
+        settings=settings,
         seed=case.seed,
-        use_context=arm.reads_context,
-        memory_first=arm.memory != "none",
-        edit=edited,
+        key=_cassette_key(case, arm),
+        backend=backend,
+        policy=policy,
+        donor=donor,
+        memory=memory,
         log=log,
         timing=timing,
-        with_images=recorded_backend(backend) != "offline" and arm.chooser == "backend",
     )
-    known = search.recall.answer.fitting
-    result = search.run()
-    progress = search.memory.spatial.progress.onsets
-    steps = [step for step in search.log.records if step["type"] == "step"]
-    places = [step["current_place_id"] for step in steps if step["action"] is not None or step["step_id"] == 0]
+    search, result = searched.search, searched.result
     record = _record(
         case,
         arm,
@@ -115,21 +83,15 @@ def run_arm(
         stopped=result.status == "found",
         steps=result.steps,
         recognised=search.world.confirmed,
-        planner_calls=search.loop.calls,
-        ababa=progress["ababa"],
-        stuck=progress["stuck"],
-        no_progress=progress["no_progress"],
-        unique_place_ratio=round(unique_ratio(places, settings.patterns.stuck_window), 6),
-        reason=result.reason,
+        figures=searched.figures(),
     )
-    record["hints"] = hints_of(contexts, steps)
     if arm.moved:
         record |= {
-            "steps_from_memory": _steps_from_memory(steps[: result.steps]),
-            "moves_noticed": _noticed(search.memory, known),
+            "steps_from_memory": _steps_from_memory(searched.steps[: result.steps]),
+            "moves_noticed": _noticed(search.memory, searched.known),
         }
     search.close()
-    return Ran(record, contexts)
+    return Ran(record, searched.contexts)
 
 
 def _cassette_key(case: Case, arm: Arm) -> str:
@@ -174,14 +136,6 @@ def environment_of(case: Case, settings: Settings) -> SimEnvironment:
     )
 
 
-def _model(arm: Arm, settings: Settings, backend: str, seed: int) -> Backend:
-    if arm.chooser == "random":
-        return RandomBackend(seed=seed)
-    if arm.chooser == "frontier":
-        return FrontierBackend(seed=seed)
-    return open_backend(backend, settings.planner, seed=seed)
-
-
 def _walk_shortest(case: Case, witness: Witness, settings: Settings) -> bool:
     """Follow the true distances to the nearest viewpoint; True when it stopped there within the steps."""
     field_ = case.grid.distances([(spot.x, spot.y) for spot in case.viewpoints])
@@ -205,12 +159,7 @@ def _record(
     stopped: bool,
     steps: int | None = None,
     recognised: bool = True,
-    planner_calls: int = 0,
-    ababa: int = 0,
-    stuck: int = 0,
-    no_progress: int = 0,
-    unique_place_ratio: float = 1.0,
-    reason: str = "",
+    figures: Record = _UNSEARCHED,
 ) -> Record:
     rules, episode, end = settings.evaluation, case.episode, witness.pose
     success = stopped and case.at_goal(end, tolerance=rules.viewpoint_tolerance)
@@ -224,7 +173,6 @@ def _record(
         "geodesic": episode.geodesic_distance,
         "success": success,
         "cause": None if success else _cause(witness, stopped=stopped, recognised=recognised),
-        "reason": reason,
         "spl": round(spl(success=success, shortest=episode.geodesic_distance, travelled=travelled), 6),
         "soft_spl": round(
             soft_spl(
@@ -236,15 +184,11 @@ def _record(
         ),
         "steps": len(witness.path) - 1 + stopped if steps is None else steps,
         "travelled": round(travelled, 4),
-        "planner_calls": planner_calls,
         "collisions": witness.collisions,
-        "ababa": ababa,
-        "stuck": stuck,
-        "no_progress": no_progress,
-        "unique_place_ratio": unique_place_ratio,
-        "revisited_m2": round(revisited_area(witness.path, cell=_REVISIT_CELL), 4),
+        "revisited_m2": round(revisited_area(witness.path), 4),
         "goal_views": witness.goal_in_view,
         "path": drawn(witness.path),
+        **figures,
     }
 
 
@@ -252,15 +196,8 @@ def _cause(witness: Witness, *, stopped: bool, recognised: bool) -> str:
     """Why an episode failed: the first of these that holds."""
     if stopped:
         return "false_stop"
-    tail = witness.path[-_STUCK_STEPS:]
-    if len(tail) == _STUCK_STEPS and all(tail[0].distance_to(pose) < _STUCK_DISTANCE for pose in tail):
+    if ended_stuck(witness.path):
         return "stuck"
     if not witness.goal_in_view:
         return "not_seen"
     return "out_of_steps" if recognised else "not_recognised"
-
-
-def drawn(path: Sequence[Pose2D]) -> list[list[float]]:
-    """The path to the centimetre, without the turns on the spot."""
-    points = [[round(pose.x, 2), round(pose.y, 2)] for pose in path]
-    return [point for index, point in enumerate(points) if index == 0 or point != points[index - 1]]

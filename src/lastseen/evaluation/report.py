@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lastseen.evaluation.arm_search import CAUSES, Record
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.episode_run import CAUSES, Record
 from lastseen.evaluation.summary import PAIRED
 
 _COLORS = ("#3d85c6", "#e04a4a", "#3a9d6e", "#d0812f", "#9a72cf", "#7d94ab", "#c2568f", "#8a8f94", "#a89a2e")
@@ -165,10 +165,20 @@ def report(records: Sequence[Record], summary: Mapping[str, Any]) -> str:
 
 def _setting_out(config: Mapping[str, Any]) -> str:
     scene, backend = escape(str(config["scene"])), escape(str(config["backend"]))
+    first = (
+        f"<p>{config['episodes']} episodes from {config['seed']}, scene {scene}, planner {backend}. Mean, and below "
+        "it the bootstrap 95 % interval. "
+    )
+    if "habitat" in config:
+        poses = "Habitat's own" if config["poses"] == "gps" else "those that its actions add up to"
+        return first + (
+            f"Detector {escape(str(config['detector']))}, policy {escape(str(config['policy']))}, poses {poses}. "
+            f"Success, SPL and SoftSPL are those of habitat-lab {escape(str(config['habitat']))}. Whether a goal "
+            "that was not recognised had been in view is not known.</p>"
+        )
     level = escape(str(config["settings"]["evaluation.level"]))
-    return (
-        f"<p>{config['episodes']} episodes from seed {config['seed']}, scene {scene}, planner {backend}, senses "
-        f"{level}. Mean, and below it the bootstrap 95 % interval. All arms but lifelong know nothing of the home "
+    return first + (
+        f"Senses {level}. All arms but lifelong know nothing of the home "
         "and reckon by their actions alone; lifelong is told its start pose in the old map, with the error of the "
         "level, and may set out before its first look around where that map knows the goal. The detector "
         "is simulated and the offline planner is rule-based; with another model the gap may differ.</p>"

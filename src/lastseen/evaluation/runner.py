@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lastseen.config import Settings, describe
 from lastseen.errors import InvalidValue
+from lastseen.evaluation.arm_search import Ran, Record
 from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.engines import check_engine, spread
-from lastseen.evaluation.episode_run import Ran, Record, run_arm
+from lastseen.evaluation.episode_run import run_arm
 from lastseen.evaluation.visits import Visit, analyzer_of, memory_settings, told_start, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.search.log import JsonLines
@@ -34,9 +35,35 @@ _MOST_DONORS = 100
 """Seeds among which a donor is looked for: of ten episodes hardly one ends without a question to the planner."""
 
 
+Progress = Callable[[Record], None]
+Timing = dict[str, Any]
+
+
+class Evaluation(Protocol):
+    """What can be run: episodes by number, arms by name. It is sent to other processes."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        ...
+
+    @property
+    def seeds(self) -> range:
+        """One number per episode."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Everything a result depends on, resolved; episodes and arms may be added to a run, the rest must agree."""
+        ...
+
+    def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
+        """One arm in one episode, and what it took; it depends on these two and the plan alone."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What an evaluation runs: episodes by seed, arms by name."""
+    """What an evaluation in our simulator runs: episodes by seed, arms by name."""
 
     seed: int
     episodes: int
@@ -73,6 +100,10 @@ class Plan:
             | {"scene.backend": recorded_backend(self.settings.scene.backend, role="scene")},
         }
 
+    def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
+        """One arm in one episode, and what it took."""
+        return run_one(self, seed, arm)
+
 
 def donor_of(seed: int) -> int:
     """Whose context or memory a shuffled arm gets: seeds go in pairs, so that what each made serves both.
@@ -82,12 +113,8 @@ def donor_of(seed: int) -> int:
     return seed ^ 1
 
 
-Progress = Callable[[Record], None]
-Timing = dict[str, Any]
-
-
 def run(
-    plan: Plan, out: Path, *, jobs: int = 1, engine: str = "processes", progress: Progress = lambda _: None
+    plan: Evaluation, out: Path, *, jobs: int = 1, engine: str = "processes", progress: Progress = lambda _: None
 ) -> list[Record]:
     """Run what is missing of a plan and return every record, sorted; ``progress`` gets each, old ones first.
 
@@ -195,8 +222,8 @@ def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
     return ()
 
 
-def _unit(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:
-    return run_one(plan, *unit)
+def _unit(plan: Evaluation, unit: tuple[int, str]) -> tuple[Record, Timing]:
+    return plan.run_one(*unit)
 
 
 def _together(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:
@@ -223,7 +250,7 @@ def read_records(file: Path) -> list[Record]:
         ) from error
 
 
-def _same_config(plan: Plan, file: Path) -> None:
+def _same_config(plan: Evaluation, file: Path) -> None:
     """Results of other settings are never mixed; more episodes or arms of the same settings may be added."""
     grows = ("episodes", "arms")
     now = json.loads(json.dumps(plan.config()))

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lastseen.evaluation.arm_search import CAUSES, Record
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.episode_run import CAUSES, Record
 from lastseen.evaluation.hints import hint_figures
 from lastseen.evaluation.metrics import bootstrap, paired_difference
 

@@ -19,6 +19,12 @@ from lastseen.sim.environment import SimEnvironment
 
 _MIN_PIXELS = 12
 """Pixels of a goal in a 160 pixel wide image that a person would notice."""
+_STUCK_STEPS = 100
+"""Steps: a fifth of the budget at the end without getting anywhere is a cause of failure."""
+_STUCK_DISTANCE = 0.5
+"""Metres: two forward steps: less is not getting anywhere."""
+_REVISIT_CELL = 0.5
+"""Metres: the robot with a step around it."""
 
 
 class Witness:
@@ -66,7 +72,7 @@ def path_length(path: Sequence[Pose2D]) -> float:
     return sum(a.distance_to(b) for a, b in itertools.pairwise(path))
 
 
-def revisited_area(path: Sequence[Pose2D], *, cell: float) -> float:
+def revisited_area(path: Sequence[Pose2D], *, cell: float = _REVISIT_CELL) -> float:
     """Square metres entered again: every entry of a cell after its first counts its area once more."""
     entered: set[tuple[int, int]] = set()
     last: tuple[int, int] | None = None
@@ -78,3 +84,15 @@ def revisited_area(path: Sequence[Pose2D], *, cell: float) -> float:
             entered.add(here)
             last = here
     return again * cell**2
+
+
+def ended_stuck(path: Sequence[Pose2D]) -> bool:
+    """Whether the last fifth of a budget of steps was spent without getting anywhere."""
+    tail = path[-_STUCK_STEPS:]
+    return len(tail) == _STUCK_STEPS and all(tail[0].distance_to(pose) < _STUCK_DISTANCE for pose in tail)
+
+
+def drawn(path: Sequence[Pose2D]) -> list[list[float]]:
+    """The path to the centimetre, without the turns on the spot."""
+    points = [[round(pose.x, 2), round(pose.y, 2)] for pose in path]
+    return [point for index, point in enumerate(points) if index == 0 or point != points[index - 1]]

@@ -1,0 +1,49 @@
+"""The detector of a search by what the user has: a model's file, folder or name, or a function of their own."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue, LastseenError
+from lastseen.perception.detectors import open_detector, open_sam
+from lastseen.perception.sam import Outlined
+from lastseen.protocols import Detector
+
+
+def open_named_detector(name: str, *, masks: str | None = None, settings: Settings | None = None) -> Detector:
+    """A detector for a search.
+
+    Args:
+        name: As for ``open_detector``, or ``package.module:function``, a function of yours that returns one.
+        masks: SAM for the outlines of its boxes: its folder, or ``sam``.
+        settings: Of the models.
+    """
+    settings = settings or Settings()
+    module, _, function = name.partition(":")
+    if function and module.replace(".", "_").isidentifier() and not Path(name).exists():
+        found = _made(name, module, function)
+    else:
+        found = open_detector(name, settings=settings)
+    return found if masks is None else Outlined(found, open_sam(masks, settings=settings))
+
+
+def _made(name: str, module: str, function: str) -> Detector:
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise InvalidValue("detector", name, f"cannot be imported ({error})", remedy="check the path") from error
+    try:
+        found = make()
+    except LastseenError:
+        raise
+    except Exception as error:
+        raise InvalidValue(
+            "detector", name, f"cannot be made ({type(error).__name__}: {error})", remedy="mend the function"
+        ) from error
+    if not isinstance(found, Detector):
+        raise InvalidValue(
+            "detector", name, f"gave a {type(found).__name__}", remedy="return a lastseen.protocols.Detector"
+        )
+    return found

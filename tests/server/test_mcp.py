@@ -36,6 +36,7 @@ TOOLS = {
     "rtsm.semantic_query",
     "rtsm.spatial_query",
     "rtsm.status",
+    "tell",
     "what_changed",
     "whats_in",
 }

@@ -1,4 +1,4 @@
-"""``lastseen find, ask, objects, history, changes, export, reindex, forget, stats``: a memory file from the shell.
+"""``lastseen find, ask, tell, facts, objects, history, changes ...``: a memory file from the shell.
 
 Tables for people, one line an object; ``--json`` for programs, with every field.
 """
@@ -34,7 +34,7 @@ _SENDING = 600.0
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
-    for command in (find, ask, objects, history, changes, export, reindex, forget, stats):
+    for command in (find, ask, tell, facts, objects, history, changes, export, reindex, forget, stats):
         app.command(command.__name__)(command)
     app.command("map")(draw_map)
 
@@ -142,13 +142,67 @@ def _print_hits(hits: Sequence[Object]) -> None:
             hit.place or "unknown",
             position_text(hit.position),
             f"{hit.score or 0.0:.2f}",
-            age_text(hit.age),
+            age_text(hit.age) if hit.provenance == "seen" else hit.provenance,
         ]
         for hit in hits
     ]
     if rows:
         columns = ["id", "what", "place", POSITION, "score", "age"]
         print_table(columns, rows, right=["score", "age"], whole=["id", POSITION, "age"], cut=["what", "place"])
+
+
+def tell(
+    text: Annotated[str, typer.Argument(help="What to remember, in words.", show_default=False)],
+    *,
+    memory: MemoryFile = DEFAULT_FILE,
+    position: Annotated[str | None, typer.Option("--position", help="Where it is, as x,y,z in metres.")] = None,
+    extent: Annotated[str | None, typer.Option("--extent", help="Size of a thing, as x,y,z in metres.")] = None,
+    outline: Annotated[
+        str | None, typer.Option("--outline", help='Corners of a room or region: "0,0 4,0 4,3 0,3".')
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell a memory what it has not seen: a thing, a room or region, where a thing belongs, a note.
+
+    Examples: [bold]lastseen tell "there is a kettle on the stove"[/bold], [bold]lastseen tell "keys live on the
+    hook"[/bold], [bold]lastseen tell "this is the pantry" --outline "0,0 2,0 2,3"[/bold]
+    """
+    check_file(memory)
+    from lastseen.server.parameters import parse_outline, parse_point
+    from lastseen.server.serializers import fact_json
+
+    corners = None if outline is None else parse_outline("--outline", outline)
+    with open_memory(memory, read_only=False) as opened:
+        fact = opened.tell(
+            text,
+            position=parse_point("--position", position),
+            extent=parse_point("--extent", extent),
+            outline=corners,
+        )
+        found = fact_json(opened.browse.clock, fact)
+    if as_json:
+        _print_json(found)
+    else:
+        about = f" ({fact.object_id})" if fact.object_id is not None else ""
+        typer.echo(f"{fact.id}: {fact.kind}{about}: {fact.text}")
+
+
+def facts(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
+    """List what a memory was told.
+
+    Example: [bold]lastseen facts[/bold]
+    """
+    check_file(memory)
+    from lastseen.server.serializers import fact_json
+
+    with open_memory(memory) as opened:
+        clock, found = opened.browse.clock, opened.facts()
+        listed = [fact_json(clock, fact) for fact in found]
+    if as_json:
+        _print_json(listed)
+        return
+    rows = [[one.id, one.kind, one.provenance, time_text(one.wall, one.time), one.text] for one in found]
+    print_table(["id", "kind", "provenance", "told (UTC)", "text"], rows)
 
 
 def objects(
@@ -337,7 +391,7 @@ def reindex(
 
 
 def forget(
-    object_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="For example obj-7.")] = None,
+    object_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="For example obj-7 or fact-2.")] = None,
     memory: MemoryFile = DEFAULT_FILE,
     before: Annotated[
         str | None, typer.Option("--before", help="All not seen since this date or memory time.")
@@ -345,7 +399,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete an object, or all not seen since a time, for good.
+    """Delete an object or a fact, or all not seen or told since a time, for good.
 
     Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
     """
@@ -359,7 +413,7 @@ def forget(
     moment = parse_time("--before", before)
     with open_memory(memory, read_only=False) as opened:
         if object_id is not None:
-            opened.object(object_id)
+            _check_remembered(opened, object_id)
         if not yes:
             typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
         ids = opened.forget(object_id, before=moment)
@@ -369,6 +423,12 @@ def forget(
     typer.echo(f"forgot {len(ids)}: {', '.join(ids)}" if ids else "nothing to forget")
     for reason in ids.not_yet:
         typer.echo(f"not yet wiped: {reason}; it completes by itself")
+
+
+def _check_remembered(opened: Memory, object_id: str) -> None:
+    """Refuse an id that is not remembered, before anybody is asked whether to delete it."""
+    if not any(fact.id == object_id for fact in opened.facts()):
+        opened.object(object_id)
 
 
 def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:

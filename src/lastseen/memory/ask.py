@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from lastseen.encoders.words import singular, tokens
+from lastseen.encoders.words import is_filler, singular, tokens
+from lastseen.memory.facts import Fact
 from lastseen.memory.history import Change
 from lastseen.memory.object import Answer, Object
+from lastseen.memory.phrases import capital, confidence, date, name, noted, noted_words, seen
 from lastseen.memory.query.parser import Thing, parse_question, room_name
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
 from lastseen.memory.query.ranker import MARGIN
+from lastseen.memory.reply import Reply
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
@@ -31,32 +33,6 @@ _NAMED = 5
 """Objects or changes that a sentence names; twenty times as many objects come beside it."""
 _STILL = re.compile(r"\b(still|there|now|any ?more|yet|last seen|seen|been|it|so far|located|kept)\b")
 """Words that a question may say of a thing without asking for more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """The answer to a question: its kind, the evidence, and one plain sentence about it.
-
-    ``status`` is ``answered`` or ``not_remembered``; then the sentence names what is lacking. ``objects`` are those
-    that the sentence speaks of, ``pictures`` the ids of those that have one; ``times`` are wall time (UTC) and empty
-    in a session without a date. ``confidence`` is 0 to 1, None where nothing speaks for or against it. ``refused``
-    and ``not_understood`` are those of ``Answer``.
-    """
-
-    question: str
-    kind: Kind
-    status: Literal["answered", "not_remembered"]
-    sentence: str
-    objects: tuple[Object, ...] = ()
-    count: int | None = None
-    yes: bool | None = None
-    times: tuple[datetime, ...] = ()
-    places: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
-    pictures: tuple[str, ...] = ()
-    confidence: float | None = None
-    refused: str | None = None
-    not_understood: tuple[str, ...] = ()
 
 
 def ask(memory: Memory, question: str) -> Reply:
@@ -74,8 +50,10 @@ def ask(memory: Memory, question: str) -> Reply:
         "what changed": asker.what_changed,
         "what is missing": asker.what_is_missing,
         "been there": asker.been_there,
+        "home": asker.home,
+        "told": asker.told,
     }
-    if kind not in answers or not (rest or kind in ("what changed", "what is missing")):
+    if kind not in answers or not (rest or kind in ("what changed", "what is missing", "told")):
         lacking = "ask where, when, how many, how often, what is in or on something, what changed, or what is missing"
         return asker.not_remembered("not understood", f"The question is not understood; {lacking}.")
     state = asked_state(question)
@@ -97,21 +75,24 @@ class _Asker:
         text = rest[: before.start()] if before else rest
         answer = self._find(_STILL.sub(" ", text))
         if not answer.fitting:
-            return self._refused("where", answer)
+            return self._lives(text) or self._refused("where", answer)
         best = self._equal(answer)
         if before:
             return self._earlier(best[0])
-        told = "; ".join(f"{_name(one)} is {self._place_of(one)}, last seen {_seen(one)}" for one in best[:_NAMED])
+        told = "; ".join(f"{name(one)} is {self._place_of(one)}, {seen(one)}" for one in best[:_NAMED])
         more = f" ({len(best) - _NAMED} more)" if len(best) > _NAMED else ""
-        return self._about("where", best, f"{_sentence(told)}{more}{_noted(answer)}.", answer)
+        homes = self._homes(text)
+        lives = f"; told that {homes[-1].text.rstrip('.')} ({homes[-1].id})" if homes else ""
+        reply = self._about("where", best, f"{capital(told)}{more}{lives}{noted(answer)}.", answer)
+        return replace(reply, facts=(*reply.facts, *homes[-1:]))
 
     def when(self, rest: str) -> Reply:
         answer = self._find(_STILL.sub(" ", rest), gone=True)
         if not answer.fitting:
             return self._refused("when", answer)
         best = min(self._equal(answer), key=lambda one: (one.age, one.id))
-        told = f"{_name(best)} was last seen {_seen(best)}, {self._place_of(best)}"
-        return self._about("when", [best], f"{_sentence(told)}{_noted(answer)}.", answer)
+        told = f"{name(best)} was {seen(best)}, {self._place_of(best)}"
+        return self._about("when", [best], f"{capital(told)}{noted(answer)}.", answer)
 
     def since_when(self, rest: str) -> Reply:
         answer = self._find(_STILL.sub(" ", rest))
@@ -121,14 +102,14 @@ class _Asker:
         came = [entry for entry in self.memory.history(best.id) if entry.kind in ("appeared", "moved", "reappeared")]
         wall = came[-1].wall if came else best.first_seen
         when = (
-            _date(wall)
+            date(wall)
             if wall is not None
             else f"memory time {came[-1].stamp:.0f} s"
             if came
             else "its first sighting"
         )
-        told = f"{_name(best)} is {self._place_of(best)} since {when}"
-        reply = self._about("since when", [best], f"{_sentence(told)}{_noted(answer)}.", answer)
+        told = f"{name(best)} is {self._place_of(best)} since {when}"
+        reply = self._about("since when", [best], f"{capital(told)}{noted(answer)}.", answer)
         return replace(reply, times=() if wall is None else (wall,))
 
     def how_often(self, rest: str) -> Reply:
@@ -137,8 +118,8 @@ class _Asker:
             return self._refused("how often", answer)
         best = self._equal(answer)
         count = sum(one.hits or 0 for one in best)
-        told = " and ".join(f"{_name(one)} {one.hits or 0} times" for one in best[:_NAMED])
-        return replace(self._about("how often", best, f"Seen: {told}{_noted(answer)}.", answer), count=count)
+        told = " and ".join(f"{name(one)} {one.hits or 0} times" for one in best[:_NAMED])
+        return replace(self._about("how often", best, f"Seen: {told}{noted(answer)}.", answer), count=count)
 
     def how_many(self, rest: str) -> Reply:
         text = re.sub(r"\b(?:are|is|do|you|we|have|see|there|remember|know)\b", " ", rest)
@@ -147,10 +128,10 @@ class _Asker:
             return replace(self._refused("how many", answer), status="answered", count=0, confidence=None)
         best = self._equal(answer)
         names = ", ".join(one.id for one in best[:_NAMED]) + (" ..." if len(best) > _NAMED else "")
-        noun = parse_question(text).noun or "thing"
+        noun = self._parse(text).noun or "thing"
         noun = " ".join([*tokens(noun)[:-1], singular(tokens(noun)[-1])]) if len(best) == 1 else noun
         told = f"{len(best)} {noun} {'is' if len(best) == 1 else 'are'} remembered: {names}"
-        return replace(self._about("how many", best, f"{told}{_noted(answer)}.", answer), count=len(best))
+        return replace(self._about("how many", best, f"{told}{noted(answer)}.", answer), count=len(best))
 
     def what_is_there(self, rest: str) -> Reply:
         answer = self._find(f"all things {rest}")
@@ -166,19 +147,19 @@ class _Asker:
         named = ", ".join(f"{count} x {label}" if count > 1 else label for label, count in sorted(labels.items()))
         thing = "thing" if len(found) == 1 else "things"
         told = f"{len(found)} {thing} {rest}: {named}"
-        return replace(self._about("what is there", found, f"{told}{_noted(answer)}.", answer), count=len(found))
+        return replace(self._about("what is there", found, f"{told}{noted(answer)}.", answer), count=len(found))
 
     def is_it_there(self, rest: str) -> Reply:
         answer = self._find(_STILL.sub(" ", rest))
         if not answer.fitting:
             return replace(self._refused("is it there", answer, lead="No: "), status="answered", yes=False)
         best = self._equal(answer)
-        told = f"Yes: {_name(best[0])} is {self._place_of(best[0])}, last seen {_seen(best[0])}"
+        told = f"Yes: {name(best[0])} is {self._place_of(best[0])}, {seen(best[0])}"
         doubt = " (not seen for long)" if best[0].stale else ""
-        return replace(self._about("is it there", best, f"{told}{doubt}{_noted(answer)}.", answer), yes=True)
+        return replace(self._about("is it there", best, f"{told}{doubt}{noted(answer)}.", answer), yes=True)
 
     def what_changed(self, rest: str) -> Reply:
-        thing = self._dated(parse_question(f"things {rest}"))
+        thing = self._dated(self._parse(f"things {rest}"))
         wanted = None
         if re.search(r"\bmoved\b", self.question.lower()):
             wanted = ("moved",)
@@ -196,7 +177,7 @@ class _Asker:
             question=self.question,
             kind="what changed",
             status="answered",
-            sentence=f"{count}: {named}{more}{_noted_words(thing.not_understood)}.",
+            sentence=f"{count}: {named}{more}{noted_words(thing.not_understood)}.",
             objects=tuple(self.memory.described(self.memory.browse.states(list(ids)))),
             count=len(found),
             times=tuple(one.wall for one in found if one.wall is not None),
@@ -206,7 +187,7 @@ class _Asker:
         )
 
     def what_is_missing(self, rest: str) -> Reply:
-        thing = self._dated(parse_question(f"things {rest}"))
+        thing = self._dated(self._parse(f"things {rest}"))
         gone = [one for one in self.memory.objects(include_removed=True) if one.state in ("missing", "removed")]
         gone = [one for one in gone if _in_places(thing, one.place)]
         if thing.times:
@@ -214,13 +195,13 @@ class _Asker:
             gone = [one for one in gone if one.id in late]
         if not gone:
             return replace(self._nothing("what is missing", "Nothing is known to be missing", thing), count=0)
-        named = "; ".join(f"{_name(one)}, last seen {self._place_of(one)} {_seen(one)}" for one in gone[:_NAMED])
+        named = "; ".join(f"{name(one)}, {seen(one)} {self._place_of(one)}" for one in gone[:_NAMED])
         more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
-        sentence = f"{_sentence(named)}{more}{_noted_words(thing.not_understood)}."
+        sentence = f"{capital(named)}{more}{noted_words(thing.not_understood)}."
         return replace(self._about("what is missing", gone, sentence), count=len(gone))
 
     def been_there(self, rest: str) -> Reply:
-        thing = parse_question(f"things in {re.sub(r'^(?:to|in|at|inside) ', '', rest)}")
+        thing = self._parse(f"things in {re.sub(r'^(?:to|in|at|inside) ', '', rest)}")
         rooms = [room for room in self.memory.rooms() if room.name != "unknown"]
         if rest.startswith("here"):
             here = self.memory.pose()
@@ -240,6 +221,48 @@ class _Asker:
         reply = self._plain("been there", f"Yes: {counted}.")
         return replace(reply, yes=True, places=(name,), confidence=max(room.confidence for room in seen))
 
+    def home(self, rest: str) -> Reply:
+        plain = re.sub(r" (?:live|belong|go)$", "", rest)
+        lives = self._lives(plain, kind="home")
+        return lives or self.not_remembered("home", f"Nothing was told of where {plain!r} belongs.")
+
+    def told(self, rest: str) -> Reply:
+        words = {singular(word) for word in tokens(rest) if not is_filler(word)}
+        found = [
+            fact
+            for fact in self.memory.facts()
+            if words <= {singular(word) for word in tokens(f"{fact.text} {fact.name or ''}")}
+        ]
+        if not found:
+            about = f" about {rest}" if rest else ""
+            return replace(self._plain("told", f"Nothing was told{about}."), count=0)
+        named = "; ".join(f"{fact.text.rstrip('.')} ({fact.id})" for fact in found[-_NAMED:])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        reply = replace(self._plain("told", f"Told: {named}{more}."), count=len(found), facts=tuple(found))
+        return replace(reply, times=tuple(fact.wall for fact in found if fact.wall is not None), confidence=1.0)
+
+    def _homes(self, text: str) -> list[Fact]:
+        """The facts that say where a thing lives, oldest first."""
+        noun = [singular(word) for word in tokens(self._parse(text).noun) if not is_filler(word)]
+        homes = [fact for fact in self.memory.facts() if fact.kind == "home"] if noun else []
+        return [fact for fact in homes if noun[-1] in [singular(word) for word in tokens(fact.name or "")]]
+
+    def _lives(self, text: str, *, kind: Kind = "where") -> Reply | None:
+        """Where a thing was told to live, with what stands there; None where nothing was told."""
+        homes = self._homes(text)
+        if not homes:
+            return None
+        fact = homes[-1]
+        there = self._parse(f"thing {fact.relation}")
+        nouns = [anchor.noun for relation in there.relations for anchor in relation.anchors]
+        at = [one for noun in nouns for one in self._find(noun).fitting[:1]]
+        placed = "; ".join(f"{name(one)} is {self._place_of(one)}" for one in at)
+        unseen = "not seen, but told" if kind == "where" else "told"
+        sentence = f"{unseen} that {fact.text.rstrip('.')} ({fact.id}){': ' + placed if placed else ''}"
+        reply = self._about(kind, at, f"{capital(sentence)}.")
+        times = () if fact.wall is None else (fact.wall,)
+        return replace(reply, facts=(fact,), times=times, confidence=0.5)
+
     def not_remembered(self, kind: Kind, sentence: str) -> Reply:
         """A reply that says what is lacking."""
         return Reply(question=self.question, kind=kind, status="not_remembered", sentence=sentence)
@@ -249,9 +272,12 @@ class _Asker:
         kept = [one.id for one in reply.objects[:_NAMED] if self.memory.store.journal.crops(one.id)]
         return replace(reply, pictures=tuple(kept))
 
+    def _parse(self, text: str) -> Thing:
+        return parse_question(text, self.memory.browse.facts.place_names())
+
     def _find(self, text: str, *, gone: bool = False) -> Answer:
         plain = " ".join(text.split())
-        if not parse_question(plain).noun and not parse_question(plain).limited:
+        if not self._parse(plain).noun and not self._parse(plain).limited:
             return Answer("not_found", "the question names no thing")
         return self.memory.find(plain, k=_MOST, include_removed=gone)
 
@@ -299,12 +325,12 @@ class _Asker:
         moves = [entry for entry in self.memory.history(one.id) if entry.kind == "moved"]
         before = moves[-1].evidence.get("before") if moves else None
         if not isinstance(before, list | tuple) or len(before) < 3:
-            return replace(self._plain("where", f"{_name(one)} is not known to have moved."), objects=(one,))
+            return replace(self._plain("where", f"{name(one)} is not known to have moved."), objects=(one,))
         room = self.memory.room_at([before])[0]
         place = f"in the {room.name}, " if room is not None and room.name != "unknown" else ""
-        told = f"{_name(one)} was {place}at ({before[0]:.1f}, {before[1]:.1f}) before it moved"
+        told = f"{name(one)} was {place}at ({before[0]:.1f}, {before[1]:.1f}) before it moved"
         wall = moves[-1].wall
-        reply = replace(self._plain("where", f"{_sentence(told)}."), objects=(one,), confidence=one.score)
+        reply = replace(self._plain("where", f"{capital(told)}."), objects=(one,), confidence=one.score)
         return replace(reply, times=() if wall is None else (wall,))
 
     def _about(self, kind: Kind, found: Sequence[Object], sentence: str, answer: Answer | None = None) -> Reply:
@@ -317,12 +343,20 @@ class _Asker:
             objects=tuple(found),
             times=tuple(one.last_seen for one in found if one.last_seen is not None),
             places=places,
-            confidence=min((_confidence(one) for one in found), default=None),
+            facts=self._facts_of(found[:_NAMED]),
+            confidence=min((confidence(one) for one in found), default=None),
             not_understood=() if answer is None else answer.not_understood,
         )
 
+    def _facts_of(self, found: Sequence[Object]) -> tuple[Fact, ...]:
+        """What was told of objects and not seen since."""
+        facts = self.memory.browse.facts
+        told = [one for one in found if one.record is not None and len(facts)]
+        ids = {one.id for one in told if one.provenance != "seen" or facts.container_of(one.record) is not None}  # type: ignore[arg-type]
+        return tuple(fact for fact in self.memory.facts() if fact.object_id in ids) if ids else ()
+
     def _refused(self, kind: Kind, answer: Answer, *, lead: str = "") -> Reply:
-        reply = self.not_remembered(kind, f"{_sentence(lead + answer.reason)}.")
+        reply = self.not_remembered(kind, f"{capital(lead + answer.reason)}.")
         return replace(
             reply, objects=answer.closest[:_NAMED], refused=answer.refused, not_understood=answer.not_understood
         )
@@ -330,11 +364,11 @@ class _Asker:
     def _nothing(self, kind: Kind, sentence: str, thing: Thing) -> Reply:
         where = "".join(f" in the {place.name}" for place in thing.places)
         when = "".join(f" {term.words}" for term in thing.times)
-        reply = self._plain(kind, f"{sentence}{where}{when}{_noted_words(thing.not_understood)}.")
+        reply = self._plain(kind, f"{sentence}{where}{when}{noted_words(thing.not_understood)}.")
         return replace(reply, not_understood=thing.not_understood)
 
     def _plain(self, kind: Kind, sentence: str) -> Reply:
-        return Reply(question=self.question, kind=kind, status="answered", sentence=_sentence(sentence))
+        return Reply(question=self.question, kind=kind, status="answered", sentence=capital(sentence))
 
     def _place_of(self, one: Object) -> str:
         support = self.memory.browse.support(one.id)
@@ -348,33 +382,3 @@ class _Asker:
 def _in_places(thing: Thing, place: str | None) -> bool:
     name = None if place is None else room_name(place)
     return all((name == term.name) != term.negated for term in thing.places)
-
-
-def _name(one: Object) -> str:
-    color = f"{one.color} " if one.color is not None and one.label is not None else ""
-    return f"{color}{one.label or 'something'} ({one.id})"
-
-
-def _seen(one: Object) -> str:
-    return f"at memory time {one.last_seen_memory_time:.0f} s" if one.last_seen is None else _date(one.last_seen)
-
-
-def _date(wall: datetime) -> str:
-    return wall.strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _confidence(one: Object) -> float:
-    """How sure an object is: its score, halved where it is tentative, stale or gone."""
-    return (one.score if one.score is not None else 1.0) * (1.0 if one.state == "confirmed" else 0.5)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _noted(answer: Answer) -> str:
-    return _noted_words(answer.not_understood)
-
-
-def _noted_words(words: Sequence[str]) -> str:
-    return f" (not compared: {', '.join(words)})" if words else ""

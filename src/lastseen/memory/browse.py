@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label
 from lastseen.geometry import Pose3D
+from lastseen.memory.facts import Facts
 from lastseen.memory.history import past_states
 from lastseen.memory.object import Object, Point, id_order
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
@@ -50,7 +51,7 @@ class Browse:
     """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory.
 
     ``places`` gives id and name of the room that each object stands in, by its position and id; ``pose`` is the
-    camera's in the newest frame.
+    camera's in the newest frame; ``facts`` is what was told.
     """
 
     working: ObjectMemory
@@ -61,6 +62,7 @@ class Browse:
     pull: Callable[[], None]
     places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
     pose: Callable[[], Pose3D | None]
+    facts: Facts
 
     @property
     def now(self) -> float:
@@ -169,6 +171,7 @@ class Browse:
                     hits=state.hits,
                     stability=state.stability,
                     kind=state.kind,
+                    provenance=self.facts.provenance(state),
                     record=state,
                 )
             )
@@ -185,7 +188,7 @@ class Browse:
             state = known.get(hit.id)
             if state is not None:
                 more |= {"extent": _point(state.extent), "hits": state.hits, "stability": state.stability}
-                more |= {"record": state, "kind": state.kind}
+                more |= {"record": state, "kind": state.kind, "provenance": self.facts.provenance(state)}
             found.append(replace(hit, **more))
         return found
 

@@ -6,10 +6,13 @@ Whoever subscribed hears of them as of what frames do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from lastseen.errors import InvalidValue
 from lastseen.frame import floor_pose
 from lastseen.geometry import Pose3D
+from lastseen.memory.facts import ID_PREFIX as FACT_PREFIX
+from lastseen.memory.facts import Fact
 from lastseen.memory.objects import Event
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.write_path import Forgotten, WritePath
@@ -69,8 +72,38 @@ class Corrections:
         return self._correct(lambda: self._objects.merge(keep, lose))
 
     def undo(self) -> tuple[Event, ...]:
-        """Take back the last relabel, delete or merge of this session."""
-        return self._correct(self._objects.undo)
+        """Take back the last relabel, delete, merge or tell of this session."""
+
+        def undo() -> tuple[Event, ...]:
+            events = self._objects.undo()
+            change = self._objects.undone
+            if change is not None and change.fact is not None:
+                self._writes.facts.drop([change.fact])
+            for event in events if change is not None and change.what in ("delete", "merge") else ():
+                text = f"{event.object_id} was brought back by an undo of {change.what}" if change else ""
+                fact = Fact(id="", kind="restored", text=text, time=self._clock.now, provenance="restored")
+                self._writes.facts.add(replace(fact, object_id=event.object_id))
+            return events
+
+        return self._correct(undo)
+
+    def _tell(self, fact: Fact, change: Callable[[int], tuple[str | None, tuple[Event, ...]]]) -> Fact:
+        """Keep a fact and make the change of objects that it means, given its number; writes both."""
+        kept = fact
+
+        def add() -> tuple[Event, ...]:
+            nonlocal kept
+            object_id, events = change(int(self._writes.facts.next_id.removeprefix(FACT_PREFIX)))
+            kept = self._writes.facts.add(replace(fact, object_id=object_id or fact.object_id))
+            return events
+
+        self._correct(add)
+        return replace(kept, wall=self._clock.wall(kept.time))
+
+    def facts(self) -> list[Fact]:
+        """What this memory was told, in that order, with its provenance (docs/telling.md)."""
+        with self._writes.lock:
+            return [replace(fact, wall=self._clock.wall(fact.time)) for fact in self._writes.facts.all()]
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
@@ -83,18 +116,28 @@ class Corrections:
         return self._correct(correct)
 
     def forget(self, object_id: str | None = None, *, before: Moment | None = None) -> Forgotten:
-        """Delete one object, or all not seen since a time, for good: working memory, file and indexes.
+        """Delete one object or fact, or all not seen or told since a time, for good: working memory, file, indexes.
 
+        Facts that name a forgotten object go with it.
         No byte of them is left when this returns, names that nothing else has included, unless ``not_yet`` of the
         answer says what is in the way; then it completes by itself.
         """
         if (object_id is None) == (before is None):
             raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
         self.flush()
+        facts: list[int] = []
+        if object_id is not None and object_id.startswith(FACT_PREFIX):
+            fact = next((one for one in self.facts() if one.id == object_id), None)
+            if fact is None:
+                raise InvalidValue("id", object_id, "is not remembered", remedy="`lastseen facts` lists what is")
+            # an object that is known by that fact alone goes with it
+            told = [] if fact.object_id is None else self._objects.only_told([fact.object_id])
+            return self._writes.forget(told, facts=[fact.number])
         if object_id is not None:
             self._objects.state(object_id)
             ids = [object_id]
         else:
             assert before is not None
-            ids = self._store.table.not_seen_since(self._clock.time(before, name="before"))
-        return self._writes.forget(ids)
+            time = self._clock.time(before, name="before")
+            ids, facts = self._store.table.not_seen_since(time), self._writes.facts.before(time)
+        return self._writes.forget(ids, facts=facts)

@@ -18,9 +18,10 @@ from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.encoders.registry import known_encoders, open_encoder, reads_both
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.memory.ask import Reply, ask
+from lastseen.memory.ask import ask
 from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
+from lastseen.memory.facts import Fact
 from lastseen.memory.fleet import Shared
 from lastseen.memory.history import Change, HistoryEntry, changes, object_history
 from lastseen.memory.object import Answer, Object, Point
@@ -28,11 +29,13 @@ from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
 from lastseen.memory.query.constraints import Surroundings
+from lastseen.memory.reply import Reply
 from lastseen.memory.space.space import labels_of
 from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.store.store import LongTermStore, measure
+from lastseen.memory.tell import tell
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import OBJECT, Observation
 from lastseen.protocols import Encoder, SceneAnalyzer
@@ -113,6 +116,7 @@ class Memory(Corrections, SpaceReads):
             pull=writes.pull,
             places=self._place_of_points,
             pose=self.pose,
+            facts=writes.facts,
         )
         self._finder = Finder(
             self._store,
@@ -123,7 +127,12 @@ class Memory(Corrections, SpaceReads):
             image_encoder=None if isinstance(image_encoder, str) else image_encoder,
             describe=self._browse.with_places,
             around=Surroundings(
-                self._browse.extents, self._place_of_points, self._browse.support, self._browse.here, writes.lock
+                self._browse.extents,
+                self._place_of_points,
+                self._browse.support,
+                self._browse.here,
+                writes.lock,
+                writes.facts,
             ),
         )
 
@@ -252,6 +261,31 @@ class Memory(Corrections, SpaceReads):
         >>> memory.ask("how many chairs are in the kitchen?").count  # doctest: +SKIP
         """
         return ask(self, question)
+
+    def tell(
+        self,
+        text: str,
+        *,
+        position: Point | None = None,
+        extent: Point | None = None,
+        outline: Sequence[Sequence[float]] | None = None,
+    ) -> Fact:
+        """Tell the memory what it has not seen; returns the fact, whose id ``forget`` takes (docs/telling.md).
+
+        Args:
+            text: "there is a kettle on the stove", "the mug is in the cupboard", "this is the pantry", "keys live on
+                the hook", "rename the office to studio", "note: the boiler is serviced in May".
+            position: Where a thing is or a room lies, metres in the world frame; otherwise the text tells, and "here"
+                is where the camera was in the newest frame.
+            extent: Size of a thing in metres.
+            outline: Corners (x, y) of a room or region, metres.
+
+        Raises:
+            InvalidValue: It is not understood, or what it refers to is not remembered; nothing was changed.
+
+        >>> memory.tell("keys live on the hook").id  # doctest: +SKIP
+        """
+        return tell(self, self._writes, text, keep=self._tell, position=position, extent=extent, outline=outline)
 
     def use_image_encoder(self, encoder: Encoder) -> None:
         """Give a memory that was opened without it the encoder of its embeddings, so that words reach them too."""

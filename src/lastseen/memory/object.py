@@ -32,7 +32,8 @@ class Object:
     sighting to the newest frame of the memory, and ``last_seen_memory_time`` that sighting on memory's own clock.
     ``score`` tells how well it answers a question, 0 to 1, None where none was asked. The fields that
     docs/object-memory.md lists are there under its names too. ``kind`` is object, or surface for floor, walls, table
-    tops and the like.
+    tops and the like. ``provenance`` is seen, told (not yet seen; ``last_seen`` is when it was told), or restored
+    (brought back by an undo and not seen since).
     """
 
     id: str
@@ -52,6 +53,7 @@ class Object:
     stability: float | None = None
     score: float | None = None
     kind: str = "object"
+    provenance: str = "seen"
     record: ObjectState | None = field(default=None, repr=False, compare=False)
 
     @property

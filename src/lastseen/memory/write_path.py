@@ -19,8 +19,9 @@ from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder, crop_colors
 from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
+from lastseen.memory.facts import Facts
 from lastseen.memory.fleet import Shared
-from lastseen.memory.objects import Crop, Event, ObjectMemory, Rows
+from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, Rows
 from lastseen.memory.objects.snapshot import room
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.events import SpatialEvent
@@ -28,7 +29,8 @@ from lastseen.memory.places.tracker import Step
 from lastseen.memory.rooms.rooms import Rooms
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
-from lastseen.memory.store.records import CropRecord, EventRecord
+from lastseen.memory.store.journal.forgetting import MARK
+from lastseen.memory.store.records import CropRecord, EventRecord, SpaceChanges
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.working import counters_of, encoder_name, records_of, views_of
 from lastseen.observation import Observation
@@ -84,7 +86,8 @@ class WritePath:
             self._version = 0
             if rows is not None:
                 self._restore(rows)
-            self.rooms = Rooms(self.space, self.objects, self.store.journal)
+            self.facts = Facts(self.store.journal)
+            self.rooms = Rooms(self.space, self.objects, self.store.journal, self.facts)
             self.shared = Shared.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()
@@ -108,11 +111,31 @@ class WritePath:
             self.objects.check(observations)
             frame = self._in_memory_time(frame)
             events = self.objects.observe(frame, observations)
+            if len(self.facts):
+                events += self._correct_facts(events)
             self._stage_events(events)
             self.place_events = self.space.observe(
                 frame, observations, ids=self.objects.matched, events=events, seen=seen, step=step
             )
         return events
+
+    def _correct_facts(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Let what a frame showed correct what was told: a told thing is recognised, contents go with what moved."""
+        moved = {event.object_id: _shift(event) for event in events if event.kind is EventKind.MOVED}
+        if not moved and all(event.kind is not EventKind.CONFIRMED for event in events):
+            return ()
+        told = []
+        for fact in (*self.facts.of("object"), *self.facts.of("contents")):
+            if fact.object_id is None or not self.objects.holds(fact.object_id):
+                continue
+            state = self.objects.state(fact.object_id)
+            if state.hits and state.last_seen > fact.time:
+                continue
+            told.append(fact.object_id)
+            shift = moved.get(fact.container_id or "")
+            if shift is not None and self.facts.container_of(state) == fact:
+                self.objects.carry(fact.object_id, shift)
+        return self.objects.recognise(told, events)
 
     def flush_if_due(self) -> None:
         """Write what changed, once in an upsert period of memory time."""
@@ -140,14 +163,14 @@ class WritePath:
             self._stage_events(events)
         return events
 
-    def forget(self, ids: Sequence[str]) -> Forgotten:
-        """Delete objects for good, everywhere.
+    def forget(self, ids: Sequence[str], *, facts: Sequence[int] = ()) -> Forgotten:
+        """Delete objects and facts, by number, for good, everywhere.
 
-        Objects that went on as one of these go too, and names that no object has any more. Everything is staged
-        first; one commit deletes it from the file.
+        Objects that went on as one of these go too, names that no object has any more, and facts that name either.
+        Everything is staged first; one commit deletes it from the file.
         """
         self.check_writable("forget")
-        if not ids:
+        if not ids and not facts:
             return Forgotten()
         with self.lock:
             absorbed = self.store.journal.absorbed_by(ids)
@@ -158,10 +181,16 @@ class WritePath:
             for object_id in ids:
                 self._colors.pop(object_id, None)
             self.pull()
+            gone = self.facts.drop([*facts, *self.facts.about({*ids, *absorbed}, labels)])
+            self.objects.forget_told(gone)
             self.store.forget([*ids, *absorbed], labels=labels)
+            if gone:
+                self.store.stage(meta={MARK: "1"})
         self.flush()
+        if gone and not ids:
+            self.store.journal.wipe()
         reasons = (self.store.journal.not_wiped, self.shared.not_told())
-        return Forgotten(ids, not_yet=(reason for reason in reasons if reason is not None))
+        return Forgotten([*ids, *gone], not_yet=(reason for reason in reasons if reason is not None))
 
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""
@@ -192,6 +221,7 @@ class WritePath:
         self.pull()
         with self.lock:
             self.store.stage_space(self.space.take_changed(final=final))
+            self.store.stage_space(SpaceChanges(facts=self.facts.take_changed()))
             self.store.stage(meta=self.rooms.take_changed())
         if not self.store.waiting:
             return 0
@@ -260,3 +290,10 @@ class WritePath:
         if self.read_only:
             path = self.store.journal.path
             raise JournalReadOnly(path, f"was opened for reading; open it for writing to {purpose}")
+
+
+def _shift(event: Event) -> list[float]:
+    """Metres by which an object moved."""
+    before, after = event.evidence["before"], event.evidence["after"]
+    shift: list[float] = np.subtract(after, before).tolist()  # type: ignore[call-overload]
+    return shift

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, Field
@@ -12,14 +12,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue, JournalReadOnly
+from lastseen.memory.facts import Fact
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.server import queries, schemas
 from lastseen.server.responses import WRITE_ERRORS, json_response
 from lastseen.server.rest import ObjectId, known
 from lastseen.server.schemas import Empty, StrictBody
-from lastseen.server.serializers import events_json
+from lastseen.server.serializers import events_json, fact_json
 from lastseen.server.service import Service, compile_once
+
+_T = TypeVar("_T")
 
 
 class Relabel(StrictBody):
@@ -40,11 +43,29 @@ class Undo(StrictBody):
     correction: Annotated[int | None, Field(ge=1, le=2**53, description="As the correction was answered")] = None
 
 
+class Tell(StrictBody):
+    """What the memory is told."""
+
+    text: Annotated[str, Field(min_length=1, max_length=500, examples=["keys live on the hook"])]
+    position: Annotated[schemas.Vector | None, Field(description="Where a thing is, or a room lies.")] = None
+    extent: Annotated[schemas.Vector | None, Field(description="Size of a thing in metres.")] = None
+    outline: Annotated[
+        list[Annotated[list[float], Field(min_length=2, max_length=2)]] | None,
+        Field(min_length=3, max_length=200, description="Corners x, y of a room or region."),
+    ] = None
+
+
 class Corrected(BaseModel):
     """What a correction did, and the number to undo it by."""
 
     events: list[schemas.Event]
     correction: int
+
+
+class Told(Corrected):
+    """What was told, as it is kept."""
+
+    fact: schemas.Fact
 
 
 class Undone(BaseModel):
@@ -61,7 +82,7 @@ class _Numbers:
         self._made = 0
         self._standing: list[int] = []
 
-    def make(self, change: Callable[[], tuple[Event, ...]]) -> tuple[tuple[Event, ...], int]:
+    def make(self, change: Callable[[], _T]) -> tuple[_T, int]:
         """Correct something; returns what happened and the correction's number."""
         with self.lock:
             self._made += 1
@@ -125,6 +146,22 @@ def routes(service: Service) -> APIRouter:
         check(body.lose)
         return corrected(lambda: service.memory.merge(object_id, body.lose))
 
+    @router.post("/tell", response_model=Told)
+    def tell(body: Tell) -> Response:
+        """Tell the memory what it has not seen: an object, a room or region, a home of a thing, a note."""
+        prepare()
+        heard: list[Event] = []
+        end = service.memory.subscribe(heard.append)
+        try:
+            fact, number = numbers.make(lambda: _told(service.memory, body))
+        finally:
+            end()
+        # frames that came in meanwhile have published theirs
+        events = tuple(event for event in heard if event.evidence.get("how") == "tell")
+        service.publish(events)
+        told = fact_json(service.memory.browse.clock, fact)
+        return json_response({"fact": told, "events": events_json(service.memory, events), "correction": number})
+
     @router.post("/corrections/undo", response_model=Undone)
     def undo(body: Undo) -> Response:
         """Take back the last correction of this run; with a number, only if it is that one."""
@@ -137,3 +174,9 @@ def routes(service: Service) -> APIRouter:
         return json_response({"events": events_json(service.memory, events)})
 
     return router
+
+
+def _told(memory: Memory, body: Tell) -> Fact:
+    position = None if body.position is None else (body.position[0], body.position[1], body.position[2])
+    extent = None if body.extent is None else (body.extent[0], body.extent[1], body.extent[2])
+    return memory.tell(body.text, position=position, extent=extent, outline=body.outline)

@@ -19,8 +19,8 @@ from lastseen.server import queries
 from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.rtsm_tools import add_rtsm_tools
-from lastseen.server.serializers import Json, answer_json, reply_json
-from lastseen.server.service import Service
+from lastseen.server.serializers import Json, answer_json, fact_json, reply_json
+from lastseen.server.service import Service, compile_once
 
 _T = TypeVar("_T")
 _HISTORY = 20
@@ -127,6 +127,24 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         The sentence says nothing that the objects, times, places and changes beside it do not show.
         """
         return await ask(lambda service: reply_json(service.memory, service.memory.ask(question)))
+
+    @server.tool(name="tell")
+    async def tell_memory(
+        text: Annotated[
+            str,
+            Field(max_length=500, description="There is a kettle on the stove; keys live on the hook; note: ..."),
+        ],
+        position: Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")] = None,
+    ) -> dict[str, Any]:
+        """Tell the memory what it has not seen: where a thing is or belongs, the name of a room, a note."""
+        place = None if position is None else (position[0], position[1], position[2])
+
+        def told(service: Service) -> Json:
+            compile_once()
+            fact = service.memory.tell(text, position=place)
+            return {"status": "told", "fact": fact_json(service.memory.browse.clock, fact)}
+
+        return await ask(told)
 
     @server.tool()
     async def list_objects(

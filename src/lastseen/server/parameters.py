@@ -54,6 +54,16 @@ def parse_point(name: str, text: str | None) -> Point | None:
     return checked_point(name, (x, y, z))
 
 
+def parse_outline(name: str, text: str) -> list[tuple[float, float]]:
+    """Corners as a command gives them: x,y in metres, parted by spaces."""
+    try:
+        corners = [tuple(float(part) for part in corner.split(",")) for corner in text.split()]
+        return [(x, y) for x, y in corners]
+    except ValueError:
+        remedy = 'give corners as x,y in metres, for example "0,0 4,0 4,3"'
+        raise InvalidValue(name, text, "is no outline", remedy=remedy) from None
+
+
 def checked_point(name: str, point: Point) -> Point:
     """Refuse a point that no robot has been at."""
     if not all(math.isfinite(value) and abs(value) <= FARTHEST for value in point):

@@ -16,7 +16,7 @@ from lastseen.server import queries, schemas
 from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
-from lastseen.server.serializers import Json, answer_json, reply_json, rest_object_json
+from lastseen.server.serializers import Json, answer_json, fact_json, reply_json, rest_object_json
 from lastseen.server.service import Service
 
 _T = TypeVar("_T")
@@ -211,6 +211,12 @@ def _add_search(router: APIRouter, service: Service) -> None:
     ) -> Response:
         """Answer a question in words, with the evidence: where, when, how many, what is in, what changed ..."""
         return json_response(reply_json(service.memory, service.memory.ask(question), rest_object_json))
+
+    @router.get("/facts", response_model=schemas.Facts, tags=["search"])
+    def facts() -> Response:
+        """What this memory was told, in that order."""
+        clock = service.memory.browse.clock
+        return json_response({"facts": [fact_json(clock, fact) for fact in service.memory.facts()]})
 
     @router.get("/search/spatial", response_model=schemas.NearAnswer, tags=["search"])
     def spatial(

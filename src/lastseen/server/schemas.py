@@ -48,6 +48,7 @@ class Object(BaseModel):
     stability: float
     score: float | None = Field(description="How well it answers the question, 0 to 1.")
     kind: str = Field(examples=["object", "surface"])
+    provenance: str = Field(description="seen, told (and not yet seen) or restored", examples=["seen"])
     stale: bool
     confirmed: bool
     label_primary: str | None
@@ -176,6 +177,28 @@ class Changes(BaseModel):
     changes: list[Change]
 
 
+class Fact(When):
+    """What was told; ``text`` is its own words."""
+
+    id: str
+    kind: str = Field(description="object, contents, room, region, home, note or restored", examples=["home"])
+    text: str
+    provenance: str = Field(description="told or restored", examples=["told"])
+    name: str | None
+    relation: str | None
+    object_id: str | None
+    container_id: str | None
+    position: Vector | None
+    outline: list[list[float]]
+    room_id: int | None
+
+
+class Facts(BaseModel):
+    """All that was told, in that order."""
+
+    facts: list[Fact]
+
+
 class Event(Change):
     """The same, as it happens."""
 
@@ -228,6 +251,7 @@ class Reply(BaseModel):
     times: list[str]
     places: list[str]
     changes: list[Change]
+    facts: list[Fact] = Field(description="What was told and not seen, where the sentence rests on it.")
     pictures: list[str] = Field(description="Ids of objects that have a picture: /objects/ID/image.")
     confidence: float | None
     refused: str | None
@@ -273,6 +297,7 @@ class Place(BaseModel):
     center: list[float]
     outline: list[list[float]]
     next_to: list[int]
+    provenance: str = Field(description="told where its name was told, else seen", examples=["seen"])
     object_ids: list[str]
 
 

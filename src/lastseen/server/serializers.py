@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lastseen.memory.ask import Reply
+from lastseen.memory.facts import Fact
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places import Anchor
+from lastseen.memory.reply import Reply
 from lastseen.memory.store.clock import Clock
 
 Json = dict[str, Any]
@@ -55,6 +56,7 @@ def object_json(one: Object) -> Json:
         "stability": None if one.stability is None else round(one.stability, 4),
         "score": None if one.score is None else round(one.score, 4),
         "kind": one.kind,
+        "provenance": one.provenance,
     }
 
 
@@ -99,10 +101,29 @@ def reply_json(memory: Memory, reply: Reply, serialize: Callable[[Object], Json]
         "times": [iso(time) for time in reply.times],
         "places": list(reply.places),
         "changes": [change_json(clock, change) for change in reply.changes[-_MOST_TOLD:]],
+        "facts": [fact_json(clock, fact) for fact in reply.facts],
         "pictures": list(reply.pictures),
         "confidence": None if reply.confidence is None else round(reply.confidence, 4),
         "refused": reply.refused,
         "not_understood": list(reply.not_understood),
+    }
+
+
+def fact_json(clock: Clock, fact: Fact) -> Json:
+    """What was told, as ``Memory.facts`` lists it."""
+    return {
+        "id": fact.id,
+        "kind": fact.kind,
+        "text": fact.text,
+        "provenance": fact.provenance,
+        **when(clock, fact.time),
+        "name": fact.name,
+        "relation": fact.relation,
+        "object_id": fact.object_id,
+        "container_id": fact.container_id,
+        "position": None if fact.position is None else metres(fact.position),
+        "outline": [metres(corner) for corner in fact.outline],
+        "room_id": fact.room_id,
     }
 
 
@@ -215,6 +236,7 @@ def places_json(memory: Memory) -> Json:
                 "center": metres(room.center),
                 "outline": [metres(corner) for corner in room.outline],
                 "next_to": list(room.next_to),
+                "provenance": room.provenance,
             }
             for room in rooms
             for within in [inside.get(room.id, [])]

@@ -88,11 +88,23 @@ NAME_COLUMNS = ("label_ids", "label_scores", "pinned")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One correction by hand and the rows as they were before it."""
+    """One correction by hand and the rows as they were before it.
+
+    What was told has the number of its ``fact``; an object that was ``made`` for it goes with it.
+    """
 
     what: str
     numbers: tuple[int, ...]
     before: dict[str, NDArray[Any]]
+    fact: int | None = None
+    made: int | None = None
+
+
+def as_before(store: ObjectStore, what: str, rows: Iterable[int]) -> Change:
+    """Rows as they are before they are changed."""
+    taken = np.array(sorted(rows), dtype=np.int64)
+    names = NAME_COLUMNS if what == "relabel" else store.names
+    return Change(what, tuple(store.seq[taken].tolist()), {name: store.column(name)[taken] for name in names})
 
 
 class Undo:
@@ -103,17 +115,23 @@ class Undo:
 
     def remember(self, store: ObjectStore, what: str, rows: Iterable[int]) -> None:
         """Keep rows as they are before they are changed; of a new name the old one alone, so that sightings stay."""
-        taken = np.array(sorted(rows), dtype=np.int64)
-        names = NAME_COLUMNS if what == "relabel" else store.names
-        columns = {name: store.column(name)[taken] for name in names}
-        self._changes.append(Change(what, tuple(store.seq[taken].tolist()), columns))
+        self._changes.append(as_before(store, what, rows))
+        del self._changes[:-UNDO_DEPTH]
+
+    def remember_told(self, fact: int, *, made: int | None = None, moved: Change | None = None) -> None:
+        """Keep that a fact was told, with the number of an object made for it or an object as it was before."""
+        numbers, before = ((), {}) if moved is None else (moved.numbers, moved.before)
+        self._changes.append(Change("tell", numbers if made is None else (made,), before, fact, made))
         del self._changes[:-UNDO_DEPTH]
 
     def restore_last(self, store: ObjectStore) -> tuple[Change, Rows]:
-        """Put the rows of the last correction back as they were."""
+        """Put the rows of the last correction back as they were; one that was made for it stays for the caller."""
         if not self._changes:
             raise InvalidValue("undo", 0, "has nothing to take back", remedy="corrections by hand can be undone")
         change = self._changes.pop()
+        if not change.before:
+            made = [store.row_of[number] for number in change.numbers if number in store.row_of]
+            return change, np.array(made, dtype=np.int64)
         absent = np.array([number for number in change.numbers if number not in store.row_of], dtype=np.int64)
         if len(absent) and change.what == "relabel":
             raise InvalidValue("undo", change.what, "was of an object that is gone since", remedy="undo once more")
@@ -129,9 +147,18 @@ class Undo:
         """Drop every correction that holds one of these objects."""
         self._changes = [change for change in self._changes if numbers.isdisjoint(change.numbers)]
 
+    def forget_told(self, facts: Set[int]) -> None:
+        """Drop the corrections that were these facts."""
+        self._changes = [change for change in self._changes if change.fact not in facts]
+
     def labels(self) -> set[int]:
         """The numbers of the labels that corrections would bring back."""
-        return {number for change in self._changes for number in change.before["label_ids"].ravel().tolist()}
+        return {number for change in self._changes for number in _label_ids(change)}
+
+
+def _label_ids(change: Change) -> list[int]:
+    found: list[int] = change.before["label_ids"].ravel().tolist() if "label_ids" in change.before else []
+    return found
 
 
 def checked_name(label: str) -> str:

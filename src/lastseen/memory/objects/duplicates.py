@@ -235,7 +235,8 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     With ``place_of_lost`` the one that stays gets the place of the other, else the boxes are joined.
     """
     kept, lost = int(store.hits[keep]), int(store.hits[lose])
-    share = lost / (kept + lost)
+    # two that were told have no sighting
+    share = lost / max(kept + lost, 1)
     if place_of_lost:
         store.rivals[keep], store.rival_hits[keep] = 0, 0
         for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points"):

@@ -158,13 +158,21 @@ class ObjectLifecycle:
         store.state[absent] = State.CONFIRMED
         self._merge(absent, arrived, EventKind.MOVED, before=before, after=after, cosine=_number(cosine))
 
+    def recognise(self, told: int, seen: int) -> None:
+        """Let a told object be the one that is seen, at the place where it is seen."""
+        store = self.store
+        kind = EventKind.MOVED if store.hits[told] else EventKind.MERGED
+        before, after = rounded(store.xyz[told]), rounded(store.xyz[seen])
+        store.state[told] = State.CONFIRMED
+        self._merge(told, seen, kind, at_lost=True, before=before, after=after, how="told")
+
     def merge(self, keep: int, lose: int, *, cosine: float | None = None) -> None:
         """Merge two objects; ``cosine`` of their appearance is None where it was said by hand."""
         evidence: dict[str, object] = {"how": "by hand"} if cosine is None else {"cosine": _number(cosine)}
-        self._merge(keep, lose, EventKind.MERGED, **evidence)
+        self._merge(keep, lose, EventKind.MERGED, at_lost=False, **evidence)
 
-    def _merge(self, keep: int, lose: int, kind: EventKind, **evidence: object) -> None:
-        """The id of ``keep`` stays, and the event names the id that went."""
+    def _merge(self, keep: int, lose: int, kind: EventKind, *, at_lost: bool = False, **evidence: object) -> None:
+        """The id of ``keep`` stays, and the event names the id that went; ``at_lost`` gives it the other's place."""
         store = self.store
         absorbed = store.id(lose)
         self.successors[int(store.seq[lose])] = int(store.seq[keep])
@@ -172,7 +180,7 @@ class ObjectLifecycle:
             self._tentative.pop(int(store.seq[keep]))
             store.state[keep] = State.CONFIRMED
         self._tentative.pop(int(store.seq[lose]), None)
-        merge_rows(store, keep, lose, place_of_lost=kind is EventKind.MOVED)
+        merge_rows(store, keep, lose, place_of_lost=at_lost or kind is EventKind.MOVED)
         if store.state[keep] == TENTATIVE:
             # it was seen later than its place in the order says
             self.order_tentative()

@@ -27,8 +27,9 @@ from lastseen.memory.objects.batch import (
     without_duplicates,
     without_labels,
 )
+from lastseen.memory.objects.by_hand import ByHand
 from lastseen.memory.objects.cannot_link import count_neighbours, forget_neighbours
-from lastseen.memory.objects.corrections import Undo, checked_name, retire_frames, set_label, shift_to_new_poses
+from lastseen.memory.objects.corrections import Undo, retire_frames, shift_to_new_poses
 from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
 from lastseen.memory.objects.grid import Rows as RowNumbers
@@ -91,7 +92,7 @@ MERGE_EVERY = 3
 """Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
 
 
-class ObjectMemory:
+class ObjectMemory(ByHand):
     """The working memory of objects.
 
     ``crop_sink`` receives the crops worth keeping; without one they are dropped. ``observe`` expects frames in the
@@ -235,50 +236,6 @@ class ObjectMemory:
             self.lifecycle.record(EventKind.CORRECTED, row, how="poses", shift=rounded(shift))
         return self.lifecycle.take_events()
 
-    def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
-        """Name an object by hand; later sightings do not change the name."""
-        checked_name(label)
-        row = self._begin_change("relabel", object_id)
-        before = self.state(object_id).label
-        set_label(self.store, row, label)
-        self.lifecycle.record(
-            EventKind.CORRECTED, row, how="relabel", before=before, after=self.state(object_id).label
-        )
-        return self.lifecycle.take_events()
-
-    def confirm(self, object_id: str) -> tuple[Event, ...]:
-        """Vouch for a tentative object that was seen from close by; one that is confirmed already stays as it is."""
-        row = self.store.row(object_id)
-        if self.store.state[row] == State.TENTATIVE:
-            self.store.version += 1
-            self.lifecycle.confirm(row)
-            self.store.mark_changed(np.array([row]))
-        return self.lifecycle.take_events()
-
-    def delete(self, object_id: str) -> tuple[Event, ...]:
-        """Drop an object that is none; undo brings it back. To leave no trace, forget it."""
-        row = self._begin_change("delete", object_id)
-        self.lifecycle.record(EventKind.CORRECTED, row, how="delete")
-        self.lifecycle.delete(row)
-        return self.lifecycle.take_events()
-
-    def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
-        """Say that two objects are one; the first id stays."""
-        if keep == lose:
-            raise InvalidValue("merge", keep, "names one object twice", remedy="give two ids")
-        kept = self._begin_change("merge", keep, lose)
-        self.lifecycle.merge(kept, self.store.row(lose))
-        return self.lifecycle.take_events()
-
-    def undo(self) -> tuple[Event, ...]:
-        """Take back the last relabel, delete or merge that was not yet taken back."""
-        self.store.version += 1
-        change, rows = self._undo.restore_last(self.store)
-        self.lifecycle.order_tentative()
-        for row in rows.tolist():
-            self.lifecycle.record(EventKind.CORRECTED, row, how="undo", undone=change.what)
-        return self.lifecycle.take_events()
-
     def forget(self, object_ids: Sequence[str], *, absorbed: Sequence[str] = ()) -> frozenset[str]:
         """Delete objects for good: no undo brings them back, nor those that went on as them before (``absorbed``).
 
@@ -298,12 +255,6 @@ class ObjectMemory:
         """Take labels that no object has out of the table; returns them."""
         live = self.store.label_ids[self.store.live()]
         return self.store.labels.keep(set(np.unique(live).tolist()) | self._undo.labels() | self._ignored)
-
-    def _begin_change(self, what: str, *object_ids: str) -> int:
-        rows = [self.store.row(object_id) for object_id in object_ids]
-        self.store.version += 1
-        self._undo.remember(self.store, what, rows)
-        return rows[0]
 
     def export_rows(self, since: int = 0) -> Rows:
         """What working memory holds, or what changed after the export whose ``version`` is given."""

@@ -141,7 +141,7 @@ def _count_observations(store: ObjectStore, batch: Batch, rows: Rows, index: Row
     for place in (fresh | bare).nonzero()[0].tolist():
         points = batch.observations[index[place]].points
         if points is not None:
-            _keep_points(store, int(rows[place]), points)
+            keep_points(store, int(rows[place]), points)
     return fresh
 
 
@@ -207,7 +207,7 @@ def _forget_old_counts(gauge: NDArray[np.float32]) -> None:
         gauge[_DETECTED] *= 0.5
 
 
-def _keep_points(store: ObjectStore, row: int, points: NDArray[np.float32]) -> None:
+def keep_points(store: ObjectStore, row: int, points: NDArray[np.float32]) -> None:
     """Fill an empty row with the points of a view; later views take turns at a quarter of the places each."""
     _sample_points(points, store.points.view(np.uint16)[row], store.body[row], store.counts[row])
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lastseen.encoders.words import singular, tokens
+from lastseen.memory.facts import Facts
 from lastseen.memory.object import Point
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.geometry import REACH, Boxes, between, holds, nearest, pairs_within
@@ -39,8 +40,8 @@ class Surroundings:
     """What constraints need to know of objects besides their names.
 
     ``extents`` gives sizes by id, ``places`` id and name of the room by position and id, ``support`` what a thing
-    stands on in words, and ``here`` where the robot is. ``lock`` is held while they are asked, and is taken before
-    any lock of the store, as whoever writes does.
+    stands on in words, ``here`` where the robot is, and ``facts`` what was told. ``lock`` is held while they are
+    asked, and is taken before any lock of the store, as whoever writes does.
     """
 
     extents: Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float64]]]
@@ -48,6 +49,7 @@ class Surroundings:
     support: Callable[[str], str | None]
     here: Callable[[], Point | None]
     lock: AbstractContextManager[Any]
+    facts: Facts
 
 
 @dataclass(slots=True)
@@ -97,7 +99,11 @@ class Constraints:
     def _in_places(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         for term in thing.places:
             found = self._places(rows)
-            inside = [place is not None and room_name(place[1]) == term.name for place in found]
+            regions = self.around.facts.regions_at([self.snapshot.table.xyz(row) for row in rows])
+            inside = [
+                term.name in names or (place is not None and room_name(place[1]) == term.name)
+                for place, names in zip(found, regions, strict=True)
+            ]
             left = [row for row, is_in in zip(rows, inside, strict=True) if is_in != term.negated]
             if not left:
                 but = f"all of them are in the {term.name}" if term.negated else f"none in the {term.name}"

@@ -281,7 +281,7 @@ class Finder:
         thing = Thing(text.strip(), parse(text))
         if plain in self._store.table.label_names:
             return thing
-        parsed = parse_question(text)
+        parsed = parse_question(text, self._around.facts.place_names())
         # without any relation the whole phrase counts: "somewhere to sit"
         return parsed if parsed.limited or parsed.not_understood else thing
 

@@ -18,6 +18,8 @@ Kind = Literal[
     "what changed",
     "what is missing",
     "been there",
+    "home",
+    "told",
     "not understood",
 ]
 _LONGEST = 500
@@ -31,6 +33,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("how often", r"how\ (often | many\ times) (\ (have|did|do))? (\ (you|we))? (\ ever)? (\ (seen|see|saw))?"),
     ("how many", r"(how\ many | count | (the\ )? number\ of)"),
     ("since when", r"(since\ when | how\ long) (\ (has|have|is|are|was))? (\ there)? (\ been)?"),
+    (
+        "told",
+        (
+            r"what\ (was|were|did|have|do) (\ (i|you|we))? (\ been)? \ (told|tell|know|noted|note|written)"
+            r" (\ (you|me|us))? (\ (about|of))?"
+        ),
+    ),
+    ("home", r"where\ (do|does|should) (?=\ .*\ (live|belong|go)$)"),
     (
         "when",
         r"when (\ (did|was|were|have|is))? (\ (you|we))? (\ last)? (\ (see|saw|seen|observe))? (\ last)?",

@@ -16,6 +16,7 @@ class Room:
     "unknown" where too little was seen; ``confidence`` tells how sure that is, 0 to 1. ``storey`` counts from 0, the
     floor the memory began on. ``area`` is the seen floor in square metres, ``outline`` its border, counter-clockwise,
     and ``center`` a point well inside. ``next_to`` are the rooms behind its doors and passages.
+    ``provenance`` is told where its name was given by ``Memory.tell``, else seen.
     """
 
     id: int
@@ -26,3 +27,4 @@ class Room:
     center: tuple[float, float]
     outline: tuple[tuple[float, float], ...]
     next_to: tuple[int, ...]
+    provenance: str = "seen"

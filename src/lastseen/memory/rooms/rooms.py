@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import JournalDamaged
+from lastseen.memory.facts import Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
 from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.place import normalize_scene_type
@@ -39,8 +40,8 @@ class Rooms:
     answers, so that the first question to it cuts nothing.
     """
 
-    def __init__(self, space: Space, objects: ObjectMemory, journal: Journal) -> None:
-        self._space, self._objects = space, objects
+    def __init__(self, space: Space, objects: ObjectMemory, journal: Journal, facts: Facts) -> None:
+        self._space, self._objects, self._facts = space, objects, facts
         self._map = RoomMap(space.walls)
         self._next_id = 0
         self._kept_rooms: dict[int, Room] = {}
@@ -49,11 +50,13 @@ class Rooms:
         self._written = journal.meta().get(_STATE)
         if self._written is not None:
             self._restore(self._written, journal.path)
+        self._next_id = max([self._next_id, *(1 + (fact.room_id or 0) for fact in facts.rooms())])
         self._shapes: list[Room] = []
         self._named: dict[int, Room] = {}
         self._shaped = -1
         self._votes: dict[int, Votes] = {}
-        self._cut_from = self._seen = (-1, -1, -1)
+        self._cut_from = (-1, -1, -1)
+        self._seen = (-1, -1, -1, -1)
         self._cut_at = -math.inf
         self._version = 0
         self._room_of_row = np.full(0, -1, dtype=np.int64)
@@ -113,7 +116,8 @@ class Rooms:
     def _inputs(self) -> tuple[int, ...]:
         """Grows with anything that rooms are cut from or named by."""
         space = self._space
-        return space.walls.revision, space.floor.revision, space.spatial.revision, self._objects.store.version
+        revisions = space.walls.revision, space.floor.revision, space.spatial.revision
+        return *revisions, self._objects.store.version, self._facts.revision
 
     def _is_settled(self) -> bool:
         """Whether nothing has changed since rooms were settled, here or by whoever closed the file."""
@@ -134,10 +138,14 @@ class Rooms:
     def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
         cut = self._map.cut
         if cut is None:
-            return np.full(len(xyz), -1, dtype=np.int64)
-        if ids is None:
-            return cut.rooms_of(xyz[:, :2])
-        return cut.rooms_of_things(xyz[:, :2], [self._space.viewpoints.of(each) for each in ids])
+            found = np.full(len(xyz), -1, dtype=np.int64)
+        elif ids is None:
+            found = cut.rooms_of(xyz[:, :2])
+        else:
+            found = cut.rooms_of_things(xyz[:, :2], [self._space.viewpoints.of(each) for each in ids])
+        for fact in self._facts.rooms():
+            found = np.where(inside(fact.outline, xyz[:, :2]), -1 if fact.room_id is None else fact.room_id, found)
+        return found
 
     def _cut(self) -> None:
         """Cut anew if anything changed that rooms are cut from."""
@@ -160,10 +168,10 @@ class Rooms:
     def _refresh(self) -> None:
         self._cut()
         store, spatial = self._objects.store, self._space.spatial
-        now = (self._map.revision, store.version, spatial.revision)
+        now = (self._map.revision, store.version, spatial.revision, self._facts.revision)
         if now == self._seen:
             return
-        anew = self._map.revision != self._seen[0]
+        anew = self._map.revision != self._seen[0] or self._facts.revision != self._seen[3]
         scenes_changed = spatial.revision != self._seen[2]
         if anew:
             self._measure()
@@ -175,6 +183,34 @@ class Rooms:
         for shape in self._shapes:
             name, confidence = name_of(self._votes[shape.id])
             self._named[shape.id] = replace(shape, name=name, confidence=round(confidence, 3))
+        self._name_told()
+
+    def _name_told(self) -> None:
+        """Give rooms the names they were told to have, and add those that were told by their outline."""
+        for fact in self._facts.of("room"):
+            name = fact.name or ""
+            if fact.outline and fact.room_id is not None:
+                x, y = np.array(fact.outline).mean(axis=0).tolist()
+                self._named[fact.room_id] = Room(
+                    id=fact.room_id,
+                    name=name,
+                    confidence=1.0,
+                    storey=0,
+                    area=round(area_of(fact.outline), 2),
+                    center=(round(x, 2), round(y, 2)),
+                    outline=fact.outline,
+                    next_to=(),
+                    provenance="told",
+                )
+            elif fact.position is not None:
+                room = int(self._room_ids(np.array([fact.position]), None)[0])
+                if room in self._named:
+                    self._named[room] = replace(self._named[room], name=name, confidence=1.0, provenance="told")
+
+    def take_id(self) -> int:
+        """A number that no room has had."""
+        self._next_id += 1
+        return self._next_id - 1
 
     def _measure(self) -> None:
         """Area, outline, width and neighbours of every region."""

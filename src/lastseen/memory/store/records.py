@@ -114,3 +114,4 @@ class SpaceChanges:
     walls: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
     surface: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
     path: dict[int, bytes] = field(default_factory=dict)
+    facts: dict[int, str] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from lastseen.memory.store.records import (
 from lastseen.memory.store.table import ObjectTable
 from lastseen.memory.store.working import Restoring, Room
 
-_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path")
+_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path", "facts")
 
 
 IndexFactory = Callable[[int], VectorIndex]

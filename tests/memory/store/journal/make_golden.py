@@ -15,6 +15,8 @@ from lastseen.memory.store.journal.schema import newest
 
 KITCHEN, BEDROOM = ("stove", "refrigerator", "sink"), ("bed", "wardrobe", "pillow")
 
+NOTE = "note: the boiler is serviced in May"
+
 
 def walk(memory: Memory) -> None:
     """Eleven metres through a kitchen and into a bedroom; a vase is seen in the last frame alone."""
@@ -36,6 +38,7 @@ def main() -> None:
         raise SystemExit(f"{path} exists: a golden file is never made again")
     with Memory.open(path, wall_clock=None) as memory:
         walk(memory)
+        memory.tell(NOTE)
     path.with_name(path.name + ".lock").unlink(missing_ok=True)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.memory.store.journal.make_golden import walk
+from tests.memory.store.journal.make_golden import NOTE, walk
 from tests.memory.store.records import make_record, same
 
 from lastseen.errors import JournalDamaged, JournalForeign
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.journal import Journal
-from lastseen.memory.store.journal.schema import newest
+from lastseen.memory.store.journal.schema import newest, row_sum
 
 GOLDEN = Path(__file__).parent
 ROOMS = ("stove", "refrigerator", "sink", "bed", "wardrobe", "pillow")
@@ -128,6 +128,25 @@ def test_a_file_of_version_4_holds_walls_and_the_ids_of_rooms(tmp_path: Path) ->
             assert told(memory) == told(now)
             assert memory.rooms() == now.rooms()
             assert memory.room_of("obj-1") == now.room_of("obj-1") is not None
+
+
+def test_a_file_of_version_6_holds_what_was_told(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    for number, expected in ((5, []), (6, [("fact-1", "note", "told", NOTE)])):
+        path.write_bytes((GOLDEN / f"v{number}.lastseen").read_bytes())
+        for read_only in (True, False):
+            with Memory.open(path, read_only=read_only) as memory:
+                found = [(fact.id, fact.kind, fact.provenance, fact.text) for fact in memory.facts()]
+                assert found == expected
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"kind": "note"}', '{"unknown": 1}', '{"outline": [[1]]}'])
+def test_a_fact_that_cannot_be_read_is_named(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v6.lastseen").read_bytes())
+    change(path, "UPDATE facts SET body = ?, checksum = ?", body, row_sum(1, body))
+    with pytest.raises(JournalDamaged, match="its facts cannot be read"):
+        Memory.open(path)
 
 
 @pytest.mark.parametrize("read_only", [True, False])

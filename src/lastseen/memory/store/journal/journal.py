@@ -84,6 +84,7 @@ class Batch:
     walls: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
     surface: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
     path: Mapping[int, bytes] = field(default_factory=dict)
+    facts: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -240,6 +241,10 @@ class Journal(JournalReader):
             if self._lock is not None:
                 self._lock.release()
             self._writable = False
+
+    def wipe(self) -> None:
+        """Leave no byte of what was just deleted with the mark that says so, as after objects are forgotten."""
+        self._after_commit(forgot=True)
 
     def _forget(self, db: sqlite3.Connection, batch: Batch, *, outbox: bool) -> None:
         delete_objects(db, batch.forgotten, batch.unnamed)
@@ -409,6 +414,9 @@ def _put_bodies(db: sqlite3.Connection, table: str, bodies: Mapping[Any, str | b
         # by the id of an object that the file may not hold
         nums = {key: db.execute("SELECT num FROM objects WHERE id = ?", (key,)).fetchone() for key, _ in rows}
         rows = [(nums[key][0], body) for key, body in rows if nums[key] is not None]
+    gone = " AND ".join(f"{name} = ?" for name in BODIES[table])
+    db.executemany(f"DELETE FROM {table} WHERE {gone}", [key for *key, body in rows if not body])
+    rows = [row for row in rows if row[-1]]
     marks = ", ".join("?" * (len(BODIES[table]) + 2))
     db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [(*row, row_sum(*row)) for row in rows])
 

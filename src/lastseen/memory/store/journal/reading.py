@@ -349,5 +349,6 @@ _SIZE_QUERIES = {
     "walls": "SELECT sum(length(body) + 24) FROM walls",
     "surface": "SELECT sum(length(body) + 32) FROM surface",
     "path": "SELECT sum(length(body) + 16) FROM path",
+    "facts": "SELECT sum(length(body) + 16) FROM facts",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

@@ -33,9 +33,13 @@ _KEYS = {
     "anchors": "id",
     "viewpoints": "num",
     "floor": "i",
+    "walls": "i",
+    "surface": "i",
+    "path": "id",
+    "facts": "id",
     "views": "slot",
 }
-"""The tables beside objects, embeddings and facts, with the number by which their rows are read."""
+"""The tables beside objects, embeddings and meta, with the number by which their rows are read."""
 _FAR = 2**40
 """Keys lie between minus and plus this."""
 _MOST_TRIES = 20_000
@@ -159,7 +163,8 @@ def _whole_rows(source: sqlite3.Connection, version: int, report: Report) -> Ite
         if mean is not None:
             report.count("embeddings", int(whole), int(not whole))
         yield "objects", row if whole else (*values, None, None, None)
-    for table in ("meta", *_KEYS):
+    held = {entry[1] for entry in expected_schema(version)}
+    for table in ("meta", *(name for name in _KEYS if name in held)):
         whole_rows = lost = 0
         for row in _facts(source, report) if table == "meta" else _halving(source, table, report):
             if _adds_up(table, row, version):

@@ -8,7 +8,7 @@ the end of this file, add it to ``STEPS``, and run ``python -m tests.memory.stor
 the golden file of the new version for ``test_versions.py``. Steps of the past are never edited: they stand for files
 that people have. Each table has a column ``checksum``, which is ``row_sum`` of all others in their order, so that a
 changed value is noticed; a table of bodies by key needs no more than an entry in ``BODIES``, a field of ``Batch`` and
-of ``SpaceChanges``, and a method of ``JournalReader`` that gives ``self.bodies(table)``.
+of ``SpaceChanges``, and whoever reads it calls ``JournalReader.bodies(table)``. An empty body deletes its row.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ BODIES: dict[str, tuple[str, ...]] = {
     "walls": ("storey", "i", "j"),
     "surface": ("i", "j", "k"),
     "path": ("id",),
+    "facts": ("id",),
     "views": ("slot",),
 }
 """Tables that keep one body by key, with the columns of the key."""
@@ -226,9 +227,14 @@ CREATE TABLE path (id INTEGER PRIMARY KEY, body BLOB NOT NULL, checksum INTEGER 
 """
 """What the home looks like, and where the robot went."""
 
+VERSION_6 = """
+CREATE TABLE facts (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER NOT NULL);
+"""
+"""What was told rather than seen."""
+
 
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4, 5: VERSION_5}
+STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4, 5: VERSION_5, 6: VERSION_6}
 """How a file of each version is made from one of the version before it: statements, or a function."""
 
 

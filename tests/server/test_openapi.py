@@ -17,8 +17,9 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 CHECKS = {
     "negative_data_rejection": {"expected-statuses": [400, 401, 404, 405, 409, 411, 413, 415, 422, 503]},
 }
-BEYOND_A_SCHEMA = "^/(objects$|search/|changes|ingest/|objects/.*/(relabel|merge))"
-"""Paths whose requests obey rules that no schema can say: a picture, a unit quaternion, a session there is."""
+BEYOND_A_SCHEMA = "^/(objects$|search/|changes|ingest/|tell$|objects/.*/(relabel|merge))"
+"""Paths whose requests obey rules that no schema can say: a picture, a unit quaternion, a session there is,
+a sentence that is understood."""
 CONFIG = {
     "checks": CHECKS,
     "operations": [
@@ -41,6 +42,8 @@ GIVEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("/search/label", {}, {"query": "mug"}),
     ("/search/spatial", {}, {"x": 0, "y": 0, "z": 0.8, "radius": 3}),
     ("/places", {}, {}),
+    ("/facts", {}, {}),
+    ("/ask", {}, {"question": "where is the mug?"}),
     ("/places/{place_id}", {"place_id": 0}, {}),
     ("/robot", {}, {}),
     ("/timeline", {}, {}),

@@ -115,8 +115,9 @@ def test_a_thing_cut_off_by_the_image_is_of_lower_quality() -> None:
 def test_the_crop_shows_the_thing() -> None:
     one = lift(wall_with_thing(), Detection(BOX, 0.9), with_crop=True)
     assert one is not None
-    assert one.crop is not None
-    image = np.asarray(Image.open(io.BytesIO(one.crop)))
+    picture = one.picture()
+    assert picture is not None
+    image = np.asarray(Image.open(io.BytesIO(picture)))
     assert image.shape == (24, 24, 3)
     assert image[12, 12, 0] > 200 > 60 > image[12, 12, 1]
 
@@ -142,13 +143,14 @@ def test_people_behind_a_thing_are_blanked_in_its_crop() -> None:
     cup = Detection(box=(80, 80, 120, 120), score=0.9, labels={"cup": 0.9}, mask=mask)
     person = Detection(box=(100, 0, 200, 200), score=0.9, labels={"person": 0.9})
     own, theirs = lift_all(frame, [cup, person], with_crops=True)
-    assert own.crop is not None
-    assert theirs.crop is not None
-    with Image.open(io.BytesIO(own.crop)) as crop:
+    own_picture, their_picture = own.picture(), theirs.picture()
+    assert own_picture is not None
+    assert their_picture is not None
+    with Image.open(io.BytesIO(own_picture)) as crop:
         shown = np.asarray(crop).astype(int)
     # the crop has a margin of 4 pixels; the right one is the person's, the thing itself stays
     assert abs(shown[24, -2].mean() - 128) < 40
     assert shown[24, 24].min() > 200
     assert shown[24, 1].min() > 200
-    with Image.open(io.BytesIO(theirs.crop)) as crop:
+    with Image.open(io.BytesIO(their_picture)) as crop:
         assert int(np.asarray(crop).min()) > 200

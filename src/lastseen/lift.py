@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,20 +64,21 @@ def lift(
     ``people`` are blanked in the crop.
     """
     rules = rules or Lift()
-    rows, columns, trusted = _pixels(frame, detection)
-    depth = frame.depth[rows, columns]
-    usable = _steady(frame, rows, columns, depth, rules)
-    span = _depth_of_thing(depth[usable & trusted], nearest=detection.mask is not None)
+    grid = _grid(frame, detection)
+    usable = _steady(frame, grid, rules)
+    span = _depth_of_thing(grid.depth[usable & grid.trusted], nearest=detection.mask is not None)
     if span is None:
         return None
-    usable &= (depth >= span[0]) & (depth <= span[1])
-    if int(usable.sum()) < _MIN_POINTS:
+    usable &= (grid.depth >= span[0]) & (grid.depth <= span[1])
+    rows, columns = np.nonzero(usable)
+    if len(rows) < _MIN_POINTS:
         return None
-    pixels = np.stack([columns[usable], rows[usable]], axis=-1)
-    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth[usable]))
-    low, high = np.quantile(points, [_TRIM, 1.0 - _TRIM], axis=0)
+    depth = grid.depth[usable]
+    pixels = np.stack([grid.columns[columns], grid.rows[rows]], axis=-1)
+    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth))
+    low, high = _trimmed(points)
     position = 0.5 * (low + high)
-    rim = _rim(frame, float(np.median(depth[usable])))
+    rim = _rim(frame, float(np.median(depth)))
     toward = frame.T_world_camera.translation - position
     distance = float(np.linalg.norm(toward))
     if distance == 0.0:
@@ -92,8 +95,8 @@ def lift(
         embedding=detection.embedding,
         points=_sample(points, low, high),
         sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
-        quality=_quality(frame, detection, float(usable.sum()) / len(depth)),
-        crop=crop_jpeg(frame, detection, rules, people=people) if with_crop else None,
+        quality=_quality(frame, detection, len(rows) / int(grid.inside.sum())),
+        crop=partial(crop_jpeg, frame, detection, rules, people=people) if with_crop else None,
         kind=detection.kind,
     )
 
@@ -166,57 +169,80 @@ def _rim(frame: Frame, depth: float) -> Floats:
     return rim
 
 
-def _steady(
-    frame: Frame, rows: NDArray[np.int64], columns: NDArray[np.int64], depth: NDArray[np.float32], rules: Lift
-) -> Bools:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grid:
+    """Rows and columns of the depth image around a detection, and the depth there.
+
+    ``inside`` are the pixels of the detection, ``trusted`` those that may decide how far away it is.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    depth: NDArray[np.float32]
+    inside: Bools
+    trusted: Bools
+
+
+def _steady(frame: Frame, grid: _Grid, rules: Lift) -> Bools:
     """Pixels in range whose depth does not jump to a neighbour's: at edges a camera measures what is nowhere.
 
     A thing so thin that it is all edge keeps its pixels.
     """
     image = frame.depth
-    height, width = image.shape
-    reach = _EDGE_STEP * np.where(np.isnan(depth), 1.0, depth)
-    calm = depth <= rules.max_range
-    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-        beside = image[np.clip(rows + down, 0, height - 1), np.clip(columns + right, 0, width - 1)]
+    in_range: Bools = grid.inside & (grid.depth <= rules.max_range)
+    reach = np.float32(_EDGE_STEP) * grid.depth
+    calm = in_range.copy()
+    for step in (-1, 1):
+        above = np.clip(grid.rows + step, 0, image.shape[0] - 1)
+        beside = np.clip(grid.columns + step, 0, image.shape[1] - 1)
         # NaN compares false: depth is lost beside edges, and what borders on it is not to be trusted either
-        calm &= np.abs(beside - depth) <= reach
-    in_range: Bools = depth <= rules.max_range
+        calm &= np.abs(image[above[:, np.newaxis], grid.columns] - grid.depth) <= reach
+        calm &= np.abs(image[grid.rows[:, np.newaxis], beside] - grid.depth) <= reach
     return calm if int(calm.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(in_range.sum())) else in_range
 
 
-def _pixels(frame: Frame, detection: Detection) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
-    """Rows and columns of the depth image that belong to a detection, and which of them may decide its depth."""
+def _grid(frame: Frame, detection: Detection) -> _Grid:
     camera = frame.camera_of_depth
     sx, sy = camera.width / frame.intrinsics.width, camera.height / frame.intrinsics.height
     left, top, right, bottom = detection.box
     x0, x1 = pixel_bounds(left * sx, right * sx, camera.width)
     y0, y1 = pixel_bounds(top * sy, bottom * sy, camera.height)
     step = max(1, math.isqrt((y1 - y0) * (x1 - x0) // _ENOUGH_PIXELS))
-    down, across = np.arange(y0, y1, step), np.arange(x0, x1, step)
-    rows, columns = np.repeat(down, len(across)), np.tile(across, len(down))
+    rows, columns = np.arange(y0, y1, step), np.arange(x0, x1, step)
+    depth = frame.depth[y0:y1:step, x0:x1:step]
     if detection.mask is not None:
         height, width = detection.mask.shape
-        v = np.minimum(((down + 0.5) * height / camera.height).astype(np.int64), height - 1)
-        u = np.minimum(((across + 0.5) * width / camera.width).astype(np.int64), width - 1)
-        mask = detection.mask[v[:, np.newaxis], u[np.newaxis]]
-        inside = mask.ravel()
-        return rows[inside], columns[inside], _core(mask)[inside]
+        v = np.minimum(((rows + 0.5) * height / camera.height).astype(np.int64), height - 1)
+        u = np.minimum(((columns + 0.5) * width / camera.width).astype(np.int64), width - 1)
+        mask = detection.mask[v[:, np.newaxis], u]
+        return _Grid(rows, columns, depth, mask, _core(mask))
     half = 0.5 * _BOX_CORE
-    core = (np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
-        np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
-    )
-    return rows, columns, core
+    across = np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)
+    down = np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
+    return _Grid(rows, columns, depth, np.ones(depth.shape, dtype=np.bool_), down[:, np.newaxis] & across)
+
+
+def _trimmed(points: Floats) -> tuple[Floats, Floats]:
+    """The lowest and highest corner of points (n, 3) without ``_TRIM`` of them at each end of each axis.
+
+    As ``np.quantile`` finds them, in a third of its time.
+    """
+    ordered = np.sort(points.T, axis=1)
+    at = _TRIM * (len(points) - 1)
+    first = int(at)
+    low = ordered[:, first] + (at - first) * (ordered[:, first + 1] - ordered[:, first])
+    high = ordered[:, -1 - first] + (at - first) * (ordered[:, -2 - first] - ordered[:, -1 - first])
+    return low, high
 
 
 def _core(mask: Bools) -> Bools:
-    """The pixels of a mask whose neighbours belong to it too, flat; all of them where little else is left.
+    """The pixels of a mask whose neighbours belong to it too; all of them where little else is left.
 
     A mask's border runs over what is behind the thing as often as not: it must not decide how far away that is.
     """
     padded = np.pad(mask, 1)
     core: Bools = mask & padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    return (core if int(core.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(mask.sum())) else mask).ravel()
+    return core if int(core.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(mask.sum())) else mask
 
 
 def _depth_of_thing(depth: NDArray[np.float32], *, nearest: bool) -> tuple[float, float] | None:
@@ -243,7 +269,10 @@ def _depth_of_thing(depth: NDArray[np.float32], *, nearest: bool) -> tuple[float
 
 def _sample(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float32]:
     """Points spread evenly over the visible surface, without those that the box cut off."""
-    inside = points[((points >= low) & (points <= high)).all(axis=1)]
+    within = np.ones(len(points), dtype=np.bool_)
+    for axis in range(3):
+        within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
+    inside = points[within]
     chosen = inside if len(inside) else points
     step = np.arange(min(MAX_SURFACE_POINTS, len(chosen))) * len(chosen) // min(MAX_SURFACE_POINTS, len(chosen))
     return chosen[step].astype(np.float32)

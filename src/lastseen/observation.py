@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,9 @@ class Observation:
 
     ``extent`` is the full axis-aligned size, ``points`` a small sample of the visible surface, ``view_direction``
     the unit vector from the thing to the camera, ``sigma`` the standard deviation of the position, ``quality`` how
-    much of the thing was seen well (0 to 1), ``crop`` a JPEG. ``kind`` is one of ``KINDS``: surfaces are remembered
-    and listed apart from objects. Embeddings are kept at unit length.
+    much of the thing was seen well (0 to 1), ``crop`` a JPEG, or a function that makes it when ``picture`` is called.
+    ``kind`` is one of ``KINDS``: surfaces are remembered and listed apart from objects. Embeddings are kept at unit
+    length.
     """
 
     position: NDArray[np.float64]
@@ -39,7 +40,7 @@ class Observation:
     points: NDArray[np.float32] | None = None
     sigma: float = 0.02
     quality: float = 1.0
-    crop: bytes | None = None
+    crop: bytes | Callable[[], bytes] | None = None
     kind: str = OBJECT
 
     def __post_init__(self) -> None:
@@ -76,6 +77,10 @@ class Observation:
     def label(self) -> str | None:
         """The likeliest label; ties go to the alphabetically first."""
         return best_label(self.labels)
+
+    def picture(self) -> bytes | None:
+        """The crop as JPEG, made now where ``crop`` only says how: few of a frame's crops are kept."""
+        return self.crop() if callable(self.crop) else self.crop
 
     def _set(self, name: str, value: NDArray[Any]) -> None:
         value.flags.writeable = False

@@ -38,9 +38,10 @@ def remember(file: Path) -> tuple[Memory, str]:
     memory = Memory.open(file)
     for frame, observations in stream(6, (*ROOM, TEAPOT), looks="random"):
         seen = observations[-1]
-        assert seen.crop is not None
+        picture = seen.picture()
+        assert picture is not None
         # what follows the end of a JPEG is not read, and stays in it
-        object.__setattr__(seen, "crop", seen.crop + PICTURE)
+        object.__setattr__(seen, "crop", picture + PICTURE)
         memory.observe(frame, observations)
     place = memory.spatial.current_place
     assert place is not None

@@ -269,7 +269,7 @@ def _content(seen: Observation) -> tuple[object, ...]:
         sorted(seen.labels.items()),
         b"" if seen.embedding is None else seen.embedding.tobytes(),
         b"" if seen.points is None else seen.points.tobytes(),
-        seen.crop or b"",
+        seen.picture() or b"",
         seen.kind,
     )
 

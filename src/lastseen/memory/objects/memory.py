@@ -353,7 +353,10 @@ class ObjectMemory(ByHand):
         store = self.store
         for row, seen_index, new_side in zip(rows.tolist(), index.tolist(), fresh.tolist(), strict=True):
             seen = batch.observations[seen_index]
-            if seen.crop is None or not (new_side or seen.quality > store.crop_quality[row]):
+            if not (new_side or seen.quality > store.crop_quality[row]):
+                continue
+            picture = seen.picture()
+            if picture is None:
                 continue
             store.crop_quality[row] = max(seen.quality, float(store.crop_quality[row]))
-            self.crop_sink(Crop(store.id(row), batch.frame_id, batch.stamp, seen.quality, seen.crop))
+            self.crop_sink(Crop(store.id(row), batch.frame_id, batch.stamp, seen.quality, picture))

@@ -16,6 +16,7 @@ ORDER = [
     "lastseen.errors",
     "lastseen.pose2d",
     "lastseen.config",
+    "lastseen.compiled",
     "lastseen.action",
     "lastseen.schemas",
     "lastseen.belief",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lastseen.compiled import compiled, one_layout
 from lastseen.config.perception import Lift
 from lastseen.detection import Detection
 from lastseen.frame import Frame
@@ -46,6 +47,8 @@ PERSON = "person"
 """The label of people, as COCO's detectors say it."""
 _BLANK = 128
 """Brightness, of 255, of what is blanked."""
+_EVERYWHERE = np.ones((1, 1), dtype=np.bool_)
+"""The mask of a detection that is a box."""
 _CROP_MARGIN = 0.1
 """Share of the box added on each side of a stored crop, for people to recognise the surroundings."""
 
@@ -64,18 +67,16 @@ def lift(
     ``people`` are blanked in the crop.
     """
     rules = rules or Lift()
-    grid = _grid(frame, detection)
-    usable = _steady(frame, grid, rules)
-    span = _depth_of_thing(grid.depth[usable & grid.trusted], nearest=detection.mask is not None)
-    if span is None:
+    seen = _pixels(frame, detection, rules)
+    span = _depth_of_thing(np.sort(seen.depth[seen.trusted & seen.usable]), detection.mask is not None)
+    chosen = seen.usable & (seen.depth >= span[0]) & (seen.depth <= span[1])
+    depth = seen.depth[chosen]
+    if len(depth) < _MIN_POINTS:
         return None
-    usable &= (grid.depth >= span[0]) & (grid.depth <= span[1])
-    rows, columns = np.nonzero(usable)
-    if len(rows) < _MIN_POINTS:
-        return None
-    depth = grid.depth[usable]
-    pixels = np.stack([grid.columns[columns], grid.rows[rows]], axis=-1)
-    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth))
+    pose, camera = frame.T_world_camera, frame.camera_of_depth
+    points = np.empty((3, len(depth)))
+    lens = (camera.fx, camera.fy, camera.cx, camera.cy)
+    _place(seen.at, seen.depth, chosen, lens, pose.rotation, pose.translation, points)
     low, high = _trimmed(points)
     position = 0.5 * (low + high)
     rim = _rim(frame, float(np.median(depth)))
@@ -95,7 +96,7 @@ def lift(
         embedding=detection.embedding,
         points=_sample(points, low, high),
         sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
-        quality=_quality(frame, detection, len(rows) / int(grid.inside.sum())),
+        quality=_quality(frame, detection, len(depth) / len(chosen)),
         crop=partial(crop_jpeg, frame, detection, rules, people=people) if with_crop else None,
         kind=detection.kind,
     )
@@ -170,112 +171,174 @@ def _rim(frame: Frame, depth: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Grid:
-    """Rows and columns of the depth image around a detection, and the depth there.
+class _Pixels:
+    """Rows and columns (2, n) of a detection's pixels; ``trusted`` ones may decide how far away it is."""
 
-    ``inside`` are the pixels of the detection, ``trusted`` those that may decide how far away it is.
-    """
-
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    at: NDArray[np.int32]
     depth: NDArray[np.float32]
-    inside: Bools
+    usable: Bools
     trusted: Bools
 
 
-def _steady(frame: Frame, grid: _Grid, rules: Lift) -> Bools:
-    """Pixels in range whose depth does not jump to a neighbour's: at edges a camera measures what is nowhere.
+def _pixels(frame: Frame, detection: Detection, rules: Lift) -> _Pixels:
+    """The pixels of a detection; usable are those in range whose depth does not jump to a neighbour's.
 
-    A thing so thin that it is all edge keeps its pixels.
+    At edges a camera measures what is nowhere; a thing so thin that it is all edge keeps its pixels. A mask's border
+    runs over what is behind the thing as often as not: it is not trusted, unless little else is left.
     """
-    image = frame.depth
-    in_range: Bools = grid.inside & (grid.depth <= rules.max_range)
-    reach = np.float32(_EDGE_STEP) * grid.depth
-    calm = in_range.copy()
-    for step in (-1, 1):
-        above = np.clip(grid.rows + step, 0, image.shape[0] - 1)
-        beside = np.clip(grid.columns + step, 0, image.shape[1] - 1)
-        # NaN compares false: depth is lost beside edges, and what borders on it is not to be trusted either
-        calm &= np.abs(image[above[:, np.newaxis], grid.columns] - grid.depth) <= reach
-        calm &= np.abs(image[grid.rows[:, np.newaxis], beside] - grid.depth) <= reach
-    return calm if int(calm.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(in_range.sum())) else in_range
-
-
-def _grid(frame: Frame, detection: Detection) -> _Grid:
     camera = frame.camera_of_depth
     sx, sy = camera.width / frame.intrinsics.width, camera.height / frame.intrinsics.height
     left, top, right, bottom = detection.box
     x0, x1 = pixel_bounds(left * sx, right * sx, camera.width)
     y0, y1 = pixel_bounds(top * sy, bottom * sy, camera.height)
     step = max(1, math.isqrt((y1 - y0) * (x1 - x0) // _ENOUGH_PIXELS))
-    rows, columns = np.arange(y0, y1, step), np.arange(x0, x1, step)
-    depth = frame.depth[y0:y1:step, x0:x1:step]
-    if detection.mask is not None:
-        height, width = detection.mask.shape
-        v = np.minimum(((rows + 0.5) * height / camera.height).astype(np.int64), height - 1)
-        u = np.minimum(((columns + 0.5) * width / camera.width).astype(np.int64), width - 1)
-        mask = detection.mask[v[:, np.newaxis], u]
-        return _Grid(rows, columns, depth, mask, _core(mask))
-    half = 0.5 * _BOX_CORE
-    across = np.abs((columns + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)
-    down = np.abs((rows + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
-    return _Grid(rows, columns, depth, np.ones(depth.shape, dtype=np.bool_), down[:, np.newaxis] & across)
+    mask = one_layout(_EVERYWHERE if detection.mask is None else detection.mask)
+    room = -(-(y1 - y0) // step) * -(-(x1 - x0) // step)
+    at = np.empty((2, room), dtype=np.int32)
+    depth = np.empty(room, dtype=np.float32)
+    flags = np.empty((3, room), dtype=np.bool_)
+    count = _gather(one_layout(frame.depth), mask, (y0, y1, x0, x1, step), rules.max_range, at, depth, flags)
+    at, depth, (in_range, calm, core) = at[:, :count], depth[:count], flags[:, :count]
+    if detection.mask is None:
+        half = 0.5 * _BOX_CORE
+        core = (np.abs((at[1] + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
+            np.abs((at[0] + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
+        )
+    elif np.count_nonzero(core) < max(_MIN_POINTS, _STEADY_SHARE * count):
+        core = np.ones(count, dtype=np.bool_)
+    thin = np.count_nonzero(calm) < max(_MIN_POINTS, _STEADY_SHARE * np.count_nonzero(in_range))
+    return _Pixels(at, depth, in_range if thin else calm, core)
+
+
+@compiled
+def _gather(
+    image: NDArray[np.float32],
+    mask: Bools,
+    window: tuple[int, int, int, int, int],
+    max_range: float,
+    at: NDArray[np.int32],
+    depths: NDArray[np.float32],
+    flags: Bools,
+) -> int:
+    """Write down row, column and depth of every pixel of a window (and its step) under a mask; returns their number.
+
+    ``flags`` says whether depth is in range, whether it is also steady, and whether the neighbours are in the mask.
+    """
+    y0, y1, x0, x1, step = window
+    height, width = image.shape
+    down, across = mask.shape[0] / height, mask.shape[1] / width
+    last_row, last_column = mask.shape[0] - 1, mask.shape[1] - 1
+    count = 0
+    for y in range(y0, y1, step):
+        v = min(int((y + 0.5) * down), last_row)
+        above, below = int((y - step + 0.5) * down), min(int((y + step + 0.5) * down), last_row)
+        for x in range(x0, x1, step):
+            u = min(int((x + 0.5) * across), last_column)
+            if not mask[v, u]:
+                continue
+            depth = image[y, x]
+            reach = _EDGE_STEP * depth
+            known = depth <= max_range
+            # NaN compares false: depth is lost beside edges, and what borders on it is not to be trusted either
+            calm = (
+                known
+                and abs(image[max(y - 1, 0), x] - depth) <= reach
+                and abs(image[min(y + 1, height - 1), x] - depth) <= reach
+                and abs(image[y, max(x - 1, 0)] - depth) <= reach
+                and abs(image[y, min(x + 1, width - 1)] - depth) <= reach
+            )
+            core = y - step >= y0 and y + step < y1 and x - step >= x0 and x + step < x1
+            if core:
+                before, after = int((x - step + 0.5) * across), min(int((x + step + 0.5) * across), last_column)
+                core = mask[above, u] and mask[below, u] and mask[v, before] and mask[v, after]
+            at[0, count], at[1, count], depths[count] = y, x, depth
+            flags[0, count], flags[1, count], flags[2, count] = known, calm, core
+            count += 1
+    return count
+
+
+@compiled
+def _place(
+    at: NDArray[np.int32],
+    depth: NDArray[np.float32],
+    chosen: Bools,
+    lens: tuple[float, float, float, float],
+    rotation: Floats,
+    translation: Floats,
+    points: Floats,
+) -> None:
+    """Write the world points (3, n) of chosen pixels."""
+    fx, fy, cx, cy = lens
+    count = 0
+    for index in range(len(chosen)):
+        if chosen[index]:
+            z = np.float64(depth[index])
+            x, y = (at[1, index] - cx) / fx * z, (at[0, index] - cy) / fy * z
+            for axis in range(3):
+                points[axis, count] = (
+                    x * rotation[axis, 0] + y * rotation[axis, 1] + z * rotation[axis, 2] + translation[axis]
+                )
+            count += 1
 
 
 def _trimmed(points: Floats) -> tuple[Floats, Floats]:
-    """The lowest and highest corner of points (n, 3) without ``_TRIM`` of them at each end of each axis.
+    """The lowest and highest corner of points (3, n) without ``_TRIM`` of them at each end of each axis.
 
     As ``np.quantile`` finds them, in a third of its time.
     """
-    ordered = np.sort(points.T, axis=1)
-    at = _TRIM * (len(points) - 1)
-    first = int(at)
-    low = ordered[:, first] + (at - first) * (ordered[:, first + 1] - ordered[:, first])
-    high = ordered[:, -1 - first] + (at - first) * (ordered[:, -2 - first] - ordered[:, -1 - first])
+    last = points.shape[1] - 1
+    place = _TRIM * last
+    first = int(place)
+    ordered = np.partition(points, (first, first + 1, last - first - 1, last - first), axis=1)
+    low = ordered[:, first] + (place - first) * (ordered[:, first + 1] - ordered[:, first])
+    end = last - first
+    high = ordered[:, end] + (place - first) * (ordered[:, end - 1] - ordered[:, end])
     return low, high
 
 
-def _core(mask: Bools) -> Bools:
-    """The pixels of a mask whose neighbours belong to it too; all of them where little else is left.
-
-    A mask's border runs over what is behind the thing as often as not: it must not decide how far away that is.
-    """
-    padded = np.pad(mask, 1)
-    core: Bools = mask & padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    return core if int(core.sum()) >= max(_MIN_POINTS, _STEADY_SHARE * int(mask.sum())) else mask
-
-
-def _depth_of_thing(depth: NDArray[np.float32], *, nearest: bool) -> tuple[float, float] | None:
+@compiled
+def _depth_of_thing(ordered: NDArray[np.float32], nearest: bool) -> tuple[float, float]:
     """Nearest and farthest depth of the largest group without a gap or a thread; the nearer of equal groups.
 
-    With ``nearest`` it is the nearest group of at least ``_FOREGROUND`` of the pixels: an outline holds nothing in
-    front of the thing, but all that is seen through it.
+    ``ordered`` are depths by size. With ``nearest`` it is the nearest group of at least ``_FOREGROUND`` of the
+    pixels: an outline holds nothing in front of the thing, but all that is seen through it. Of too few depths it is
+    an empty span.
     """
-    if len(depth) < _MIN_POINTS:
-        return None
-    ordered = np.sort(depth)
     half = 0.5 * _EDGE_DROP
-    around = np.searchsorted(ordered, ordered + half, side="right") - np.searchsorted(ordered, ordered - half)
-    # a floor seen between the legs of a chair joins it to the wall by a thread
-    dense = ordered[around > _THREAD * len(ordered)]
-    ordered = dense if len(dense) else ordered
-    breaks = np.flatnonzero(np.diff(ordered) > _EDGE_DROP)
-    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks + 1, [len(ordered)]])
-    sizes = ends - starts
-    group = int(np.argmax(sizes >= _FOREGROUND * len(ordered))) if nearest else int(np.argmax(sizes))
-    group = group if sizes[group] >= _FOREGROUND * len(ordered) else int(np.argmax(sizes))
-    return float(ordered[starts[group]]) - half, float(ordered[ends[group] - 1]) + half
+    total = len(ordered)
+    dense = np.empty(total, dtype=np.float32)
+    kept, first, last = 0, 0, 0
+    for at in range(total):
+        while ordered[first] < ordered[at] - half:
+            first += 1
+        while last < total and ordered[last] <= ordered[at] + half:
+            last += 1
+        # a floor seen between the legs of a chair joins it to the wall by a thread
+        if last - first > _THREAD * total:
+            dense[kept] = ordered[at]
+            kept += 1
+    if total < _MIN_POINTS:
+        return np.inf, -np.inf
+    values = dense[:kept] if kept else ordered
+    start, best_start, best_size = 0, 0, 0
+    for at in range(1, len(values) + 1):
+        if at < len(values) and values[at] - values[at - 1] <= _EDGE_DROP:
+            continue
+        if at - start > best_size:
+            best_start, best_size = start, at - start
+            if nearest and best_size >= _FOREGROUND * len(values):
+                break
+        start = at
+    return values[best_start] - half, values[best_start + best_size - 1] + half
 
 
-def _sample(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Points spread evenly over the visible surface, without those that the box cut off."""
-    within = np.ones(len(points), dtype=np.bool_)
-    for axis in range(3):
-        within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
-    inside = points[within]
-    chosen = inside if len(inside) else points
-    step = np.arange(min(MAX_SURFACE_POINTS, len(chosen))) * len(chosen) // min(MAX_SURFACE_POINTS, len(chosen))
-    return chosen[step].astype(np.float32)
+def _sample(points: Floats, low: Floats, high: Floats) -> NDArray[np.float32]:
+    """Of points (3, n) some (m, 3) spread evenly over the visible surface, without those that the box cut off."""
+    inside = ((points >= low[:, np.newaxis]) & (points <= high[:, np.newaxis])).all(axis=0)
+    chosen = np.flatnonzero(inside)
+    chosen = chosen if len(chosen) else np.arange(points.shape[1])
+    count = min(MAX_SURFACE_POINTS, len(chosen))
+    return points[:, chosen[np.arange(count) * len(chosen) // count]].T.astype(np.float32)
 
 
 def _quality(frame: Frame, detection: Detection, measured: float) -> float:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from lastseen.perception.kernels import differ_in_color, label_means, middle_colors
+
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Labels = NDArray[np.int32]
@@ -54,18 +56,13 @@ def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floa
     """
     found = labels.copy()
     count = int(labels.max())
-    windows = ndimage.find_objects(labels)
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
     usual = np.zeros((count + 1, 3), dtype=np.float32)
-    cut = np.zeros(count + 1, dtype=np.bool_)
-    for number, window in enumerate(windows, start=1):
-        if window is not None and number not in skip and sizes[number] >= 4 * MIN_PIXELS:
-            cut[number] = True
-            usual[number] = np.median(rgb[window][labels[window] == number], axis=0)
-    differs = cut[labels] & _differs(rgb, usual[labels])
-    # regions of two pieces that touch are two
-    differs[1:] &= labels[1:] == labels[:-1]
-    differs[:, 1:] &= labels[:, 1:] == labels[:, :-1]
+    cut = sizes >= 4 * MIN_PIXELS
+    cut[[0, *skip]] = False
+    middle_colors(labels, rgb, cut, usual)
+    differs = np.empty(labels.shape, dtype=np.bool_)
+    differ_in_color(labels, rgb, usual, cut, (CONTRAST, TINT, BRIGHT, DARK), differs)
     parts, parts_count = ndimage.label(ndimage.binary_opening(differs))
     if not parts_count:
         return found
@@ -77,8 +74,9 @@ def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floa
     large = (part_sizes >= MIN_PIXELS) & (metres >= MIN_AREA) & (part_sizes <= OWN_SHARE * sizes[piece_of])
     large[0] = False
     chosen = np.flatnonzero(large)
-    sums = [np.bincount(flat, weights=rgb[..., i].ravel(), minlength=parts_count + 1) for i in range(3)]
-    means = (np.stack(sums, axis=1) / np.maximum(part_sizes, 1)[:, np.newaxis])[chosen]
+    means = np.empty((parts_count + 1, 3))
+    label_means(parts, rgb, 1, means, np.empty(parts_count + 1))
+    means = means[chosen]
     near = ndimage.find_objects(parts)
     for part, mean in zip(chosen.tolist(), means, strict=True):
         same = piece_of[chosen] == piece_of[part]
@@ -105,23 +103,11 @@ def _filled(mask: Bools) -> float:
     return float(mask.sum()) / float((rows[-1] - rows[0] + 1) * (columns[-1] - columns[0] + 1))
 
 
-def _differs(colors: Floats, usual: Floats) -> Bools:
-    """Pixels whose colour differs from the usual at each by more than light: in tint, or from dark to bright."""
-    contrast = np.abs(colors - usual).max(axis=-1)
-    total = colors.sum(axis=-1)
-    usual_total = usual.sum(axis=-1)
-    shares = usual / np.maximum(usual_total, 1.0)[..., np.newaxis]
-    tint = np.abs(colors / np.maximum(total, 1.0)[..., np.newaxis] - shares).max(axis=-1)
-    dark = (total < DARK) | (usual_total < DARK)
-    differs: Bools = (contrast > CONTRAST) & np.where(dark, contrast > BRIGHT, tint > TINT)
-    return differs
-
-
 def _stands_out(mask: Bools, depth: Floats) -> bool:
     """Whether a region is nearer than the plane around it; ``depth`` is 0 outside the piece."""
     known = depth > 0.0
-    near = ndimage.binary_dilation(mask, iterations=GAP)
-    ring = ndimage.binary_dilation(near, iterations=RING) & ~near
+    away = ndimage.distance_transform_cdt(~mask, metric="taxicab")
+    ring = (away > GAP) & (away <= GAP + RING)
     mine, around = mask & known, ring & known
     enclosed = int(around.sum()) / max(int(ring.sum()), 1)
     # along one edge only, it is another side of the piece, and no plane could be told either
@@ -129,10 +115,10 @@ def _stands_out(mask: Bools, depth: Floats) -> bool:
         return False
     level = float(np.median(depth[mine]))
     fitted = _plane(around, depth)
-    away = np.abs(_depths(fitted, around) - depth[around])
+    off = np.abs(_depths(fitted, around) - depth[around])
     # surroundings may bend, as over the edge of a chest: most of them tell the plane
     flat = np.zeros_like(around)
-    flat[around] = away <= max(BENT, float(np.median(away)))
+    flat[around] = off <= max(BENT, float(np.median(off)))
     fitted = _plane(flat, depth)
     if float((np.abs(_depths(fitted, around) - depth[around]) <= BENT).mean()) < FLAT_AROUND:
         return False

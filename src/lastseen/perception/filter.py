@@ -16,7 +16,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from lastseen.config.perception import MaskFilter
 from lastseen.detection import Detection
@@ -162,9 +161,20 @@ def _window(mask: NDArray[np.bool_], frame: Frame, detection: Detection) -> Wind
 
 def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> float:
     """Share of the outline that lies on the border of the image."""
-    outline = inside & ~ndimage.binary_erosion(inside, border_value=0)
-    rows, columns = np.nonzero(outline)
-    rows, columns = rows + window[0].start, columns + window[1].start
+    first_row, first_column = window[0].start, window[1].start
+    height, width = inside.shape
+    at_border = (
+        first_row == 0
+        or first_column == 0
+        or first_row + height >= mask.shape[0]
+        or first_column + width >= mask.shape[1]
+    )
+    if not at_border:
+        return 0.0
+    padded = np.pad(inside, 1)
+    inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
+    rows, columns = np.nonzero(inside & ~inner)
+    rows, columns = rows + first_row, columns + first_column
     on = (rows == 0) | (columns == 0) | (rows == mask.shape[0] - 1) | (columns == mask.shape[1] - 1)
     return float(on.mean()) if len(on) else 0.0
 

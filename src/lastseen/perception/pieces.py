@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Labels = NDArray[np.int32]
 
@@ -40,9 +41,9 @@ class Contacts:
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    smooth: NDArray[np.float64]
-    folded: NDArray[np.float64]
-    outline: NDArray[np.float64]
+    smooth: Doubles
+    folded: Doubles
+    outline: Doubles
     closed: NDArray[np.float64]
 
 
@@ -85,7 +86,7 @@ def contacts_of(labels: Labels, depth: Floats, folds: Bools, usable: Bools, *, s
 
 
 def joined(
-    labels: Labels, contacts: Contacts, colors: NDArray[np.float64], *, below: Floats, rises: Floats, pieces: int
+    labels: Labels, contacts: Contacts, colors: Doubles, *, below: Doubles, rises: Doubles, pieces: int
 ) -> NDArray[np.int32]:
     """The number of the group of each label: a piece's own or that of what it is part of.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from lastseen.config.perception import Segment
+from lastseen.perception.kernels import on_plane, peak_heights, sectors_of
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -76,45 +77,38 @@ class Planes:
     min_pixels: float
     points: Floats
     normals: Floats
-    known: Callable[[Plane, Floats, Floats], bool]
+    known: Callable[[Plane, NDArray[np.float64], NDArray[np.float64]], bool]
     plane_of: list[Plane] = field(default_factory=list)
 
     def claim(self, normal: Floats, height: Floats, seeds: Bools, *, min_area: float) -> None:
         """Take the pixels at every peak in the heights of the seeds that is large enough in square metres."""
         free = seeds & (self.regions == 0)
+        near, facts = np.empty(free.size, dtype=np.float32), np.empty(9)
         for _ in range(MOST):
-            heights = height[free]
-            if len(heights) < self.min_pixels:
+            count = peak_heights(height, free, BIN, self.min_pixels, near)
+            if not count:
                 return
-            low = float(heights.min())
-            counts = np.bincount(((heights - low) / BIN).astype(np.int64))
-            smooth = np.convolve(counts, np.ones(3, dtype=np.int64), mode="same")
-            peak = int(smooth.argmax())
-            if smooth[peak] < self.min_pixels:
-                return
-            near = heights[np.abs(heights - (low + (peak + 0.5) * BIN)) < 1.5 * BIN]
-            middle = float(np.median(near))
-            distance = np.abs(height - np.float32(middle)) / self.margin
-            plane, on = Plane(normal, middle), (distance < 1.0) & seeds
-            if self._is_large(plane, on, min_area):
+            middle = float(np.median(near[:count]))
+            distance = np.empty_like(height)
+            on_plane(height, middle, self.margin, seeds, self.areas, self.points, distance, facts)
+            plane = Plane(normal, middle)
+            if self._is_large(plane, facts, min_area):
                 self._take(plane, distance, seeds)
             # what is just above or below belongs to the same surface, not to a second one
             free &= distance > 2.0
 
-    def _is_large(self, plane: Plane, on: Bools, min_area: float) -> bool:
-        area = float(self.areas[on].sum())
+    def _is_large(self, plane: Plane, facts: NDArray[np.float64], min_area: float) -> bool:
+        area, view_share, border_share = facts[:3].tolist()
         if area >= min_area or area < KNOWN_AREA:
-            return area >= min_area
+            return bool(area >= min_area)
         if any(
             float(one.normal @ plane.normal) > LEVEL and abs(one.offset - plane.offset) < APART
             for one in self.plane_of
         ):
             return False
-        border = np.concatenate([on[2], on[-3], on[:, 2], on[:, -3]])
-        if on.mean() >= VIEW_SHARE and border.mean() >= BORDER_SHARE:
+        if view_share >= VIEW_SHARE and border_share >= BORDER_SHARE:
             return True
-        seen = self.points[on]
-        return self.known(plane, seen.min(axis=0), seen.max(axis=0))
+        return self.known(plane, facts[3:6], facts[6:9])
 
     def _take(self, plane: Plane, distance: Floats, seeds: Bools) -> None:
         around = distance < CLOSE
@@ -145,7 +139,7 @@ def find_planes(
     *,
     areas: Floats,
     config: Segment,
-    known: Callable[[Plane, Floats, Floats], bool] = lambda *_: False,
+    known: Callable[[Plane, NDArray[np.float64], NDArray[np.float64]], bool] = lambda *_: False,
 ) -> Planes:
     """The large planes of an image; ``points`` and ``normals`` are in world axes.
 
@@ -163,12 +157,11 @@ def find_planes(
         known=known,
     )
     up = np.array([0.0, 0.0, 1.0], dtype=np.float32)
-    planes.claim(up, points[..., 2], normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
+    planes.claim(up, np.ascontiguousarray(points[..., 2]), normals[..., 2] > LEVEL, min_area=LEVEL_AREA)
     planes.claim(-up, -points[..., 2], normals[..., 2] < -LEVEL, min_area=WALL_AREA)
-    # normals are zero at the border of the image
-    upright = (np.abs(normals[..., 2]) < UPRIGHT) & ((normals[..., 0] != 0.0) | (normals[..., 1] != 0.0))
-    heading = np.arctan2(normals[..., 1], normals[..., 0])
-    sectors = np.floor((heading / (2.0 * np.pi)) % 1.0 * HEADINGS).astype(np.int32) % HEADINGS
+    sectors = np.empty(depth.shape, dtype=np.int16)
+    sectors_of(normals, UPRIGHT, HEADINGS, sectors)
+    upright = sectors >= 0
     counts = np.bincount(sectors[upright], minlength=HEADINGS)
     # neighbours together, so that a wall on the border of two sectors counts whole
     wide = counts + np.roll(counts, 1) + np.roll(counts, -1)

@@ -18,6 +18,14 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import OBJECT, SURFACE
 from lastseen.perception.color_regions import add_color_regions
+from lastseen.perception.kernels import (
+    grow,
+    heights_above,
+    label_means,
+    label_spreads,
+    outlines,
+    surface_geometry,
+)
 from lastseen.perception.pieces import CLOSED, contacts_of, joined
 from lastseen.perception.planes import LOOSE, Plane, Planes, find_planes
 from lastseen.perception.surfaces import Surface, SurfaceMap
@@ -49,6 +57,8 @@ FLAT_LENGTH, SLAB_LENGTH = 0.5, 1.0
 something, and longer than the second at most of it, else it is a surface."""
 OPEN = 0.35
 """That third."""
+THIN = 2
+"""Every second pixel of a row and column tells means and shapes as well, at a quarter of the time."""
 ENOUGH_POINTS = 500
 """Points that tell the box of a surface."""
 SURFACE_SCORE = 0.5
@@ -114,16 +124,19 @@ class GeometricSegmenter:
 
     def label(self, frame: Frame) -> Labelled:
         """The number of what is at each pixel of the working image, 0 for nothing."""
-        depth, rgb, rays = _working_images(frame, self.config.columns)
+        depth, rgb, x, y = _working_images(frame, self.config.columns)
         usable = np.isfinite(depth) & (depth < self.config.max_range)
         depth = np.where(usable, depth, np.float32(0.0))
         smooth = _smoothed(depth, usable)
-        points: Floats = rays * smooth[..., np.newaxis]
-        normals = _normals(points)
-        steps, folds = _outlines(depth, points, normals, usable)
-        rotation = frame.T_world_camera.rotation.astype(np.float32)
-        world: Floats = points @ rotation.T + frame.T_world_camera.translation.astype(np.float32)
-        view = _View(smooth, rgb, world, normals @ rotation.T, _areas(smooth, normals, rays), folds, usable)
+        world, normals = np.empty((*depth.shape, 3), np.float32), np.empty((*depth.shape, 3), np.float32)
+        areas, steps, folds = np.empty(depth.shape, np.float32), ~usable, np.zeros(depth.shape, dtype=np.bool_)
+        pose = frame.T_world_camera
+        surface_geometry(
+            smooth, x, y, pose.rotation.astype(np.float32), pose.translation.astype(np.float32), world, normals, areas
+        )
+        limit = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * depth
+        outlines(depth, world, normals, limit, CREASE, steps, folds)
+        view = _View(smooth, rgb, world, normals, areas, folds, usable)
         self.map.begin_frame()
         planes = find_planes(
             world,
@@ -135,12 +148,11 @@ class GeometricSegmenter:
         )
         free = usable & (planes.regions == 0)
         # parts of surfaces that earlier frames showed better than this one
-        on = np.zeros(free.shape, dtype=np.bool_)
-        on[free] = self.map.lie_on(world[free], LOOSE * planes.margin[free])
-        free &= ~on
+        self.map.clear(free, world, np.float32(LOOSE) * planes.margin)
         labels, count = ndimage.label(free & ~steps & ~folds)
         labels = _without_small(labels, count, self.config.min_pixels)
-        labels = _grown(labels, free, rgb, rounds=3)
+        # outline pixels go to the neighbour whose colour is nearest: colour edges are sharper than depth's
+        grow(labels, free, rgb, 3)
         lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
@@ -163,19 +175,11 @@ class GeometricSegmenter:
         step = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * view.depth
         contacts = contacts_of(labels, view.depth, view.folds, view.usable, step=step)
         sizes = np.bincount(labels.ravel(), minlength=count)
-        # every second pixel of a row and column tells means and shapes as well, at a quarter of the time
-        thin, world = labels[::2, ::2], view.world[::2, ::2]
-        colors = _means(thin, view.rgb[::2, ::2], count)
-        below, rises = np.zeros((len(order), count), np.float32), np.full((len(order), count), np.inf, np.float32)
-        for row, index in enumerate(levels):
-            plane = planes.plane_of[index]
-            height = world @ plane.normal - np.float32(plane.offset)
-            over = _means(thin, np.stack([height, height < planes.margin[::2, ::2]], axis=-1), count)
-            rises[row], below[row] = 2.0 * over[:, 0], over[:, 1]
+        colors, below, rises = self._measured(labels, planes, view, levels)
         groups = joined(labels, contacts, colors, below=below, rises=rises, pieces=pieces)
         grouped = groups[labels]
-        outlines = contacts_of(grouped, view.depth, view.folds, view.usable, step=step)
-        thickness, length = _shapes(groups[thin], world, count)
+        edges = contacts_of(grouped, view.depth, view.folds, view.usable, step=step)
+        thickness, length = _shapes(labels, groups, view.world, count)
         hanging = np.bincount(groups[1 : pieces + 1], weights=sizes[1 : pieces + 1], minlength=count)
         present = [number for number in np.unique(grouped).tolist() if number > 0]
         renumbered = np.zeros(count, dtype=np.int32)
@@ -184,7 +188,7 @@ class GeometricSegmenter:
             if number <= pieces:
                 continue
             plane, mask = planes.plane_of[order[number - pieces - 1]], grouped == number
-            sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and outlines.closed[number] >= CHEST_CLOSED
+            sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and edges.closed[number] >= CHEST_CLOSED
             points = view.world[mask]
             surface = self.map.add(
                 plane,
@@ -202,7 +206,7 @@ class GeometricSegmenter:
         boxes = {at: surface.box for at, surface in enumerate(ordered, start=1)}
         last = len(ordered)
         for number in present:
-            closed = float(outlines.closed[number])
+            closed = float(edges.closed[number])
             flat = thickness[number] < FLAT and length[number] > FLAT_LENGTH and closed < CLOSED
             if number > pieces or (flat and length[number] <= SLAB_LENGTH and closed < OPEN):
                 continue
@@ -211,6 +215,24 @@ class GeometricSegmenter:
             if flat and length[number] > SLAB_LENGTH:
                 surfaces.add(last)
         return Labelled(renumbered[grouped], frozenset(surfaces), boxes)
+
+    @staticmethod
+    def _measured(
+        labels: Labels, planes: Planes, view: _View, levels: list[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Mean colours, and for each level plane the share of each label below it and how far it rises above it."""
+        count = int(labels.max()) + 1
+        colors = np.empty((count, 3))
+        label_means(labels, view.rgb, THIN, colors, np.empty(count))
+        # of walls neither says anything
+        below = np.zeros((len(planes.plane_of), count))
+        rises = np.full((len(planes.plane_of), count), np.inf)
+        for row, index in enumerate(levels):
+            plane = planes.plane_of[index]
+            heights_above(
+                labels, view.world, plane.normal, plane.offset, planes.margin, THIN, rises[row], below[row]
+            )  # fmt: skip
+        return colors, below, 2.0 * rises
 
     def _is_soft(self, plane: Plane, mask: Bools, view: _View) -> bool:
         """Whether a level plane is as uneven as bedding, and as low."""
@@ -229,41 +251,32 @@ class GeometricSegmenter:
         return bool(np.degrees(np.arccos(np.clip(tilt, -1.0, 1.0))) > SOFT_TILT)
 
 
-def _means(labels: Labels, values: NDArray[np.floating], count: int) -> NDArray[np.float64]:
-    """The mean of each channel of ``values`` over each of ``count`` labels; 0 where a label has no pixel."""
-    flat = labels.ravel()
-    sizes = np.maximum(np.bincount(flat, minlength=count), 1)
-    sums = [np.bincount(flat, weights=values[..., i].ravel(), minlength=count) for i in range(values.shape[-1])]
-    return np.stack(sums, axis=1) / sizes[:, np.newaxis]
-
-
-def _shapes(labels: Labels, world: Floats, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Standard deviation across and full length along each label's points, in metres."""
-    mean = _means(labels, world, count)
-    points = world - mean[labels].astype(np.float32)
-    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
-    products = _means(labels, np.stack([points[..., i] * points[..., j] for i, j in pairs], axis=-1), count)
-    spread = np.zeros((count, 3, 3))
-    for column, (i, j) in enumerate(pairs):
-        spread[:, i, j] = spread[:, j, i] = products[:, column]
+def _shapes(
+    labels: Labels, groups: Labels, world: Floats, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Standard deviation across and full length along the points of each group of labels, in metres."""
+    mean, sizes, spread = np.empty((count, 3)), np.empty(count), np.empty((count, 3, 3))
+    label_means(groups[labels], world, THIN, mean, sizes)
+    label_spreads(labels, groups, world, THIN, mean, sizes, spread)
     axes = np.sqrt(np.maximum(np.linalg.eigvalsh(spread), 0.0))
     # an even strip is as long as the square root of twelve times its standard deviation
     return axes[:, 0], np.sqrt(12.0) * axes[:, 2]
 
 
-def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats]:
-    """Depth, colour and viewing rays on one grid: every n-th pixel of depth, and colour looked up there."""
+def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Depth, colour, and the viewing rays of columns and rows on one grid.
+
+    Every n-th pixel of depth is taken, and colour looked up there.
+    """
     camera, color = frame.camera_of_depth, frame.intrinsics
     step = max(1, round(camera.width / columns))
     rows, cols = np.arange(step // 2, camera.height, step), np.arange(step // 2, camera.width, step)
     x = ((cols - camera.cx) / camera.fx).astype(np.float32)
     y = ((rows - camera.cy) / camera.fy).astype(np.float32)
-    rays = np.empty((len(rows), len(cols), 3), dtype=np.float32)
-    rays[..., 0], rays[..., 1], rays[..., 2] = x[np.newaxis], y[:, np.newaxis], 1.0
     u = np.clip(np.rint(x * color.fx + color.cx).astype(int), 0, color.width - 1)
     v = np.clip(np.rint(y * color.fy + color.cy).astype(int), 0, color.height - 1)
     rgb = frame.rgb[v[:, np.newaxis], u[np.newaxis]].astype(np.float32)
-    return frame.depth[rows[:, np.newaxis], cols[np.newaxis]], rgb, rays
+    return frame.depth[rows[:, np.newaxis], cols[np.newaxis]], rgb, x, y
 
 
 def _smoothed(depth: Floats, usable: Bools, *, size: int = 5) -> Floats:
@@ -273,45 +286,6 @@ def _smoothed(depth: Floats, usable: Bools, *, size: int = 5) -> Floats:
     count = ndimage.uniform_filter(weight, size)
     mean = np.divide(total, count, out=np.zeros_like(total), where=count > 1e-6)
     return np.where(usable & (np.abs(mean - depth) < 0.02 + 0.02 * depth), mean, depth)
-
-
-def _normals(points: Floats, *, reach: int = 2) -> Floats:
-    """Unit normals towards the camera from differences across a few pixels; zero at the border."""
-    normals = np.zeros_like(points)
-    r = reach
-    across = points[r:-r, 2 * r :] - points[r:-r, : -2 * r]
-    down = points[2 * r :, r:-r] - points[: -2 * r, r:-r]
-    # cross product written out: np.cross costs three times as much
-    nx = down[..., 1] * across[..., 2] - down[..., 2] * across[..., 1]
-    ny = down[..., 2] * across[..., 0] - down[..., 0] * across[..., 2]
-    nz = down[..., 0] * across[..., 1] - down[..., 1] * across[..., 0]
-    length = np.sqrt(nx * nx + ny * ny + nz * nz) + np.float32(1e-12)
-    middle = normals[r:-r, r:-r]
-    middle[..., 0], middle[..., 1], middle[..., 2] = nx / length, ny / length, nz / length
-    return normals
-
-
-def _outlines(depth: Floats, points: Floats, normals: Floats, usable: Bools) -> tuple[Bools, Bools]:
-    """Pixels at a step in depth, and pixels in an inward fold of the surface."""
-    steps = ~usable
-    folds = np.zeros(depth.shape, dtype=np.bool_)
-    limit = EDGE_STEP + EDGE_SLOPE * depth
-    for axis in (0, 1):
-        first = (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
-        second = (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
-        jump = np.abs(depth[second] - depth[first]) > limit[first]
-        steps[first] |= jump
-        gap = 3
-        near = (slice(None, -gap), slice(None)) if axis == 0 else (slice(None), slice(None, -gap))
-        far = (slice(gap, None), slice(None)) if axis == 0 else (slice(None), slice(gap, None))
-        middle = (slice(1, 1 - gap), slice(None)) if axis == 0 else (slice(None), slice(1, 1 - gap))
-        apart = points[far] - points[near]
-        # normals that lean towards each other: a valley, as between a thing and what it stands on
-        lean = ((normals[far] - normals[near]) * apart).sum(axis=-1) / (
-            np.sqrt((apart * apart).sum(axis=-1)) + np.float32(1e-6)
-        )
-        folds[middle] |= lean < -CREASE
-    return steps, folds
 
 
 def _without_small(labels: Labels, count: int, min_pixels: int) -> Labels:
@@ -332,32 +306,3 @@ def _share(labels: Labels, mask: Bools) -> NDArray[np.float64]:
     """The share of each label's pixels that a mask covers."""
     sizes = np.bincount(labels.ravel())
     return np.bincount(labels.ravel(), weights=mask.ravel(), minlength=len(sizes)) / np.maximum(sizes, 1)
-
-
-def _grown(labels: Labels, free: Bools, rgb: Floats, *, rounds: int) -> Labels:
-    """Give outline pixels back to the neighbour whose colour is nearest: colour edges are sharper than depth's."""
-    labels = labels.copy()
-    for _ in range(rounds):
-        open_rows, open_cols = np.nonzero(free & (labels == 0))
-        if not len(open_rows):
-            break
-        best = np.full(len(open_rows), np.inf, dtype=np.float32)
-        chosen = np.zeros(len(open_rows), dtype=np.int32)
-        for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-            rows = np.clip(open_rows + down, 0, labels.shape[0] - 1)
-            cols = np.clip(open_cols + right, 0, labels.shape[1] - 1)
-            neighbour = labels[rows, cols]
-            difference = np.abs(rgb[rows, cols] - rgb[open_rows, open_cols]).sum(axis=-1)
-            better = (neighbour > 0) & (difference < best)
-            best[better], chosen[better] = difference[better], neighbour[better]
-        labels[open_rows, open_cols] = chosen
-    return labels
-
-
-def _areas(depth: Floats, normals: Floats, rays: Floats) -> Floats:
-    """Square metres of surface behind each pixel; steep views are not trusted beyond a factor of five."""
-    pixel = float(abs(rays[0, 1, 0] - rays[0, 0, 0]) * abs(rays[1, 0, 1] - rays[0, 0, 1]))
-    lengths = np.sqrt((rays * rays).sum(axis=-1))
-    slant = np.abs((normals * rays).sum(axis=-1)) / lengths
-    areas: Floats = (depth * depth * np.float32(pixel) / np.maximum(slant, np.float32(0.2))).astype(np.float32)
-    return areas

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.perception.kernels import lie_on
 from lastseen.perception.planes import Plane
 
 Floats = NDArray[np.float32]
@@ -28,6 +29,8 @@ FLOOR_AREA = 0.5
 """Square metres of a level plane that may be the floor."""
 NEW_AREA = 0.25
 """Square metres that the first view of a surface must show."""
+AROUND = 0.1
+"""Metres around the box of a surface in which what lies in its plane is still its own."""
 MOST = 256
 """Planes kept; the one seen longest ago makes room."""
 
@@ -121,14 +124,16 @@ class SurfaceMap:
         floor = self.floor_height()
         return floor is not None and SOFT_LOW <= plane.offset - floor <= SOFT_HIGH
 
-    def lie_on(self, points: Floats, margin: Floats) -> NDArray[np.bool_]:
-        """Which world points (n, 3) lie within ``margin`` of a known surface and within its box."""
-        on = np.zeros(len(points), dtype=np.bool_)
-        for surface in self.surfaces:
-            if surface.is_thing:
-                continue
-            inside = ((points >= surface.low - 0.1) & (points <= surface.high + 0.1)).all(axis=1)
-            if inside.any():
-                distance = np.abs(points @ surface.plane.normal - np.float32(surface.plane.offset))
-                on |= inside & (distance < margin)
-        return on
+    def clear(self, free: NDArray[np.bool_], world: Floats, margin: Floats) -> None:
+        """Clear ``free`` (h, w) where world points (h, w, 3) lie within ``margin`` of a known surface and its box."""
+        known = [surface for surface in self.surfaces if not surface.is_thing]
+        if known:
+            lie_on(
+                world,
+                margin,
+                np.stack([surface.plane.normal for surface in known]).astype(np.float32),
+                np.array([surface.plane.offset for surface in known], dtype=np.float32),
+                np.stack([surface.low for surface in known]).astype(np.float32) - np.float32(AROUND),
+                np.stack([surface.high for surface in known]).astype(np.float32) + np.float32(AROUND),
+                free,
+            )

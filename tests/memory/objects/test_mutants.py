@@ -16,7 +16,7 @@ from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association, depth_evidence
 from lastseen.memory.objects import memory as memory_module
-from lastseen.memory.objects.compiled import Compiled
+from lastseen.compiled import Compiled
 from lastseen.memory.objects.store import BODY, Gate
 from lastseen.observation import Observation
 

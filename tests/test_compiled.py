@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.objects.scenes import frame_at, seen, unit
 
+from lastseen import compiled as folder_module
+from lastseen.compiled import STATES_KEPT, code_folder
 from lastseen.memory.objects import ObjectMemory
-from lastseen.memory.objects import compiled as folder_module
-from lastseen.memory.objects.compiled import STATES_KEPT, code_folder, dot, float_to_half, half_to_float
+from lastseen.memory.objects.compiled import dot, float_to_half, half_to_float
 
 SEEN_ONCE = """
 import numpy as np
@@ -54,7 +55,7 @@ def test_machine_code_of_the_first_frame_is_kept(tmp_path: Path) -> None:
         [sys.executable, "-c", SEEN_ONCE], env=environment, capture_output=True, text=True, check=False, timeout=400
     )
     assert done.stdout == "1\n"
-    assert done.stderr.startswith("compiling the object memory")
+    assert done.stderr.startswith("compiling perception")
     assert done.stderr.count("\n") == 1
     kept = sorted(tmp_path.glob("lastseen/compiled/*/*/*"))
     assert any(file.suffix == ".nbc" for file in kept)
@@ -184,7 +185,7 @@ WARMED_UP = """
 import sys
 from tests.memory.objects.scenes import Room, frame_at, seen, unit
 from lastseen.memory.objects import ObjectMemory, warm_up
-from lastseen.memory.objects.compiled import Compiled
+from lastseen.compiled import Compiled
 def compiled():
     return {one.__qualname__: len(one.machine_code.signatures) for one in Compiled._all if one.machine_code}
 warm_up(background=True)

@@ -182,7 +182,7 @@ def _digest() -> str | None:
     try:
         for file in (
             *(file for folder in folders for file in sorted(folder.glob("*.py"))),
-            *(_PACKAGE / name for name in ("compiled.py", "lift.py", "observation.py")),
+            *(_PACKAGE / name for name in ("compiled.py", "lift.py", "observation.py", "encoders/color_shape.py")),
         ):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     except OSError:

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, one_layout
 from lastseen.encoders.colors import COLORS, hue_saturation_value, name_pixels
 from lastseen.errors import InvalidValue, SourceError
 
@@ -73,19 +74,22 @@ def crop_colors(jpeg: bytes) -> NDArray[np.float32] | None:
 def _describe(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     if image.ndim != 3 or image.shape[2] not in (3, 4) or image.dtype != np.uint8 or image.size == 0:
         raise InvalidValue("image", image, "must be a uint8 RGB or RGBA crop", remedy="give (height, width, 3)")
-    inside = image[:, :, 3] >= 128 if image.shape[2] == 4 else np.ones(image.shape[:2], dtype=bool)
-    if not inside.any():
-        inside = np.ones(image.shape[:2], dtype=bool)
-    pixels = image[:, :, :3][inside]
-    if len(pixels) > _MAX_PIXELS:
-        pixels = pixels[np.linspace(0, len(pixels) - 1, _MAX_PIXELS).astype(np.int64)]
-    cells = (pixels >> _SHIFT).astype(np.int32)
-    shares = _color_table()[(cells[:, 0] * _LEVELS + cells[:, 1]) * _LEVELS + cells[:, 2]].mean(axis=0)
+    pixels = image.shape[0] * image.shape[1]
+    cells = np.empty(pixels, dtype=np.int32)
+    box, fill = np.empty(4, dtype=np.int64), np.empty(4)
+    count = _read_pixels(one_layout(image), 128, cells, box, fill)
+    if not count:
+        count = _read_pixels(one_layout(image), 0, cells, box, fill)
+    cells = cells[:count]
+    if count > _MAX_PIXELS:
+        cells = cells[np.linspace(0, count - 1, _MAX_PIXELS).astype(np.int64)]
+    shares = np.empty(len(COLORS) + _HISTOGRAM)
+    _mean_rows(_color_table(), cells, shares)
     vector = np.concatenate(
         [
             _NAMES_WEIGHT * _unit(np.sqrt(shares[: len(COLORS)])),
             _HISTOGRAM_WEIGHT * _unit(np.sqrt(shares[len(COLORS) :])),
-            _SHAPE_WEIGHT * _unit(_shape(inside)),
+            _SHAPE_WEIGHT * _unit(_shape(box, fill)),
         ]
     )
     return _unit(vector)
@@ -112,17 +116,65 @@ def _color_table() -> NDArray[np.float32]:
     return np.concatenate([name_pixels(pixels), histogram], axis=1)
 
 
-def _shape(inside: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Aspect as a smooth bump over nine ratios, and how full each quarter of the box is."""
-    rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
-    box = inside[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    height, width = box.shape
+def _shape(box: NDArray[np.int64], fill: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Aspect of a box as a smooth bump over nine ratios, and how full each quarter of it is.
+
+    The box is the first row and the one after the last, and the same of columns.
+    """
+    height, width = int(box[1] - box[0]), int(box[3] - box[2])
     steps = np.linspace(-2.0, 2.0, 9)
     bumps = np.exp(-np.square(steps - np.clip(np.log2(width / height), -2.0, 2.0)))
-    halves = (slice(0, max(1, height // 2)), slice(height // 2, height))
-    sides = (slice(0, max(1, width // 2)), slice(width // 2, width))
-    fill = [box[half, side].mean() for half in halves for side in sides]
     return np.concatenate([bumps, fill]).astype(np.float32)
+
+
+@compiled
+def _read_pixels(
+    image: NDArray[np.uint8],
+    min_alpha: int,
+    cells: NDArray[np.int32],
+    box: NDArray[np.int64],
+    fill: NDArray[np.float64],
+) -> int:
+    """Write the cell of the colour table of each pixel that counts, their box and how full its quarters are."""
+    rows, columns, channels = image.shape
+    count = 0
+    box[0], box[1], box[2], box[3] = rows, 0, columns, 0
+    for row in range(rows):
+        for column in range(columns):
+            if channels == 4 and image[row, column, 3] < min_alpha:
+                continue
+            red, green, blue = image[row, column, 0], image[row, column, 1], image[row, column, 2]
+            cells[count] = ((red >> _SHIFT) * _LEVELS + (green >> _SHIFT)) * _LEVELS + (blue >> _SHIFT)
+            count += 1
+            box[0], box[1] = min(box[0], row), max(box[1], row + 1)
+            box[2], box[3] = min(box[2], column), max(box[3], column + 1)
+    if not count:
+        return 0
+    # of an odd height the middle row is in the lower half; a single row is both
+    height, width = box[1] - box[0], box[3] - box[2]
+    for quarter in range(4):
+        low, left = quarter // 2, quarter % 2
+        top = box[0] + (height // 2) * low
+        bottom = box[1] if low else box[0] + max(1, height // 2)
+        first = box[2] + (width // 2) * left
+        last = box[3] if left else box[2] + max(1, width // 2)
+        full = 0
+        for row in range(top, bottom):
+            for column in range(first, last):
+                full += channels == 3 or image[row, column, 3] >= min_alpha
+        fill[quarter] = full / ((bottom - top) * (last - first))
+    return count
+
+
+@compiled
+def _mean_rows(table: NDArray[np.float32], rows: NDArray[np.int32], mean: NDArray[np.float64]) -> None:
+    """Write the mean of some rows of a table."""
+    mean[:] = 0.0
+    for index in range(len(rows)):
+        for column in range(len(mean)):
+            mean[column] += table[rows[index], column]
+    for column in range(len(mean)):
+        mean[column] /= len(rows)
 
 
 def _unit(vector: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -239,6 +239,36 @@ def sectors_of(normals: Floats, upright: float, count: int, sectors: NDArray[np.
 
 
 @compiled
+def facing_pixels(
+    sectors: NDArray[np.int16],
+    sector: int,
+    count: int,
+    regions: Labels,
+    normals: Floats,
+    facing: Bools,
+    mean: Doubles,
+) -> int:
+    """Mark free pixels that face one of ``count`` directions or its neighbours; returns how many, and their mean."""
+    found = 0
+    mean[:] = 0.0
+    for row in range(sectors.shape[0]):
+        for column in range(sectors.shape[1]):
+            one = sectors[row, column]
+            facing[row, column] = False
+            if one < 0 or regions[row, column] != 0:
+                continue
+            aside = abs((one - sector + count // 2) % count - count // 2)
+            if aside <= 1:
+                facing[row, column] = True
+                found += 1
+                for k in range(3):
+                    mean[k] += normals[row, column, k]
+    for k in range(3):
+        mean[k] /= max(found, 1)
+    return found
+
+
+@compiled
 def peak_heights(height: Floats, free: Bools, width: float, least: float, near: Floats) -> int:
     """Write the heights of free pixels around the most frequent one, by bins of ``width``; returns their number.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from lastseen.config.perception import Segment
-from lastseen.perception.kernels import on_plane, peak_heights, sectors_of
+from lastseen.perception.kernels import facing_pixels, on_plane, peak_heights, sectors_of
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -161,18 +161,16 @@ def find_planes(
     planes.claim(-up, -points[..., 2], normals[..., 2] < -LEVEL, min_area=WALL_AREA)
     sectors = np.empty(depth.shape, dtype=np.int16)
     sectors_of(normals, UPRIGHT, HEADINGS, sectors)
-    upright = sectors >= 0
-    counts = np.bincount(sectors[upright], minlength=HEADINGS)
+    counts = np.bincount(sectors.ravel() + 1, minlength=HEADINGS + 1)[1:]
     # neighbours together, so that a wall on the border of two sectors counts whole
     wide = counts + np.roll(counts, 1) + np.roll(counts, -1)
+    facing, mean = np.empty(depth.shape, dtype=np.bool_), np.empty(3)
     for sector in np.argsort(-wide, kind="stable")[:MOST]:
         if wide[sector] < planes.min_pixels:
             break
-        aside = np.abs((sectors - sector + HEADINGS // 2) % HEADINGS - HEADINGS // 2)
-        facing = upright & (aside <= 1) & (planes.regions == 0)
-        if facing.sum() < planes.min_pixels:
+        count = facing_pixels(sectors, int(sector), HEADINGS, planes.regions, normals, facing, mean)
+        if count < planes.min_pixels:
             continue
-        mean = normals[facing].mean(axis=0)
         mean[2] = 0.0
         direction = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
         planes.claim(direction, points @ direction, facing, min_area=WALL_AREA)

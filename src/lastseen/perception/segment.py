@@ -184,17 +184,21 @@ class GeometricSegmenter:
         present = [number for number in np.unique(grouped).tolist() if number > 0]
         renumbered = np.zeros(count, dtype=np.int32)
         known: dict[int, Surface] = {}
+        windows = ndimage.find_objects(grouped)
         for number in present:
             if number <= pieces:
                 continue
-            plane, mask = planes.plane_of[order[number - pieces - 1]], grouped == number
+            plane, window = planes.plane_of[order[number - pieces - 1]], windows[number - 1]
+            mask = grouped[window] == number
             sides = hanging[number] >= SIDES_SHARE * float(mask.sum()) and edges.closed[number] >= CHEST_CLOSED
-            points = view.world[mask]
+            points = view.world[window][mask]
             surface = self.map.add(
                 plane,
                 *np.quantile(points[:: 1 + len(points) // ENOUGH_POINTS], [0.01, 0.99], axis=0),
-                area=float(view.areas[mask].sum()),
-                thing=plane.level and self.map.is_above_floor(plane) and (sides or self._is_soft(plane, mask, view)),
+                area=float(view.areas[window][mask].sum()),
+                thing=plane.level
+                and self.map.is_above_floor(plane)
+                and (sides or self._is_soft(plane, mask, view.normals[window])),
             )
             if surface is not None:
                 known[number] = surface
@@ -234,17 +238,16 @@ class GeometricSegmenter:
             )  # fmt: skip
         return colors, below, 2.0 * rises
 
-    def _is_soft(self, plane: Plane, mask: Bools, view: _View) -> bool:
-        """Whether a level plane is as uneven as bedding, and as low."""
+    def _is_soft(self, plane: Plane, mask: Bools, normals: Floats) -> bool:
+        """Whether a level plane, given by its pixels in a window of the normals, is as uneven and low as bedding."""
         if not self.map.as_low_as_a_bed(plane):
             return False
         inner = ndimage.binary_erosion(mask, iterations=SOFT_WINDOW // 2)
         if int(inner.sum()) < SOFT_WINDOW**2:
             return False
-        rows, columns = ndimage.find_objects(mask.astype(np.int32))[0]
         window = np.stack(
-            [ndimage.uniform_filter(view.normals[rows, columns, axis], SOFT_WINDOW) for axis in range(3)], axis=-1
-        )[inner[rows, columns]]
+            [ndimage.uniform_filter(normals[..., axis], SOFT_WINDOW) for axis in range(3)], axis=-1
+        )[inner]  # fmt: skip
         window /= np.linalg.norm(window, axis=-1, keepdims=True) + 1e-6
         mean = window.mean(axis=0)
         tilt = np.median(window @ (mean / np.linalg.norm(mean)))

@@ -172,7 +172,7 @@ def _rim(frame: Frame, depth: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pixels:
-    """Rows and columns (2, n) of a detection's pixels; ``trusted`` ones may decide how far away it is."""
+    """Rows and columns (2, n or more) of a detection's n pixels; ``trusted`` ones may decide how far away it is."""
 
     at: NDArray[np.int32]
     depth: NDArray[np.float32]
@@ -198,11 +198,11 @@ def _pixels(frame: Frame, detection: Detection, rules: Lift) -> _Pixels:
     depth = np.empty(room, dtype=np.float32)
     flags = np.empty((3, room), dtype=np.bool_)
     count = _gather(one_layout(frame.depth), mask, (y0, y1, x0, x1, step), rules.max_range, at, depth, flags)
-    at, depth, (in_range, calm, core) = at[:, :count], depth[:count], flags[:, :count]
+    depth, (in_range, calm, core) = depth[:count], flags[:, :count]
     if detection.mask is None:
         half = 0.5 * _BOX_CORE
-        core = (np.abs((at[1] + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
-            np.abs((at[0] + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
+        core = (np.abs((at[1, :count] + 0.5) / sx - 0.5 * (left + right)) <= half * (right - left)) & (
+            np.abs((at[0, :count] + 0.5) / sy - 0.5 * (top + bottom)) <= half * (bottom - top)
         )
     elif np.count_nonzero(core) < max(_MIN_POINTS, _STEADY_SHARE * count):
         core = np.ones(count, dtype=np.bool_)

@@ -65,7 +65,9 @@ def test_points_on_a_surface_are_told_from_those_beside_it() -> None:
     known = SurfaceMap()
     known.add(Plane(WEST, -2.0), corner(2, 0, 0), corner(2, 1, 2), area=2.0, thing=False)
     points = np.array([[2.01, 0.5, 1.0], [1.8, 0.5, 1.0], [2.0, 5.0, 1.0]], dtype=np.float32)
-    assert known.lie_on(points, np.full(3, 0.03, np.float32)).tolist() == [True, False, False]
+    free = np.ones((1, 3), dtype=np.bool_)
+    known.clear(free, points[np.newaxis], np.full((1, 3), 0.03, np.float32))
+    assert free.tolist() == [[False, True, True]]
 
 
 def test_the_surface_seen_longest_ago_makes_room() -> None:

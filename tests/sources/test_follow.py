@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from lastseen import images
 from lastseen.config import Settings
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
-from lastseen.sources import SourceOptions, open_source
+from lastseen.sources import SourceOptions, open_source, tum
 from lastseen.sources.follow import Summary, follow
 from tests.sources.room import looking, write_recording
 
@@ -64,8 +67,33 @@ def test_things_seen_from_one_side_are_counted(furnished_walk: Path) -> None:
     assert summary.one_sided > 0
 
 
+def test_images_of_a_camera_that_has_not_moved_are_not_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    still, moved = looking(-0.6, 0.0, yaw=-0.8, pitch=-0.35), looking(-0.9, 0.15, yaw=-0.7, pitch=-0.35)
+    walk = write_recording(tmp_path / "walk", [still] * 5 + [moved] * 5)
+    decoded = []
+
+    def read_color(data: Path | bytes, **options: Any) -> NDArray[np.uint8]:
+        decoded.append(data)
+        return images.read_color(data, **options)
+
+    monkeypatch.setattr(tum, "read_color", read_color)
+    settings = one_sided()
+    memory, perception = Memory.open(settings=settings, wall_clock=None), Perception(settings)
+    source = open_source(walk)
+    seen = []
+    summary = follow(source, memory, perception, progress=lambda now: seen.append(now.frames))
+    assert (summary.frames, summary.looked_at, summary.refused) == (10, 2, {"camera has not moved": 8})
+    assert len(decoded) == 2
+    # the number of a frame is its place in the recording, whoever wants it
+    assert seen == [1, 6]
+    assert [frame.id for frame in open_source(walk).frames()] == list(range(10))
+    assert source.intake.frames == 10
+
+
 def test_bad_frames_are_survived_and_counted(short_walk: Path) -> None:
-    (short_walk / "depth" / "100.100000.png").write_bytes(b"")
+    (short_walk / "depth" / "100.000000.png").write_bytes(b"")
     summary, _ = run(short_walk, one_sided())
     assert summary.frames == 3
     assert summary.skipped == {"unreadable depth": 1}

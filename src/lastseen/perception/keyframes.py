@@ -1,7 +1,7 @@
 """Which frames are worth processing: a model that runs on a blurred or unchanged image costs time and adds noise.
 
-Selection reads small copies only, so that refusing a frame costs a millisecond. Every refusal has a reason, and the
-reasons are counted: a recording of which nothing gets through says why.
+The pose is asked first, where a source can before it decodes an image; the rest reads small copies only. Every
+refusal has a reason, and the reasons are counted: a recording of which nothing gets through says why.
 """
 
 from __future__ import annotations
@@ -50,12 +50,29 @@ class KeyframeSelector:
 
     def judge(self, frame: Frame) -> Refusal | None:
         """None to let the frame through, else the reason; cheap tests come first."""
-        reason = self._reason(frame)
-        self._previous = (frame.stamp, frame.T_world_camera)
+        reason = self.judge_pose(frame.stamp, frame.T_world_camera)
+        if reason is not None:
+            return reason
+        reason = self._judge_images(frame)
         if reason is None:
             self.passed += 1
             self._last_key = (frame.stamp, frame.T_world_camera)
         else:
+            self.refused[reason] += 1
+        return reason
+
+    def judge_pose(self, stamp: float, pose: Pose3D) -> Refusal | None:
+        """What stamp and pose alone say of a frame, before its images are decoded.
+
+        ``judge`` asks the same again of a frame that passed, and it passes again.
+        """
+        reason = None
+        if self._is_sweep(stamp, pose):
+            reason = Refusal.SWEEP
+        elif self._is_unmoved(stamp, pose):
+            reason = Refusal.NO_MOTION
+        self._previous = (stamp, pose)
+        if reason is not None:
             self.refused[reason] += 1
         return reason
 
@@ -64,11 +81,7 @@ class KeyframeSelector:
         ranked = sorted(self.refused.items(), key=lambda item: (-item[1], item[0].value))
         return {reason.value: count for reason, count in ranked}
 
-    def _reason(self, frame: Frame) -> Refusal | None:
-        if self._is_sweep(frame):
-            return Refusal.SWEEP
-        if self._is_unmoved(frame):
-            return Refusal.NO_MOTION
+    def _judge_images(self, frame: Frame) -> Refusal | None:
         gray = small_gray(frame.rgb)
         if float(np.quantile(gray, 0.95)) < self.config.dark:
             return Refusal.DARK
@@ -79,23 +92,23 @@ class KeyframeSelector:
             return Refusal.NO_DEPTH
         return Refusal.BLURRED if self._is_blurred(frame) else None
 
-    def _is_sweep(self, frame: Frame) -> bool:
+    def _is_sweep(self, stamp: float, pose: Pose3D) -> bool:
         if self._previous is None:
             return False
-        stamp, pose = self._previous
-        elapsed = frame.stamp - stamp
+        before, previous = self._previous
+        elapsed = stamp - before
         if not 0.0 < elapsed <= SWEEP_WINDOW:
             return False
-        return float(np.degrees(frame.T_world_camera.angle_to(pose))) / elapsed > self.config.sweep_rate
+        return float(np.degrees(pose.angle_to(previous))) / elapsed > self.config.sweep_rate
 
-    def _is_unmoved(self, frame: Frame) -> bool:
+    def _is_unmoved(self, stamp: float, pose: Pose3D) -> bool:
         if self._last_key is None:
             return False
-        stamp, pose = self._last_key
+        before, key = self._last_key
         return (
-            frame.stamp - stamp < self.config.key_period
-            and frame.T_world_camera.distance_to(pose) < self.config.key_distance
-            and float(np.degrees(frame.T_world_camera.angle_to(pose))) < self.config.key_turn
+            stamp - before < self.config.key_period
+            and pose.distance_to(key) < self.config.key_distance
+            and float(np.degrees(pose.angle_to(key))) < self.config.key_turn
         )
 
     def _is_blurred(self, frame: Frame) -> bool:

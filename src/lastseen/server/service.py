@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lastseen import __version__
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
-from lastseen.memory.objects import Event, warm_up
+from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.rooms import Room
 from lastseen.observation import Observation
@@ -39,6 +39,8 @@ def compile_once() -> None:
     global _compiled  # noqa: PLW0603
     with _compiling:
         if not _compiled:
+            from lastseen.perception.warm_up import warm_up
+
             warm_up()
             _compiled = True
 

@@ -46,6 +46,10 @@ class RecordSource(ABC):
         self.intake = Intake()
         self.waiting: Callable[[float], None] | None = None
         """Called with the seconds of silence while a live stream brings nothing, so that a display can say so."""
+        self.gate: Callable[[float, Pose3D], bool] | None = None
+        """Asked with stamp and pose whether a frame is wanted, before its images are decoded; not by live streams."""
+        self.passed_over = 0
+        """Frames that the gate did not want, since the last call of ``frames``; they keep their numbers."""
         self._updates = Updates()
 
     @abstractmethod
@@ -61,6 +65,7 @@ class RecordSource(ABC):
         last_stamp: float | None = None
         numbers: dict[float, int] = {}
         self._updates = Updates()
+        self.passed_over = 0
         for record in self.records():
             if last_stamp is not None and record.stamp < last_stamp:
                 if not self._restarts(record.stamp, last_stamp):
@@ -74,16 +79,16 @@ class RecordSource(ABC):
                     rotated = rotate_pose(pose, quarter_turns(self.options.image_rotation))
                     self._updates.poses[numbers[revised.stamp]] = rotated
             try:
-                frame = to_frame(record, self.options, frame_id=number)
+                frame = to_frame(record, self.options, frame_id=number + self.passed_over)
             except InvalidValue as error:
                 self.intake.skip(f"unfit {error.field}", f"stamp {record.stamp:.6f}: {error}")
                 continue
             last_stamp = record.stamp
-            numbers[record.stamp] = number
+            numbers[record.stamp] = frame.id
             if len(numbers) > REMEMBERED:
                 del numbers[next(iter(numbers))]
             number += 1
-            self.intake.frames = number
+            self.intake.frames = number + self.passed_over
             yield frame
 
     def __iter__(self) -> Iterator[Frame]:
@@ -114,6 +119,21 @@ class RecordSource(ABC):
     def close(self) -> None:
         """Release files and sockets; may be called twice."""
         return
+
+    def _is_wanted(self, stamp: float, translation: NDArray[np.float64], quaternion: NDArray[np.float64]) -> bool:
+        """Ask the gate about a record by its stamp and stored pose, and count it where it is not wanted."""
+        if self.gate is None:
+            return True
+        try:
+            pose = to_pose(translation, quaternion, self.options)
+        except InvalidValue:
+            # whoever converts the record says what is wrong with it
+            return True
+        if self.gate(stamp, rotate_pose(pose, quarter_turns(self.options.image_rotation))):
+            return True
+        self.passed_over += 1
+        self.intake.frames += 1
+        return False
 
     def _restarts(self, stamp: float, last: float) -> bool:
         """Whether a stamp before the last one means that the stream began anew; recordings never do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource
@@ -42,6 +43,12 @@ class Summary:
             return 0.0
         return self.earlier_seconds + self.last_stamp - self.first_stamp
 
+    def count(self, stamp: float) -> None:
+        """Count a frame that came, wanted or not."""
+        self.frames += 1
+        self.first_stamp = stamp if self.first_stamp is None else self.first_stamp
+        self.last_stamp = stamp
+
     def begin_again(self) -> None:
         """Close the stretch of time that a restarted clock ended."""
         self.earlier_seconds, self.first_stamp, self.last_stamp = self.seconds, None, None
@@ -61,15 +68,21 @@ def follow(
     A frame that is no key frame does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
     summary = Summary()
+
+    def is_wanted(stamp: float, pose: Pose3D) -> bool:
+        if perception.keyframes.judge_pose(stamp, pose) is None:
+            return True
+        summary.count(stamp)
+        return False
+
+    source.gate = is_wanted
     try:
         for frame in source.frames():
             updates = source.updates()
             if updates.restarted:
                 summary.begin_again()
                 memory.new_session()
-            summary.frames += 1
-            summary.first_stamp = frame.stamp if summary.first_stamp is None else summary.first_stamp
-            summary.last_stamp = frame.stamp
+            summary.count(frame.stamp)
             if updates.poses:
                 summary.corrected += len(updates.poses)
                 memory.correct_poses(updates.poses)
@@ -87,6 +100,8 @@ def follow(
         # that is how one stops to follow a live stream; a recording is not done yet
         if not source.live:
             raise
+    finally:
+        source.gate = None
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
     summary.cut_off = source.intake.cut_off
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls

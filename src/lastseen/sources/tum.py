@@ -121,6 +121,8 @@ class TumSource(RecordSource):
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None
+        if not self._is_wanted(stamp, pose.translation, pose.quaternion):
+            return None
         try:
             return self._read(index, match, pose)
         except SourceError as error:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.memory.objects.scenes import Room, frame_at, seen
 
+from lastseen.compiled import Compiled
 from lastseen.config import Settings
 from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association, depth_evidence
 from lastseen.memory.objects import memory as memory_module
-from lastseen.compiled import Compiled
 from lastseen.memory.objects.store import BODY, Gate
 from lastseen.observation import Observation
 

@@ -147,6 +147,8 @@ class SequenceSource(RecordSource):
                 self.intake.skip(NO_POSE, f"{name}: no pose, or none that is a rigid motion")
                 return None
             numbers = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        if not self._is_wanted(shot.stamp, np.array(numbers[:3]), np.array(numbers[3:])):
+            return None
         if rgb is None:
             assert isinstance(shot.color, Path)
             rgb = read_color(self._data(shot.color), name=_short(shot.color), max_pixels=limit)

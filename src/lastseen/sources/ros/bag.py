@@ -130,6 +130,8 @@ class BagSource(RecordSource):
         if pose is None:
             self.intake.skip(NO_POSE, f"stamp {stamp:.6f}")
             return None
+        if not self._is_wanted(stamp, pose.translation, pose.quaternion):
+            return None
         try:
             rgb = messages.color_image(self._bag.decode(pair.color.item), name="color", max_pixels=limit)
             depth, raw_per_metre = messages.depth_image(

@@ -1,12 +1,15 @@
-"""``lastseen backup, check, salvage``: memory files copied while in use, checked, and saved where they are whole."""
+"""``lastseen backup, check, salvage, thin``: memory files copied in use, checked, saved and made smaller."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lastseen.cli.memory import check_file, open_memory
 
 if TYPE_CHECKING:
     from lastseen.memory.store.journal.salvage import Report
@@ -18,7 +21,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
-    for command in (backup, check, salvage):
+    for command in (backup, check, salvage, thin):
         app.command(command.__name__)(command)
 
 
@@ -62,6 +65,30 @@ def salvage(file: File, out: Out, as_json: AsJson = False) -> None:
     Memory.open(out, settings=settings).close()
     if not as_json:
         typer.echo(f"wrote {out}")
+
+
+def thin(
+    file: File,
+    days: Annotated[
+        float | None, typer.Option(min=0.0, help="Days of history to keep, 0 for all; else retention.days.")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--bytes", min=0, help="Bytes of history to keep, 0 for all; else retention.bytes.")
+    ] = None,
+) -> None:
+    """Delete the oldest history of a memory file and make the file smaller; objects are kept.
+
+    Example: [bold]lastseen thin home.lastseen --days 90[/bold]
+    """
+    check_file(file)
+    from lastseen.cli.options import current_settings
+
+    settings, before = current_settings(), file.stat().st_size
+    kept = settings.retention
+    kept = replace(kept, days=kept.days if days is None else days, bytes=kept.bytes if most is None else most)
+    with open_memory(file, settings=replace(settings, retention=kept), read_only=False) as memory:
+        rows = memory.thin()
+    typer.echo(f"deleted {rows:,} rows of history; {file} has {file.stat().st_size:,} bytes (before {before:,})")
 
 
 def _print(report: Report, *, as_json: bool) -> None:

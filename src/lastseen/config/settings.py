@@ -22,7 +22,7 @@ from lastseen.config.seeking import (
 )
 from lastseen.config.serving import Live, Server
 from lastseen.config.sim import Camera, Homes, Robot
-from lastseen.config.store import Find, Store
+from lastseen.config.store import Find, Retention, Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class Settings(Section):
     relations: Relations = field(default_factory=Relations)
     labels: Labels = field(default_factory=Labels)
     store: Store = field(default_factory=Store)
+    retention: Retention = field(default_factory=Retention)
     find: Find = field(default_factory=Find)
     lift: Lift = field(default_factory=Lift)
     dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)

@@ -33,6 +33,21 @@ class Store(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Retention(Section):
+    """How much history is kept: the oldest events, earlier positions, pictures and paths go, objects never do."""
+
+    days: float = setting(
+        0.0, unit="days of memory time, 0 for all", low=0.0, why="nothing is too old by itself; set it where it is"
+    )
+    bytes: int = setting(
+        1_000_000_000,
+        unit="bytes of history, 0 for all",
+        low=0,
+        why="years of a home, and no disk is filled by the past",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Find(Section):
     """When an answer deserves to be believed."""
 

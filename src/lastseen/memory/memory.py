@@ -372,6 +372,13 @@ class Memory(Corrections, SpaceReads):
         """The object that each observation of the newest frame went to, in their order; None for none."""
         return self._objects.matched
 
+    def thin(self) -> int:
+        """Delete at once the history that the settings of ``retention`` do not keep; returns the rows deleted.
+
+        It happens by itself while a memory is written. Objects stay, each with its best picture.
+        """
+        return self._writes.thin()
+
     def sessions(self) -> list[SessionRecord]:
         """Every session of this memory, oldest first."""
         return list(self._clock.sessions)

@@ -220,6 +220,7 @@ class WritePath:
             return 0
         self.pull()
         with self.lock:
+            self.space.path.drop_before(self.store.journal.history_kept)
             self.store.stage_space(self.space.take_changed(final=final))
             self.store.stage_space(SpaceChanges(facts=self.facts.take_changed()))
             self.store.stage(meta=self.rooms.take_changed())
@@ -227,6 +228,14 @@ class WritePath:
             return 0
         rows = self.store.commit(self.clock.now, session=self.clock.current, outbox=self.shared.used)
         self.shared.wake()
+        return rows
+
+    def thin(self) -> int:
+        """Delete the history that is more than the settings of retention allow; returns the rows deleted."""
+        self.check_writable("thin its history")
+        self.flush()
+        rows = self.store.journal.thin(self.clock.now, self.settings.retention)
+        self.flush()
         return rows
 
     def close(self) -> None:

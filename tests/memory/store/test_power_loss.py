@@ -16,12 +16,15 @@ from tests.memory.store.faulty_disk import Fault, FaultyDisk, PowerLoss
 from tests.memory.store.records import make_record
 
 from lastseen.config import Settings
+from lastseen.config.store import Retention
 from lastseen.errors import JournalError, JournalForeign, JournalMissing, StorageFull
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import CropRecord, EventRecord
 from lastseen.memory.store.store import LongTermStore
 
-SETTINGS = Settings()
+SETTINGS = Settings(retention=Retention(days=3.5 / 24.0, bytes=0))
+"""Batches are an hour apart: history is thinned while it is written."""
+HOUR = 3600.0
 SECRET = b"a picture of what is forgotten" * 40
 PER_BATCH = 3
 FORGET_AT = 6
@@ -30,7 +33,7 @@ SOME_FAULTS = 40
 SMALL_WAL = 8
 """Pages after which SQLite puts the WAL into the file: so that it does within a test."""
 
-Held = tuple[list[str], int]
+Held = list[str]
 
 
 def batch_of(number: int) -> Batch:
@@ -40,17 +43,18 @@ def batch_of(number: int) -> Batch:
     if number:
         records.append(make_record(0, dim=64, hits=3 + number))
     return Batch(
-        time=float(number),
+        time=HOUR * number,
         objects=records,
-        events=[EventRecord(float(number), record.id, "appeared") for record in records],
-        crops=[CropRecord(f"obj-{first}", float(number), 0.5, SECRET)] if number == 2 else (),
+        events=[EventRecord(HOUR * number, record.id, "appeared") for record in records],
+        crops=[CropRecord(f"obj-{first}", HOUR * number, 0.5, SECRET)] if number == 2 else (),
     )
 
 
 def held_by(journal: Journal) -> Held:
-    """The objects with their hits and the number of events; a damaged file raises."""
+    """The objects with their hits and what is left of history; a damaged file raises."""
     journal.check_structure()
-    return sorted(f"{record.id} {record.hits}" for record in journal.objects()), len(journal.events())
+    known = sorted(f"{record.id} {record.hits}" for record in journal.objects())
+    return [*known, *(f"{event.object_id} {event.time}" for event in journal.events())]
 
 
 def two_runs(file: Path, disk: FaultyDisk) -> list[Held]:
@@ -62,7 +66,7 @@ def two_runs(file: Path, disk: FaultyDisk) -> list[Held]:
             for number in numbers:
                 batch = batch_of(number)
                 if number == FORGET_AT:
-                    batch = Batch(time=float(number), forgotten=["obj-6"])
+                    batch = Batch(time=HOUR * number, forgotten=["obj-6"])
                 journal.write(batch, settings=SETTINGS)
                 held.append(held_by(journal))
                 disk.acknowledge(len(held))
@@ -72,7 +76,7 @@ def two_runs(file: Path, disk: FaultyDisk) -> list[Held]:
 def test_what_was_acknowledged_survives_power_loss(tmp_path: Path, soak: int) -> None:
     disk, points = FaultyDisk(), 100 * soak
     with disk.in_use():
-        states = [([], 0), *two_runs(tmp_path / "home", disk)]
+        states: list[Held] = [[], *two_runs(tmp_path / "home", disk)]
     crash_points = np.linspace(0, len(disk.calls), points).astype(int).tolist()
     lost, rng, acknowledged, before, changed = PowerLoss({}), np.random.default_rng(0), 0, 0, 0
     crashed = tmp_path / "crashed"
@@ -130,10 +134,10 @@ class Robot:
         for number in range(6):
             batch = batch_of(number)
             store.stage(objects=batch.objects, events=batch.events, crops=batch.crops)
-            self._commit(store, float(number))
+            self._commit(store, HOUR * number)
             if number == 3:
                 store.forget(["obj-6"])
-                self._commit(store, float(number))
+                self._commit(store, HOUR * number)
         try:
             store.close()
         except JournalError as error:
@@ -213,7 +217,7 @@ def test_a_full_disk_is_called_that(tmp_path: Path) -> None:
             journal.write(batch_of(0), settings=SETTINGS)
         disk.inject(None)
         journal.write(batch_of(0), settings=SETTINGS)
-        assert len(held_by(journal)[0]) == PER_BATCH
+        assert len(held_by(journal)) == 2 * PER_BATCH
 
 
 @pytest.mark.parametrize("kind", ["read", "shm", "open"])
@@ -233,4 +237,4 @@ def test_a_disk_that_cannot_be_read_is_called_that(tmp_path: Path, kind: str) ->
             assert "\n" not in said
             disk.inject(None)
             with closing(Journal.open(file, read_only=True)) as journal:
-                assert len(held_by(journal)[0]) == PER_BATCH
+                assert len(held_by(journal)) == 2 * PER_BATCH

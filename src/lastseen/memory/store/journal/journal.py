@@ -6,16 +6,16 @@ not written again, and a vector is not rewritten because its object was merely s
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from lastseen.config import Settings
+from lastseen.config.store import Retention
 from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
 from lastseen.memory.store.journal.forgetting import FULL, MARK, READ, Retry, delete_objects, empty_wal, rewrite
 from lastseen.memory.store.journal.opening import (
@@ -28,72 +28,26 @@ from lastseen.memory.store.journal.opening import (
     is_unborn,
 )
 from lastseen.memory.store.journal.reading import JournalReader
-from lastseen.memory.store.journal.rows import (
-    OBJECT_COLUMNS,
-    VERSION_COLUMNS,
-    embedding_row,
-    object_row,
-    put_meta,
-    version_row,
-)
-from lastseen.memory.store.journal.schema import BODIES, in_newest_version, row_sum
+from lastseen.memory.store.journal.rows import embedding_row, object_row, put_meta, version_row
+from lastseen.memory.store.journal.schema import BODIES, in_newest_version
+from lastseen.memory.store.journal.thinning import Thinning
 from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
-from lastseen.memory.store.records import (
-    PROTO,
-    CropRecord,
-    EventRecord,
-    ObjectRecord,
-    SessionRecord,
+from lastseen.memory.store.journal.writing import (
+    UPSERT_OBJECT,
+    Batch,
+    Written,
+    digests_of,
+    put_bodies,
+    put_crops,
+    put_events,
+    put_session,
+    put_version,
+    queue,
 )
+from lastseen.memory.store.records import PROTO, ObjectRecord
 
-_PLACEHOLDERS = ", ".join("?" for _ in OBJECT_COLUMNS.split(","))
-_UPSERT_OBJECT = (
-    f"INSERT INTO objects ({OBJECT_COLUMNS}) VALUES ({_PLACEHOLDERS}) ON CONFLICT(id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in OBJECT_COLUMNS.split(", ")[1:])
-    + " RETURNING num"
-)
-_INSERT_VERSION = f"INSERT OR REPLACE INTO versions (num, {VERSION_COLUMNS}, checksum) VALUES ({', '.join('?' * 12)})"
 _PATIENCE = 0.5
 """Seconds to wait for readers when something is forgotten: most are done by then, and the rest is tried again."""
-
-
-@dataclass(slots=True)
-class Batch:
-    """What one transaction writes; ``time`` is the memory time it speaks for.
-
-    ``removed`` objects keep a past that can be told; of ``forgotten`` ones nothing is left, nor of the labels
-    ``unnamed``, which no object has any more. ``turned`` gives the time of the last event of an object, where there
-    was one: its new version counts from then, otherwise from its last sighting.
-    """
-
-    time: float
-    objects: Sequence[ObjectRecord] = ()
-    removed: Sequence[str] = ()
-    forgotten: Sequence[str] = ()
-    unnamed: Collection[str] = ()
-    events: Sequence[EventRecord] = ()
-    crops: Sequence[CropRecord] = ()
-    session: SessionRecord | None = None
-    turned: Mapping[str, float] = field(default_factory=dict)
-    views: Mapping[int, bytes] = field(default_factory=dict)
-    meta: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[int, str] = field(default_factory=dict)
-    anchors: Mapping[int, str] = field(default_factory=dict)
-    viewpoints: Mapping[str, bytes] = field(default_factory=dict)
-    floor: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
-    walls: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
-    surface: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
-    path: Mapping[int, bytes] = field(default_factory=dict)
-    facts: Mapping[int, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Written:
-    """What the file holds of one object, as short hashes: enough to tell whether it must be written again."""
-
-    row: bytes
-    embedding: bytes
-    version: bytes
 
 
 class Journal(JournalReader):
@@ -103,9 +57,10 @@ class Journal(JournalReader):
         super().__init__(connection, path=path)
         self._lock = lock
         self._writable = lock is not None or path is None
-        self._written: dict[str, _Written] = {}
+        self._written: dict[str, Written] = {}
         self.not_wiped: str | None = None
         """Why bytes of what was forgotten are still in the file; None when there are none."""
+        self._thinning = Thinning(self.history_from if self._writable else -math.inf)
         self._rewritten = False
         self._retry = Retry(self._wipe_again)
         if path is not None and self._writable:
@@ -161,13 +116,18 @@ class Journal(JournalReader):
             _keep_complete(self._lock)
 
     @property
+    def history_kept(self) -> float:
+        """The memory time that the history kept begins at, as of the last commit; minus infinity: all is kept."""
+        return self._thinning.start
+
+    @property
     def writable(self) -> bool:
         """Whether this process may write."""
         return self._writable
 
     def write(self, batch: Batch, *, settings: Settings, outbox: bool = False) -> int:
         """Write a batch durably and return how many rows it took; all of it or nothing."""
-        staged: dict[str, _Written] = {}
+        staged: dict[str, Written] = {}
         with self._transaction() as db:
             before = db.total_changes
             for record in batch.objects:
@@ -175,28 +135,51 @@ class Journal(JournalReader):
                 if change is not None:
                     staged[record.id] = change
                     if outbox and record.status != PROTO:
-                        self._queue(db, record.id, "upsert")
+                        queue(db, record.id, "upsert")
             for object_id in batch.removed:
                 db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
                 if outbox:
-                    self._queue(db, object_id, "remove")
-            self._put_events(db, batch.events, settings)
+                    queue(db, object_id, "remove")
+            put_events(db, batch.events, settings)
             if settings.store.store_crops:
-                self._put_crops(db, batch.crops, settings)
+                put_crops(db, batch.crops, settings)
             if batch.session is not None:
-                self._put_session(db, batch.session)
+                put_session(db, batch.session)
             for key, value in sorted(batch.meta.items()):
                 put_meta(db, key, value)
             for table in BODIES:
-                _put_bodies(db, table, getattr(batch, table))
+                put_bodies(db, table, getattr(batch, table))
             if batch.forgotten:
                 self._forget(db, batch, outbox=outbox)
+            thinning = copy(self._thinning)
+            thinning.step(db, batch.time, settings.retention)
             rows = db.total_changes - before
+        self._thinning = thinning
         self._written.update(staged)
         for object_id in (*batch.removed, *batch.forgotten):
             self._written.pop(object_id, None)
         self._after_commit(forgot=bool(batch.forgotten))
         return rows
+
+    def thin(self, now: float, retention: Retention) -> int:
+        """Delete all history that is too old or too much at a memory time, and give its room back to the disk.
+
+        Returns the rows deleted; they are gone from the file when this returns, whoever else reads it meanwhile.
+        """
+        thinned = 0
+        thinning = Thinning(self.history_from)
+        while True:
+            with self._transaction() as db:
+                rows = thinning.step(db, now, retention)
+            self._thinning = thinning
+            thinned += rows
+            if not rows:
+                break
+        with self._guard, clear_errors(self.path or ":memory:"):
+            # where someone reads, the room is used again by later commits
+            rewrite(self._db)
+            empty_wal(self._db)
+        return thinned
 
     def queue_all(self, key: str, value: str) -> int:
         """Put every object but tentative ones into the outbox and note a fact about that; returns how many."""
@@ -205,7 +188,7 @@ class Journal(JournalReader):
                 str(row[0]) for row in db.execute("SELECT id FROM objects WHERE state != ? ORDER BY num", (PROTO,))
             ]
             for object_id in ids:
-                self._queue(db, object_id, "upsert")
+                queue(db, object_id, "upsert")
             put_meta(db, key, value)
         self._after_commit(forgot=False)
         return len(ids)
@@ -251,7 +234,7 @@ class Journal(JournalReader):
         if outbox:
             for object_id in batch.forgotten:
                 db.execute("DELETE FROM outbox WHERE object_id = ?", (object_id,))
-                self._queue(db, object_id, "remove")
+                queue(db, object_id, "remove")
 
     def _after_commit(self, *, forgot: bool) -> None:
         if forgot and self.path is not None:
@@ -292,87 +275,32 @@ class Journal(JournalReader):
                     return True
             return not self._writable or self.not_wiped is None
 
-    def _known(self, object_id: str) -> _Written | None:
+    def _known(self, object_id: str) -> Written | None:
         """What the file holds of an object, looked up the first time it is written by this process."""
         known = self._written.get(object_id)
         if known is None:
             record = self.object(object_id)
             if record is not None:
                 vectors = embedding_row(record)
-                known = _digests(object_row(record, vectors), vectors, version_row(record))
+                known = digests_of(object_row(record, vectors), vectors, version_row(record))
         return known
 
     def _put_object(
         self, db: sqlite3.Connection, record: ObjectRecord, batch: Batch, settings: Settings
-    ) -> _Written | None:
+    ) -> Written | None:
         vectors, version = embedding_row(record), version_row(record)
         row = object_row(record, vectors)
-        digests, known = _digests(row, vectors, version), self._known(record.id)
+        digests, known = digests_of(row, vectors, version), self._known(record.id)
         if known is not None and known == digests:
             return None
-        num = int(db.execute(_UPSERT_OBJECT, row).fetchone()[0])
+        num = int(db.execute(UPSERT_OBJECT, row).fetchone()[0])
         if vectors is not None and (known is None or known.embedding != digests.embedding):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
         elif vectors is None and known is not None and known.embedding:
             db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
         if record.status != PROTO and (known is None or known.version != digests.version):
-            self._put_version(db, num, record, version, batch, keep=settings.store.keep_versions)
+            put_version(db, num, record, version, batch, keep=settings.store.keep_versions)
         return digests
-
-    def _put_version(
-        self,
-        db: sqlite3.Connection,
-        num: int,
-        record: ObjectRecord,
-        version: tuple[object, ...],
-        batch: Batch,
-        *,
-        keep: int,
-    ) -> None:
-        newest = db.execute("SELECT max(time) FROM versions WHERE num = ?", (num,)).fetchone()[0]
-        time = batch.turned.get(record.id, record.last_seen)
-        if newest is not None and time <= newest:
-            time = batch.time
-        row = (num, float(time), *version)
-        db.execute(_INSERT_VERSION, (*row, row_sum(*row)))
-        db.execute(
-            "DELETE FROM versions WHERE num = ?1 AND time < (SELECT time FROM versions WHERE num = ?1 "
-            "ORDER BY time DESC LIMIT 1 OFFSET ?2)",
-            (num, keep - 1),
-        )
-
-    def _put_events(self, db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
-        if not events:
-            return
-        number = int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
-        rows = []
-        for i, event in enumerate(events, start=1):
-            evidence = json.dumps(event.evidence, sort_keys=True)
-            rows.append((number + i, float(event.time), event.object_id, event.kind, evidence))
-        db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [(*row, row_sum(*row)) for row in rows])
-        db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (settings.store.keep_events,))
-
-    def _put_crops(self, db: sqlite3.Connection, crops: Sequence[CropRecord], settings: Settings) -> None:
-        for crop in crops:
-            row = db.execute("SELECT num FROM objects WHERE id = ?", (crop.object_id,)).fetchone()
-            if row is None:
-                continue
-            values = (row[0], float(crop.time), float(crop.quality), crop.jpeg)
-            db.execute("INSERT INTO crops VALUES (?, ?, ?, ?, ?)", (*values, row_sum(*values)))
-            db.execute(
-                "DELETE FROM crops WHERE num = ?1 AND rowid NOT IN "
-                "(SELECT rowid FROM crops WHERE num = ?1 ORDER BY quality DESC, time LIMIT ?2)",
-                (row[0], settings.store.keep_crops),
-            )
-
-    def _put_session(self, db: sqlite3.Connection, session: SessionRecord) -> None:
-        times = (session.clock_offset, session.wall_offset, session.first, session.last)
-        row = (session.id, session.robot, *(None if time is None else float(time) for time in times))
-        db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, row_sum(*row)))
-
-    def _queue(self, db: sqlite3.Connection, object_id: str, op: str) -> None:
-        seq = db.execute("INSERT INTO outbox (object_id, op) VALUES (?, ?)", (object_id, op)).lastrowid
-        db.execute("UPDATE outbox SET checksum = ? WHERE seq = ?", (row_sum(seq, object_id, op), seq))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -406,31 +334,3 @@ def _keep_complete(lock: WriterLock | None) -> None:
     if lock is not None and lock.leads_here():
         with suppress(OSError):
             wal_of(lock.path).touch()
-
-
-def _put_bodies(db: sqlite3.Connection, table: str, bodies: Mapping[Any, str | bytes]) -> None:
-    rows = [(*(key if isinstance(key, tuple) else (key,)), body) for key, body in sorted(bodies.items())]
-    if table == "viewpoints":
-        # by the id of an object that the file may not hold
-        nums = {key: db.execute("SELECT num FROM objects WHERE id = ?", (key,)).fetchone() for key, _ in rows}
-        rows = [(nums[key][0], body) for key, body in rows if nums[key] is not None]
-    gone = " AND ".join(f"{name} = ?" for name in BODIES[table])
-    db.executemany(f"DELETE FROM {table} WHERE {gone}", [key for *key, body in rows if not body])
-    rows = [row for row in rows if row[-1]]
-    marks = ", ".join("?" * (len(BODIES[table]) + 2))
-    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", [(*row, row_sum(*row)) for row in rows])
-
-
-def _digests(row: tuple[Any, ...], vectors: tuple[bytes, bytes, int] | None, version: tuple[object, ...]) -> _Written:
-    # hits and last_seen change with every sighting and are no new version by themselves
-    told = (*version[:5], version[6], version[8])
-    return _Written(
-        # the last three are blobs and their sum: writing bytes out as text would cost more than hashing them
-        row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),
-        embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
-        version=_digest(repr(told).encode()),
-    )
-
-
-def _digest(value: bytes) -> bytes:
-    return hashlib.blake2b(value, digest_size=8).digest()

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import JournalDamaged
+from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.memory.store.journal.opening import clear_errors, is_of_disk
 from lastseen.memory.store.journal.rows import (
     OBJECT_COLUMNS,
@@ -29,6 +29,7 @@ from lastseen.memory.store.journal.rows import (
     row_checksum,
 )
 from lastseen.memory.store.journal.schema import BODIES, row_sum
+from lastseen.memory.store.journal.thinning import HISTORY_FROM
 from lastseen.memory.store.journal.writer_lock import FileConnection
 from lastseen.memory.store.records import CropRecord, EventRecord, ObjectRecord, SessionRecord, VersionRecord
 
@@ -189,8 +190,24 @@ class JournalReader:
             )
             return [self._version_of(object_id, row) for row in rows]
 
+    @property
+    def history_from(self) -> float:
+        """The memory time from which history is whole: what is older may be thinned. Minus infinity: all is."""
+        text = self.meta().get(HISTORY_FROM, "-inf")
+        try:
+            return float(text)
+        except ValueError as error:
+            raise JournalDamaged(self.path, f"the beginning of its history cannot be read: {error}") from error
+
+    def _check_kept(self, time: float) -> None:
+        start = self.history_from
+        if time < start:
+            problem = f"lies before {start:.1f} s of memory time, where the history that was kept begins"
+            raise InvalidValue("as_of", time, problem, remedy="ask for a later time; see the settings of retention")
+
     def as_of(self, time: float) -> list[VersionRecord]:
         """The newest version of every object that was known at a memory time, in the order of first writing."""
+        self._check_kept(time)
         with self._reading() as db:
             rows = db.execute(f"SELECT o.id, {_VERSION_NAMES} {_AS_OF} ORDER BY o.num", (time,))
             return [self._version_of(row[0], row[1:]) for row in rows]
@@ -199,6 +216,7 @@ class JournalReader:
         self, time: float, *, without: Sequence[str], offset: int, limit: int
     ) -> tuple[int, list[VersionRecord]]:
         """Some of the same in the order of ids, leaving out these statuses, and how many there are in all."""
+        self._check_kept(time)
         chosen = f"{_AS_OF} WHERE v.state NOT IN ({', '.join('?' for _ in without)})"
         with self._reading() as db:
             total = int(db.execute(f"SELECT count(*) {chosen}", (time, *without)).fetchone()[0])

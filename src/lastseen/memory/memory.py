@@ -373,10 +373,7 @@ class Memory(Corrections, SpaceReads):
         return self._objects.matched
 
     def thin(self) -> int:
-        """Delete at once the history that the settings of ``retention`` do not keep; returns the rows deleted.
-
-        It happens by itself while a memory is written. Objects stay, each with its best picture.
-        """
+        """Delete at once the history that ``retention`` does not keep, objects never; returns the rows deleted."""
         return self._writes.thin()
 
     def sessions(self) -> list[SessionRecord]:

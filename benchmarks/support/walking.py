@@ -6,18 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
-from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
 from lastseen.lift import lift
 from lastseen.observation import Observation
 from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import coverage_stops, tour
-from lastseen.sim.detector import SimulatedDetector
+from lastseen.sim.detector import SimulatedDetector, source_of
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
 from lastseen.sim.level import Level
@@ -26,8 +23,6 @@ from lastseen.sim.random_change import random_changes
 Sights = list[tuple[int, Observation]]
 """Observations of one frame with the thing each is of."""
 SETTINGS = Settings()
-NAMED_SHARE = 0.1
-"""Share of a mask from which a thing that the detection names is what was detected: thin things fill little of it."""
 CHANGES = 18
 """Changes per home, of which those in the toured part can be known."""
 LATER = 60.0
@@ -117,15 +112,3 @@ class Robot:
             if seen is not None:
                 sights.append((source_of(self.world.home, ids, detection), seen))
         return Seen(frame, sights)
-
-
-def source_of(home: Home, ids: np.ndarray, detection: Detection) -> int:
-    """The thing a detection is of: one that it names and that shows in its mask, else what fills most of the mask."""
-    assert detection.mask is not None
-    counts = np.bincount(ids[detection.mask])
-    named = [
-        thing
-        for thing in np.flatnonzero(counts >= NAMED_SHARE * counts.sum()).tolist()
-        if thing in home.things and home.things[thing].label in detection.labels
-    ]
-    return max(named, key=lambda thing: (counts[thing], -thing)) if named else int(counts.argmax())

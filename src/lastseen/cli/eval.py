@@ -127,3 +127,35 @@ def referring(
     )
     for name, counts in sorted(score.by_relation.items()):
         typer.echo(f"  {name}: {counts['right']} of {counts['asked']}")
+
+
+@app.command("questions")
+def questions(
+    seed: Annotated[int, typer.Option(help="The first home: 600 to 619 to report, 620 to 639 to tune.")] = 600,
+    homes: Annotated[int, typer.Option(help="How many homes.", min=1)] = 2,
+    level: Annotated[str, typer.Option(help="Senses: perfect, good or typical.")] = "typical",
+    minutes: Annotated[float, typer.Option(help="Minutes of walking on each of two days.")] = 4.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Let a robot live in generated homes for two days and ask its memory questions of 24 kinds.
+
+    Example: [bold]lastseen eval questions --homes 2 --level perfect[/bold]
+    """
+    from lastseen.cli.text import print_table
+    from lastseen.evaluation.questions import Tally, evaluate
+    from lastseen.sim.level import Level
+
+    Level.of(level)
+    score = evaluate(range(seed, seed + homes), level=level, minutes=minutes)
+    if as_json:
+        typer.echo(json.dumps(score.to_json(), indent=2, ensure_ascii=False))
+        return
+
+    def row(kind: str, tally: Tally) -> list[str]:
+        right, refused = f"{tally.enough_right}/{tally.enough}", f"{tally.unseen_refused}/{tally.unseen}"
+        return [kind, right, refused, str(tally.partly), f"{tally.blind}/{tally.asked}"]
+
+    rows = [row(kind, score.by_kind[kind]) for kind in sorted(score.by_kind)]
+    rows += [row("all", score.total()), row("changes", score.total(changes=True))]
+    rows += [row(f"  {kind}", score.changes[kind]) for kind in sorted(score.changes)]
+    print_table(["kind", "right, seen enough", "refused, unseen", "seen in part", "blind"], rows)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ _ALIKE = """
     suitcase, cardboard box, backpack; vacuum cleaner, bucket, trash can
 """
 """Groups of classes that a detector takes for each other: things of alike shape, size and place."""
+
+
+_NAMED_SHARE = 0.1
+"""Share of a mask from which a thing that the detection names is what was detected: thin things fill little of it."""
 
 
 @cache
@@ -190,6 +194,18 @@ class SimulatedDetector:
             score = float(rng.beta(3.0, 5.0))
             blobs.append(_from_mask(blob, max(score, 0.05), {label: round(score, 4)}, 0.0, rng))
         return blobs
+
+
+def source_of(home: Home, ids: NDArray[np.integer[Any]], detection: Detection) -> int:
+    """The thing a detection is of: one that it names and that shows in its mask, else what fills most of the mask."""
+    assert detection.mask is not None
+    counts = np.bincount(ids[detection.mask])
+    named = [
+        thing
+        for thing in np.flatnonzero(counts >= _NAMED_SHARE * counts.sum()).tolist()
+        if thing in home.things and home.things[thing].label in detection.labels
+    ]
+    return max(named, key=lambda thing: (counts[thing], -thing)) if named else int(counts.argmax())
 
 
 def recall(figures: DetectorFigures, sighting: _Sighting, *, width: int) -> float:

@@ -222,6 +222,37 @@ def test_a_told_thing_whose_place_is_seen_empty_is_missing(tmp_path: Path) -> No
         assert memory.find("vase").status == "not_found"
 
 
+def test_what_was_put_into_something_closed_stays_known_there(memory: Memory) -> None:
+    mug = memory.find("red mug").fitting[0].id
+    fridge = memory.find("fridge").fitting[0]
+    fact = memory.tell("I put the red mug into the fridge")
+    assert (fact.kind, fact.object_id, fact.container_id) == ("contents", mug, fridge.id)
+    reply = memory.ask("where is the red mug?")
+    assert reply.sentence.startswith(f"Red mug ({mug}) is in the kitchen in the fridge")
+    assert reply.facts == (fact,)
+    assert memory.ask("is the red mug in the fridge?").yes is True
+    assert memory.ask("is the red mug on the table?").yes is False
+    assert memory.ask("what is in the fridge?").count == 2
+    memory.undo()
+    assert memory.ask("is the red mug in the fridge?").yes is False
+    assert memory.ask("is the red mug on the table?").yes is True
+
+
+def test_contents_go_with_what_they_are_inside_of(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home.lastseen", wall_clock=None) as memory:
+        room = Room()
+        room.put("box", (4.0, -1.0, 0.6), 0.4)
+        seen(memory, room, 12, start=0)
+        fact = memory.tell("there is a key in the box")
+        room.take("box")
+        room.put("box", (4.0, 1.6, 0.6), 0.4)
+        seen(memory, room, 60, start=12)
+        (box,) = memory.objects("box")
+        assert box.position == pytest.approx((4.0, 1.6, 0.6), abs=0.1)
+        assert memory.object(str(fact.object_id)).position == pytest.approx(box.position, abs=0.1)
+        assert memory.ask("is the key in the box?").yes is True
+
+
 def test_the_same_fact_through_every_entry(tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     with Memory.open(path) as memory:

@@ -371,9 +371,11 @@ class _Asker:
         return Reply(question=self.question, kind=kind, status="answered", sentence=capital(sentence))
 
     def _place_of(self, one: Object) -> str:
-        support = self.memory.browse.support(one.id)
+        container = self.memory.browse.container(one.id)
+        support = None if container is not None else self.memory.browse.support(one.id)
         parts = [
             *([f"in the {one.place}"] if one.place not in (None, "unknown") else []),
+            *([f"in the {container}"] if container is not None else []),
             *([f"on the {support}"] if support is not None else []),
         ]
         return " ".join(parts) or f"at ({one.position[0]:.1f}, {one.position[1]:.1f})"

@@ -213,6 +213,28 @@ class Browse:
             labels = [state.label for state in self.states([one.other_id for one in under[:1]])]
             return labels[0] if labels else None
 
+    def told_inside(self, ids: Sequence[str]) -> list[str | None]:
+        """The id of what each object was told to be inside of; None where nothing was told or it was seen since."""
+        if not self.facts.of("contents"):
+            return [None] * len(ids)
+        known = {state.id: self.facts.container_of(state) for state in self.states(list(ids))}
+        told = [known.get(each) for each in ids]
+        return [None if fact is None else fact.container_id for fact in told]
+
+    def container(self, object_id: str) -> str | None:
+        """What an object is inside of, by its label, as it was told, else by the boxes; None where neither says."""
+        with self.lock:
+            states = self.states([object_id])
+            told = self.facts.container_of(states[0]) if states else None
+            if told is not None and told.container_id is not None:
+                inside = [told.container_id]
+            else:
+                inside = (
+                    [one.other_id for one in self.working.relations(object_id) if one.kind == "in"] if states else []
+                )
+            labels = [state.label for state in self.states(inside[:1])]
+            return labels[0] if labels else None
+
     def changed(self, since: int) -> Changed:
         """What changed after a revision; 0 gives everything."""
         with self.lock:

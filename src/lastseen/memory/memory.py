@@ -133,6 +133,7 @@ class Memory(Corrections, SpaceReads):
                 self._browse.here,
                 writes.lock,
                 writes.facts,
+                self._browse.told_inside,
             ),
         )
 

@@ -40,7 +40,8 @@ class Surroundings:
     """What constraints need to know of objects besides their names.
 
     ``extents`` gives sizes by id, ``places`` id and name of the room by position and id, ``support`` what a thing
-    stands on in words, ``here`` where the robot is, and ``facts`` what was told. ``lock`` is held while they are
+    stands on in words, ``here`` where the robot is, and ``facts`` what was told,
+    ``told_inside`` the id of what each object was told to be inside of. ``lock`` is held while they are
     asked, and is taken before any lock of the store, as whoever writes does.
     """
 
@@ -50,6 +51,7 @@ class Surroundings:
     here: Callable[[], Point | None]
     lock: AbstractContextManager[Any]
     facts: Facts
+    told_inside: Callable[[Sequence[str]], list[str | None]]
 
 
 @dataclass(slots=True)
@@ -210,7 +212,15 @@ class Constraints:
         fits = holds(kind, things.only(first), anchors.only(second))
         true = np.zeros(len(rows), dtype=bool)
         true[first[fits]] = True
+        if kind == "in":
+            true |= self._told_inside(rows, others)
         return ~true if kind == "far" else true
+
+    def _told_inside(self, rows: list[int], others: list[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether each row was told to be inside one of the others and was not seen elsewhere since."""
+        ids = {self.snapshot.table.ids[row] for row in others}
+        inside = self.around.told_inside([self.snapshot.table.ids[row] for row in rows])
+        return np.array([container in ids for container in inside], dtype=bool)
 
     def _by_distance(self, relation: Relation, rows: list[int], anchors: list[list[int]]) -> list[int]:
         """The row of the asked rank by distance of centres; none where there are fewer."""

@@ -1,0 +1,76 @@
+"""``lastseen eval questions``: questions with a truth from the home, and a short life that is asked them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lastseen.evaluation.question_cases import Case, Sightings, cases
+from lastseen.evaluation.questions import evaluate
+from lastseen.memory.memory import Memory
+from lastseen.sim.change import ChangeKind
+from lastseen.sim.generate import generate_home
+from lastseen.sim.home import Home
+from lastseen.sim.random_change import random_changes
+
+
+@pytest.fixture(scope="module")
+def home() -> Home:
+    return generate_home(620)
+
+
+def asked(home: Home) -> list[Case]:
+    seen = Sightings(visited={room.id for room in home.rooms})
+    seen.last = dict.fromkeys(home.things, 1.0)
+    return list(cases(home, [], seen, seed=1))
+
+
+@pytest.mark.integration
+def test_twenty_kinds_of_questions_are_asked_of_homes_at_rest(home: Home) -> None:
+    kinds = {case.kind for seed in (620, 621, 622) for case in asked(home if seed == 620 else generate_home(seed))}
+    assert len(kinds) == 20
+    assert [(case.kind, case.question) for case in asked(home)] == [
+        (case.kind, case.question) for case in asked(home)
+    ]
+
+
+def test_an_empty_memory_is_right_about_what_is_absent_only(home: Home) -> None:
+    with Memory.open() as memory:
+        right = {case.kind for case in asked(home) if case.judge(memory.ask(case.question))}
+    assert (
+        right
+        == {"is it on: no", "in a room: no", "near: no", "is there: no", "where: not there", "how often"} & right
+    )
+    assert {"is there: no", "where: not there"} <= right
+
+
+def test_a_judge_wants_one_object_at_the_place(home: Home) -> None:
+    case = next(case for case in asked(home) if case.kind == "where")
+    thing = home.things[case.things[0]]
+    with Memory.open() as memory:
+        x, y, z = thing.position.tolist()
+        memory.tell(f"there is a {thing.label}", position=(x, y, z))
+        reply = memory.ask(case.question)
+        assert case.judge(reply)
+        assert not case.judge(replace(reply, objects=(*reply.objects, *reply.objects)))
+        far = replace(reply.objects[0], position=(x + 3.0, y, z))
+        assert not case.judge(replace(reply, objects=(far,)))
+
+
+@pytest.mark.integration
+def test_a_short_life_is_asked_the_same_twice() -> None:
+    first = evaluate([620], level="typical", minutes=0.25)
+    assert first.to_json() == evaluate([620], level="typical", minutes=0.25).to_json()
+    total = first.total()
+    assert total.enough_right >= 0.7 * total.enough
+    assert total.unseen_refused >= 0.9 * total.unseen
+
+
+@pytest.mark.integration
+def test_changes_are_asked_about_by_name(home: Home) -> None:
+    after, changes = random_changes(
+        home, [1.0] * 3, seed=1, kinds=(ChangeKind.ADD, ChangeKind.MOVE, ChangeKind.REMOVE)
+    )
+    found = [case for case in cases(after, changes, Sightings(), seed=1) if case.change]
+    assert {"what has moved", "what is missing", "what is new since yesterday"} <= {case.kind for case in found}

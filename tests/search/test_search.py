@@ -14,16 +14,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lastseen import schemas
 from lastseen.action import Action
+from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
-from lastseen.protocols import Scene
+from lastseen.protocols import Scene, StepResult
 from lastseen.search.log import RunLog, read_log, replay
 from lastseen.search.loop import SearchResult
 from lastseen.search.policy.geometric import GeometricPixelPolicy
@@ -301,6 +303,74 @@ def test_with_trust_planner_a_stop_at_a_flagged_goal_ends_the_search_unchecked()
     checked = Search("zeppelin", TinyRobot(), settings=SETTINGS, planner=ScriptedBackend([flagged])).run()
     assert (found.status, found.planner_calls) == ("found", 1)
     assert checked.status == "not_found"
+
+
+def scripted(*, goal_flag: bool, angle: float = 0.0) -> ScriptedBackend:
+    seen = {"goal_scene_type": "hall", "why": "there"}
+    return ScriptedBackend([json.dumps({"goal_flag": goal_flag, "angle": angle, "discovered_context": seen})] * 40)
+
+
+LITERAL = replace(
+    SETTINGS, stop=replace(SETTINGS.stop, trust_planner=True), search=replace(SETTINGS.search, max_steps=60)
+)
+
+
+def test_with_trust_planner_a_sighting_ends_nothing_where_the_planner_flags_nothing() -> None:
+    unflagged = scripted(goal_flag=False)
+    result = Search("plant", TinyRobot(), settings=LITERAL, planner=unflagged, use_context=False).run()
+    assert result.status == "not_found"
+    assert result.belief["target_status"] != "visible"
+    assert result.planner_calls > 1
+
+
+def test_with_confirm_flag_a_goal_that_the_detector_does_not_find_is_not_stopped_at() -> None:
+    checked = replace(LITERAL, stop=replace(LITERAL.stop, confirm_flag=True))
+    assert Search("zeppelin", TinyRobot(), settings=checked, planner=scripted(goal_flag=True)).run().status != "found"
+
+
+class WithoutDepth(TinyRobot):
+    """A robot with a colour camera alone."""
+
+    def reset(self) -> Frame:
+        return self._blind(super().reset())
+
+    def step(self, action: Action) -> StepResult:
+        result = super().step(action)
+        return StepResult(self._blind(result.frame), result.collided)
+
+    def _blind(self, frame: Frame) -> Frame:
+        return replace(frame, depth=np.full_like(frame.depth, np.nan))
+
+
+class ByColour(GeometricPixelPolicy):
+    """Walks three steps and stops, whatever depth says."""
+
+    needs_depth = False
+
+    def follow(self, pixel: GoalPixel) -> None:
+        self._left = 3
+
+    def act(self) -> Action:
+        self._left -= 1
+        self.stop_reason = None if self._left else "reached"
+        return Action.FORWARD if self._left else Action.STOP
+
+
+def test_without_depth_a_policy_of_colour_alone_searches_by_pixelnavs_rules() -> None:
+    flagged = scripted(goal_flag=True)
+    result = Search(
+        "zeppelin", WithoutDepth(), settings=LITERAL, planner=flagged, policy=ByColour(SETTINGS.policy)
+    ).run()
+    assert result.status == "found"
+
+
+@pytest.mark.parametrize(("settings", "policy"), [(LITERAL, GeometricPixelPolicy), (SETTINGS, ByColour)])
+def test_without_depth_what_needs_it_is_refused(settings: Settings, policy: type[GeometricPixelPolicy]) -> None:
+    search = Search("plant", WithoutDepth(), settings=settings, policy=policy(SETTINGS.policy))
+    with pytest.raises(
+        InvalidValue, match=r"^depth = None: is needed to walk by it, or to check a stop; use --policy"
+    ):
+        search.run()
 
 
 @pytest.mark.parametrize("goal", ["", "   ", "!!!", "🤖"])

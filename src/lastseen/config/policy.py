@@ -74,5 +74,10 @@ class Stop(Section):
     )
     min_score: float = setting(0.4, low=0.0, high=1.0, why="a stop ends the episode: weaker detections do not count")
     trust_planner: bool = setting(
-        False, why="true: a stop of the policy at a goal that the planner flagged ends the search, as PixelNav's does"
+        False,
+        why="true: a stop of the policy at a goal that the planner flagged ends the search and nothing else does; "
+        "sightings on the way change nothing, as in PixelNav's loop",
+    )
+    confirm_flag: bool = setting(
+        False, why="true: with trust_planner, a flag counts only where the detector finds the goal in the chosen view"
     )

@@ -98,7 +98,7 @@ def search_arm(
         return edit(context)
 
     if arm.trust_planner:
-        settings = replace(settings, stop=replace(settings.stop, trust_planner=True))
+        settings = replace(settings, stop=replace(settings.stop, trust_planner=True, confirm_flag=True))
     if memory is None:
         analyzer = analyzer_of(settings, key, seed=seed)
         memory = Memory.open(settings=memory_settings(settings), wall_clock=None, scene_analyzer=analyzer)

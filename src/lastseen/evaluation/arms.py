@@ -120,7 +120,7 @@ class Arm:
     ``parts`` of the context are kept, the others blanked; ``shuffled`` takes the context of another episode;
     ``memory`` is the earlier visit that the search may remember: none, to this home, or to another one; ``lost``
     starts in its map at a pose that is wrong by metres; ``moved``: the goal itself was moved since the visit;
-    ``ablation``: ``context`` without one of its parts; ``trust_planner``: a stop is not checked.
+    ``ablation``: ``context`` without one of its parts; ``trust_planner``: PixelNav's own rules of flag and stop.
     """
 
     name: str
@@ -153,7 +153,7 @@ ARMS: dict[str, Arm] = {
         Arm(name="no_context", about="panorama and planner, no memory: PixelNav's agent loop, geometric policy"),
         Arm(
             name="pixelnav",
-            about="as no_context, with PixelNav's stop: the policy's at a goal that the planner flagged, unchecked",
+            about="PixelNav's own loop: ends at the policy's stop where planner and detector saw the goal, unchecked",
             trust_planner=True,
         ),
         Arm(name="context", about="with the navigation context of this episode", parts=ALL_PARTS),

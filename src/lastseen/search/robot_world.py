@@ -17,6 +17,7 @@ import numpy as np
 from lastseen.action import Action
 from lastseen.body import body_points
 from lastseen.config import Settings
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.places.tracker import Step
@@ -37,7 +38,7 @@ from lastseen.search.policy.goal_pixel import (
     view_of_angle,
     waypoint_pixel,
 )
-from lastseen.search.policy.protocol import PixelPolicy, allow
+from lastseen.search.policy.protocol import PixelPolicy, allow, needs_depth
 from lastseen.search.policy.stop_check import StopCheck
 from lastseen.search.recall import Recall, Remembered
 from lastseen.search.step_record import view_record
@@ -71,7 +72,7 @@ class RobotWorld:
         self.robot, self.detector, self.policy = robot, detector, policy
         self.goal, self.memory, self.recall = goal, memory, recall
         self.planner, self.settings, self.log = planner, settings, log
-        self.with_images = with_images
+        self.with_images, self._trust = with_images, settings.stop.trust_planner
         actions = getattr(robot, "possible_actions", tuple(Action))
         allow(policy, actions)
         self._tilts = Action.LOOK_UP in actions and Action.LOOK_DOWN in actions
@@ -85,7 +86,8 @@ class RobotWorld:
         self._rest = 0.0
         self._path: list[Pose2D] = []
         self._walking = self._walked = False
-        self._rejected = self._trusted_stop = False
+        self._rejected = self._trusted_stop = self._flagged = False
+        self._any_depth = False
         self._approach_failed = False
         self._confirming = 0
         self._context: tuple[int, dict[str, Any]] | None = None
@@ -112,7 +114,7 @@ class RobotWorld:
         spatial = self.memory.spatial
         return Sight(
             stamp=self.frame.stamp,
-            visible=self.check.streak > 0 and not self._rejected,
+            visible=self.check.streak > 0 and not self._rejected and not self._trust,
             rejected=self._rejected,
             trusted_stop=self._trusted_stop,
             distance=self.check.distance,
@@ -181,8 +183,8 @@ class RobotWorld:
         self.recall.chose(heading)
         self._walking = self._walked = False
         self._path = _corners(self.pose, segments)
-        here = target_detection(self.marked, self.goal.text) if decision.goal_flag else None
-        if here is not None:
+        self._check_depth()
+        if decision.goal_flag and not self._trust and target_detection(self.marked, self.goal.text) is not None:
             self._turns, self._rest = 0, 0.0
             return
         self._turn_by(heading)
@@ -215,14 +217,14 @@ class RobotWorld:
         action = self.policy.act()
         if action is not Action.STOP:
             return self._do(action)
-        if self.settings.stop.trust_planner and self._following.goal_flag:
-            self._trusted_stop = True
+        self._trusted_stop = self._trust and self._flagged
+        if self._trusted_stop:
             return self._stopped()
-        if (turn := self._look_again()) is not None:
+        if not self._trust and (turn := self._look_again()) is not None:
             return self._do(turn)
         if self.policy.stop_reason == "reached" and self._next_segment():
             return self._go_on()
-        self._rejected = self._approach_failed = self._following.goal_flag and not self._at_goal()
+        self._rejected = self._approach_failed = self._flagged and not self._trust and not self._at_goal()
         return self._stopped()
 
     def _stopped(self) -> Moved:
@@ -270,6 +272,8 @@ class RobotWorld:
     def _at_goal(self) -> bool:
         """Whether the loop will take this for the end of the search: seen often enough, and within reach."""
         search = self.settings.search
+        if self._trust:
+            return False
         return self.check.streak >= search.visible_streak and self.check.believed(within=search.success_distance)
 
     def _look_again(self) -> Action | None:
@@ -287,8 +291,10 @@ class RobotWorld:
         decision = self._following
         assert decision is not None
         seen = decision.goal_flag and target_detection(self.marked, self.goal.text) is not None
-        if self._walking and not seen:
+        if self._walking and (self._trust or not seen):
             return
+        if not self._walking:
+            self._flagged = decision.goal_flag and (seen or not self.settings.stop.confirm_flag)
         pixel = self._goal_pixel(decision)
         if self._walking:
             self.policy.refine(pixel)
@@ -320,6 +326,7 @@ class RobotWorld:
     def _see(self, frame: Frame, step: Step) -> None:
         """Everything that happens on a new view, in the order of the data: detect, remember, then what uses both."""
         self.frame, self._fresh = frame, True
+        self._any_depth = self._any_depth or bool(np.isfinite(frame.depth).any())
         detections = self.detector.detect(frame, (self.goal.text,))
         self.marked = self.goal.marked(frame, detections)
         self.memory.observe(frame, detections=detections, step=step)
@@ -337,6 +344,12 @@ class RobotWorld:
         self._see_explored(frame)
         self._recall_planner(events)
         self._record = view_record(self.memory, frame, step, detections)
+
+    def _check_depth(self) -> None:
+        """Refuse to go on without any depth where the policy walks by it, or a stop is checked by it."""
+        if not self._any_depth and (needs_depth(self.policy) or not self._trust):
+            remedy = "use --policy pixelnav:CHECKPOINT with stop.trust_planner = true, or a depth camera"
+            raise InvalidValue("depth", None, "is needed to walk by it, or to check a stop", remedy=remedy)
 
     def _see_explored(self, frame: Frame) -> None:
         """Put the view on the map of this search: what is floor, and about where which thing stands."""

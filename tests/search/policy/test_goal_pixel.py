@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,3 +109,18 @@ def test_a_waypoint_below_the_picture_is_walked_to_all_the_same() -> None:
     assert pixel.point == (0.5, 0.0, 0.0)
     assert pixel.v == frame.depth.shape[0] - 1
     assert abs(pixel.u - frame.depth.shape[1] / 2) < 2
+
+
+def test_without_depth_the_target_is_aimed_at_in_its_middle_and_else_the_floor() -> None:
+    frame = BoxWorld().look()
+    blind = replace(frame, depth=np.full_like(frame.depth, np.nan))
+    rows, columns = frame.depth.shape
+    mug = Detection(box=(10.0, 20.0, 30.0, 40.0), score=0.9, labels={"mug": 0.9})
+    floor = Detection(box=(0.0, rows - 10.0, columns, rows), score=0.9, labels={"floor": 0.9})
+    target = choose_goal_pixel(blind, [mug, floor], target="mug", goal_flag=True)
+    assert (target.kind, target.u, target.v) == ("target", 19, 29)
+    assert choose_goal_pixel(blind, [mug, floor], target="mug", goal_flag=False).kind == "floor"
+    left = choose_goal_pixel(blind, [], target="mug", goal_flag=True, rest_deg=15.0)
+    assert left.kind == "ahead"
+    assert left.u < columns / 2
+    assert rows / 2 < left.v < rows

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 
 from lastseen.action import Action
+from lastseen.config import Settings
+from lastseen.search.policy import protocol
 from lastseen.search.policy.geometric import GeometricPixelPolicy
 from lastseen.search.policy.goal_pixel import GoalPixel
-from lastseen.search.policy.protocol import PixelPolicy
+from lastseen.search.policy.protocol import PixelPolicy, allow
 from tests.search.policy.box_world import BoxWorld
 
 PIXEL = GoalPixel(40, 50, "floor", (2.0, 0.0, 0.0))
@@ -69,3 +71,16 @@ def test_a_new_goal_clears_the_reason_of_the_last_stop(policy: PixelPolicy) -> N
     policy.act()
     policy.follow(PIXEL)
     assert policy.stop_reason is None
+
+
+def test_actions_that_a_robot_lacks_are_masked_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Tilting(GeometricPixelPolicy):
+        def allow(self, actions: Collection[Action]) -> None:
+            self.allowed = set(actions)
+
+    protocol._say_masked.cache_clear()
+    policy = Tilting(Settings().policy)
+    for _ in range(2):
+        allow(policy, (Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT, Action.STOP))
+    assert Action.LOOK_UP not in policy.allowed
+    assert caplog.messages == ["the robot cannot do look_up or look_down: the policy is never allowed to choose that"]

@@ -24,6 +24,8 @@ _WAYPOINT_SLACK = 0.3
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
 _METRES_PER_RADIAN = 2.0
+_FLOOR = "floor"
+"""The word for what is walked on, where a detector was asked for it."""
 _NEAR_SIDE = 0.2
 """Quantile of a mask's ranges that is its near side: past the ragged edge, short of the middle."""
 
@@ -71,8 +73,11 @@ def choose_goal_pixel(
     """The pixel to walk to in this view; ``rest_deg`` is the wanted direction within it, positive to the left.
 
     A flag without a detection to stand for it falls back to the floor: the planner proposes, perception decides.
+    Where the frame has no depth at all, the pixel is chosen by the picture, and its point is a guess straight ahead.
     """
     points = body_points(frame)
+    if not np.isfinite(points[..., 0]).any():
+        return _without_depth(frame, detections, target if goal_flag else None, rest_deg, settings)
     if goal_flag:
         found = target_detection(detections, target)
         pixel = None if found is None else _on_target(points, found, frame)
@@ -128,6 +133,23 @@ def _on_target(points: NDArray[np.float32], detection: Detection, frame: Frame) 
     share = _NEAR_SIDE if detection.mask is not None else 0.5
     middle = int(np.argsort(reach, kind="stable")[int(share * (len(reach) - 1))])
     return _pixel(points, int(rows[middle]), int(columns[middle]), "target")
+
+
+def _without_depth(
+    frame: Frame, detections: Sequence[Detection], target: str | None, rest_deg: float, settings: Policy
+) -> GoalPixel:
+    """By the picture alone: the middle of the target, of a detected floor, or where level floor ahead would be."""
+    angle = math.radians(rest_deg)
+    ahead = (settings.max_waypoint * math.cos(angle), settings.max_waypoint * math.sin(angle), 0.0)
+    for word, kind in ((target, "target"), (_FLOOR, "floor")):
+        found = None if word is None else target_detection(detections, word)
+        if found is not None and (rows := np.nonzero(detection_mask(found, frame)))[0].size:
+            v, u = (int(values.mean()) for values in rows)
+            return GoalPixel(u, v, "target" if kind == "target" else "floor", ahead)
+    camera, eye = frame.camera_of_depth, float(frame.T_world_camera.translation[2])
+    u = round(camera.cx - camera.fx * math.tan(angle))
+    v = round(camera.cy + camera.fy * eye / ahead[0])
+    return GoalPixel(min(max(u, 0), camera.width - 1), min(max(v, 0), camera.height - 1), "ahead", ahead)
 
 
 def _open_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> NDArray[np.bool_]:

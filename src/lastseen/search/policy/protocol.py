@@ -2,11 +2,13 @@
 
 A view goes in with ``see``, a pixel of that view becomes the goal with ``follow``, ``act`` is asked once a step,
 and ``moved`` reports what was really done, by the policy or by anyone. A policy that may tilt the camera has an
-``allow`` too, which is told the actions that the robot can do.
+``allow`` too, which is told the actions that the robot can do; one that walks by colour alone has ``needs_depth``
+False.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -17,6 +19,7 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.search.policy.goal_pixel import GoalPixel
 
+_LOG = logging.getLogger(__name__)
 StopReason = Literal["reached", "blocked", "exhausted"]
 """Why a policy stopped: it believes it is there, it cannot get there, or it has used up its actions."""
 
@@ -81,7 +84,21 @@ def _network(checkpoint: str) -> Any:
 
 
 def allow(policy: PixelPolicy, actions: Collection[Action]) -> None:
-    """Tell a policy which actions the robot can do, where it cares."""
+    """Tell a policy which actions the robot can do, where it cares; what it must do without is said once."""
     told = getattr(policy, "allow", None)
-    if told is not None:
-        told(actions)
+    if told is None:
+        return
+    told(actions)
+    missing = tuple(action.value for action in Action if action not in actions)
+    if missing:
+        _say_masked(missing)
+
+
+@lru_cache(maxsize=8)
+def _say_masked(missing: tuple[str, ...]) -> None:
+    _LOG.warning("the robot cannot do %s: the policy is never allowed to choose that", " or ".join(missing))
+
+
+def needs_depth(policy: PixelPolicy) -> bool:
+    """Whether a policy walks by depth; one that does not says so."""
+    return bool(getattr(policy, "needs_depth", True))

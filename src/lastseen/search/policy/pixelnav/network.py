@@ -140,6 +140,7 @@ class Prediction:
     """Of stop, forward, left, right, look up, look down."""
     distance: float
     goal: tuple[float, float]
+    """Where in the newest view it sees the goal: row and column, as shares of the view's height and width."""
 
 
 class GoalWalk:
@@ -166,8 +167,8 @@ class GoalWalk:
             newest = torch.cat([actions[0, -1], distances[0, -1], goals[0, -1]]).tolist()
         if not np.isfinite(newest).all():
             raise InvalidValue("prediction", newest, "is not finite", remedy="get the checkpoint again")
-        *logits, distance, across, down = newest
-        return Prediction(tuple(logits), distance, (across, down))
+        *logits, distance, row, column = newest
+        return Prediction(tuple(logits), distance, (row, column))
 
     def _batch(self, image: NDArray[np.uint8]) -> torch.Tensor:
         device = self._network.action_head.weight.device

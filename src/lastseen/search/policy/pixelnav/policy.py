@@ -90,6 +90,9 @@ class PixelNavPolicy:
     Each ``act`` puts the frame seen last into the history; frames seen between walks, as in a panorama, stay out.
     """
 
+    needs_depth = False
+    """It walks by colour alone."""
+
     def __init__(self, network: PixelNavNetwork, settings: PixelNav | None = None) -> None:
         self.settings = settings or PixelNav()
         self.stop_reason: StopReason | None = None

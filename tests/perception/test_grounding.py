@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +23,7 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.grounding_dino import GroundingDino, prompt
+from lastseen.perception.named_detector import open_named_detector
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.sam import Outlined, Sam
 from lastseen.protocols import Detector, Segmenter
@@ -60,6 +62,25 @@ def test_they_are_a_detector_and_a_segmenter(models: tuple[GroundingDino, Sam]) 
     assert isinstance(models[0], Detector)
     assert isinstance(models[1], Segmenter)
     assert isinstance(Outlined(*models), Detector)
+
+
+def test_in_a_search_it_names_the_household_too_with_outlines(folders: tuple[Path, Path]) -> None:
+    # the tiny model reads 16 tokens at once
+    few = replace(EASY, grounding=replace(EASY.grounding, names_at_once=3))
+    detector = open_named_detector(str(folders[0]), masks=str(folders[1]), settings=few)
+    found = detector.detect(frame(), ["red mug"])
+    names = {label for one in found for label in one.labels}
+    assert names - {"red mug"}
+    assert names <= {"red mug", *EASY.grounding.household.split(", ")}
+    assert any(one.mask is not None for one in found)
+
+
+def test_a_device_that_is_not_there_is_one_clear_line(folders: tuple[Path, Path]) -> None:
+    for name, problem in (("cuda:99", "cannot be used here"), ("gpu", "cannot be used here")):
+        with pytest.raises(InvalidValue, match=f"^grounding.device = '{name}': {problem}"):
+            GroundingDino(folders[0], settings=Grounding(device=name))
+    with pytest.raises(InvalidValue, match=r"^outlines\.device = 'gpu'"):
+        Sam(folders[1], settings=Outlines(device="gpu"))
 
 
 def test_what_is_found_has_a_name_that_was_asked_for(models: tuple[GroundingDino, Sam]) -> None:

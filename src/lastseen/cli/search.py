@@ -11,9 +11,11 @@ import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file
 from lastseen.cli.text import counted
+from lastseen.errors import InvalidValue
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
+    from lastseen.protocols import Detector
     from lastseen.search.loop import SearchResult
     from lastseen.search.search import Search
 
@@ -33,6 +35,13 @@ def search(
     policy: Annotated[
         str, typer.Option("--policy", help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")
     ] = "geometric",
+    detector: Annotated[
+        str | None,
+        typer.Option("--detector", help="In place of the robot's: a model's file, folder or name; docs/models.md."),
+    ] = None,
+    masks: Annotated[
+        str | None, typer.Option("--masks", help="Outlines of its boxes by SAM: its folder, or sam.")
+    ] = None,
     constraint: Annotated[
         list[str] | None, typer.Option("--constraint", help="Such as 'avoid: kitchen'; may be given again.")
     ] = None,
@@ -63,6 +72,10 @@ def search(
     if robot is None:
         _print_plan(goal, memory, settings, as_json=as_json)
         return
+    from lastseen.perception.named_detector import open_named_detector
+
+    if masks is not None and detector is None:
+        raise InvalidValue("--masks", masks, "needs --detector", remedy="give the model whose boxes are outlined")
     result = _walk(
         goal,
         None if forget else memory,
@@ -71,6 +84,7 @@ def search(
         steps=steps,
         planner=planner,
         policy=policy,
+        detector=None if detector is None else open_named_detector(detector, masks=masks, settings=settings),
         constraints=constraint or [],
         log=log,
         quiet=as_json,
@@ -130,6 +144,7 @@ def _walk(
     steps: int | None,
     planner: str | None,
     policy: str,
+    detector: Detector | None,
     constraints: list[str],
     log: Path | None,
     quiet: bool,
@@ -170,6 +185,7 @@ def _walk(
             memory,
             planner=planner,
             policy=policy,
+            detector=detector,
             constraints=constraints,
             log=run_log,
             timing=times,
@@ -191,7 +207,7 @@ def _walk(
 
 def _step(running: Search, robot: str) -> dict[str, Any]:
     """One step; what the robot's own code raises becomes one line that names the robot."""
-    from lastseen.errors import InvalidValue, LastseenError
+    from lastseen.errors import LastseenError
 
     try:
         return running.step()

@@ -55,6 +55,12 @@ class Grounding(Section):
         24, unit="names", low=1, why="its text holds 256 tokens, and more names at once blur into each other"
     )
     threads: int = setting(0, unit="threads", low=0, why="0 leaves torch's own choice, one per core")
+    device: str = setting("auto", why="where it runs: auto is cuda where there is one, else cpu; or cuda:1, mps")
+    household: str = setting(
+        "bed, sofa, chair, dining table, desk, nightstand, dresser, wardrobe, shelf, cabinet, refrigerator, oven, "
+        "sink, toilet, bathtub, washing machine, tv, lamp, plant, book, mirror, curtain, door",
+        why="asked for beside the goal of a search, so that places and objects get names; with it one question of 24",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +75,4 @@ class Outlines(Section):
         0.85, low=0.0, high=1.0, why="the overlap SAM predicts for its own mask; its authors keep 0.88 and more"
     )
     max_area: float = setting(0.5, unit="share of the image", low=0.0, high=1.0, why="more is a wall or the floor")
+    device: str = setting("auto", why="where SAM runs: auto is cuda where there is one, else cpu; or cuda:1, mps")

@@ -62,6 +62,7 @@ class PixelNav(Section):
     stop_at_prediction: int = setting(
         33, unit="predictions", low=1, high=64, why="forced; the network has no more than 64 history slots"
     )
+    device: str = setting("auto", why="where it runs: auto is cuda where there is one, else cpu; or cuda:1, mps")
 
 
 @dataclass(frozen=True, kw_only=True)

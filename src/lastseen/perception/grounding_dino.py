@@ -20,13 +20,16 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, corners, merge_same
-from lastseen.perception.torch_models import check_folder, load_model, load_part, transformers_for
+from lastseen.perception.torch_models import check_folder, device_of, load_model, load_part, transformers_for
 
 MODEL_TYPE = "grounding-dino"
 
 
 class GroundingDino:
     """A detector of anything that has a name; ``targets`` given here are used where ``detect`` is given none."""
+
+    asked = True
+    """It finds nothing but what it is asked for."""
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class GroundingDino:
         self._torch: Any = torch
         self._images = load_part(transformers.GroundingDinoImageProcessorPil, home)
         self._words = load_part(transformers.AutoTokenizer, home, trust_remote_code=False)
-        self._model = load_model(transformers.GroundingDinoForObjectDetection, home)
+        self._device = device_of(self.settings.device, "grounding.device")
+        self._model = load_model(transformers.GroundingDinoForObjectDetection, home).to(self._device)
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """Boxes of the targets, best first; raises ``InvalidValue`` where there is no target."""
@@ -59,7 +63,7 @@ class GroundingDino:
                 "are needed: Grounding DINO finds what it is asked for",
                 remedy="--look-for 'mug, chair'",
             )
-        picture = self._images(images=Image.fromarray(frame.rgb), return_tensors="pt")
+        picture = self._images(images=Image.fromarray(frame.rgb), return_tensors="pt").to(self._device)
         size = np.array([frame.intrinsics.width, frame.intrinsics.height] * 2, dtype=np.float64)
         found: list[Detection] = []
         for start in range(0, len(names), self.settings.names_at_once):
@@ -79,15 +83,15 @@ class GroundingDino:
                 "targets", sentence, f"are {len(offsets)} tokens of {limit}", remedy="lower grounding.names_at_once"
             )
         with self._torch.inference_mode():
-            answer = self._model(**picture, **words)
-        chances = self._torch.sigmoid(answer.logits[0]).double().numpy()
+            answer = self._model(**picture, **words.to(self._device))
+        chances = self._torch.sigmoid(answer.logits[0].cpu()).double().numpy()
         scores = np.zeros((len(chances), len(names)))
         for column, (first, last) in enumerate(spans):
             tokens = [i for i, (start, end) in enumerate(offsets) if first <= start and end <= last and end > start]
             if tokens:
                 # the mean: "red mug" asks for both words, and a red chair has only one of them
                 scores[:, column] = chances[:, tokens].mean(axis=1)
-        return answer.pred_boxes[0].double().numpy(), scores
+        return answer.pred_boxes[0].cpu().double().numpy(), scores
 
     def _detections(
         self, edges: NDArray[np.float64], scores: NDArray[np.float64], names: Sequence[str]

@@ -18,7 +18,7 @@ from PIL import Image
 from lastseen.config.models import Outlines
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.perception.torch_models import check_folder, load_model, load_part, transformers_for
+from lastseen.perception.torch_models import check_folder, device_of, load_model, load_part, transformers_for
 from lastseen.protocols import Detector
 
 MODEL_TYPE = "sam"
@@ -38,7 +38,8 @@ class Sam:
 
         self._torch: Any = torch
         self._images = load_part(transformers.SamImageProcessorPil, home)
-        self._model = load_model(transformers.SamModel, home)
+        self._device = device_of(self.settings.device, "outlines.device")
+        self._model = load_model(transformers.SamModel, home).to(self._device)
 
     def segment(self, frame: Frame) -> list[Detection]:
         """Everything that a grid of points lies on, largest first; one mask per thing."""
@@ -83,13 +84,13 @@ class Sam:
         masks: list[NDArray[np.bool_]] = []
         qualities: list[float] = []
         with torch.inference_mode():
-            seen = self._model.get_image_embeddings(picture["pixel_values"])
+            seen = self._model.get_image_embeddings(picture["pixel_values"].to(self._device))
             for start in range(0, len(prompts), self.settings.at_once):
-                part = torch.from_numpy(prompts[start : start + self.settings.at_once]).float()[None]
+                part = torch.from_numpy(prompts[start : start + self.settings.at_once]).float()[None].to(self._device)
                 given = {"input_boxes": part[:, :, 0]} if boxes is not None else {"input_points": part}
                 answer = self._model(image_embeddings=seen, multimask_output=True, **given)
-                scores, best = answer.iou_scores[0].max(dim=1)
-                chosen = answer.pred_masks[0][torch.arange(len(best)), best][:, None]
+                scores, best = answer.iou_scores[0].cpu().max(dim=1)
+                chosen = answer.pred_masks[0].cpu()[torch.arange(len(best)), best][:, None]
                 whole = self._images.post_process_masks([chosen], sizes, inner)[0][:, 0]
                 masks += list(whole.numpy())
                 qualities += [min(max(float(score), 0.0), 1.0) for score in scores]

@@ -50,6 +50,23 @@ def load_part(kind: Any, folder: Path, **options: Any) -> Any:
         return kind.from_pretrained(str(folder), local_files_only=True, **options)
 
 
+def device_of(name: str, setting: str) -> Any:
+    """The torch device of a name; ``auto`` is cuda where there is one. ``setting`` is what a refusal names."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    # without a driver torch raises what its build happens to raise
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InvalidValue(
+            setting, name, f"cannot be used here ({first_line(error)})", remedy="use auto or cpu"
+        ) from error
+    return device
+
+
 def load_model(kind: Any, folder: Path) -> Any:
     """A model from the folder, ready for inference; every tensor must come from the file."""
     with _quiet(), _readable(folder):

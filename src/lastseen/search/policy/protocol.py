@@ -67,7 +67,7 @@ def open_policy(name: str, settings: Settings) -> PixelPolicy:
     if kind == PIXELNAV and checkpoint:
         from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
 
-        return PixelNavPolicy(_network(checkpoint), settings.pixel_nav)
+        return PixelNavPolicy(_network(checkpoint, settings.pixel_nav.device), settings.pixel_nav)
     if name != GEOMETRIC:
         raise InvalidValue("policy", name, "is not known", remedy="use geometric, or pixelnav:CHECKPOINT")
     from lastseen.search.policy.geometric import GeometricPixelPolicy
@@ -76,11 +76,11 @@ def open_policy(name: str, settings: Settings) -> PixelPolicy:
 
 
 @lru_cache(maxsize=1)
-def _network(checkpoint: str) -> Any:
+def _network(checkpoint: str, device: str) -> Any:
     """The network of a checkpoint, read once for all episodes of a process: it has 54 million parameters."""
     from lastseen.search.policy.pixelnav.checkpoint import load_network
 
-    return load_network(checkpoint)
+    return load_network(checkpoint, device=device)
 
 
 def allow(policy: PixelPolicy, actions: Collection[Action]) -> None:

@@ -35,7 +35,8 @@ _PREFIX = "module."
 
 
 def load_network(path: str | Path, *, device: str = "cpu") -> PixelNavNetwork:
-    """Build the network from a checkpoint, ready for inference on ``device``."""
+    """Build the network from a checkpoint, ready for inference on ``device``; ``auto`` is cuda where there is one."""
+    from lastseen.perception.torch_models import device_of
     from lastseen.search.policy.pixelnav.network import PixelNavNetwork
 
     network = PixelNavNetwork.unfilled()
@@ -48,7 +49,7 @@ def load_network(path: str | Path, *, device: str = "cpu") -> PixelNavNetwork:
         if not bool(tensor.isfinite().all()):
             raise InvalidValue("checkpoint", str(path), f"{name} is not finite", remedy="get the file again")
     network.load_state_dict(state, strict=True, assign=True)
-    ready: PixelNavNetwork = network.to(device).eval().requires_grad_(False)
+    ready: PixelNavNetwork = network.to(device_of(device, "pixel_nav.device")).eval().requires_grad_(False)
     return ready
 
 

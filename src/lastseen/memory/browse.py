@@ -20,8 +20,8 @@ from lastseen.memory.history import past_states
 from lastseen.memory.object import Object, Point, id_order
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
 from lastseen.memory.objects.labels import normal
+from lastseen.memory.objects.layout import id_text
 from lastseen.memory.objects.snapshot import read_state
-from lastseen.memory.objects.store import id_text
 from lastseen.memory.query.ranker import main_color
 from lastseen.memory.store.clock import Clock, Moment
 from lastseen.memory.store.records import MISSING, PROTO, REMOVED, CropRecord

@@ -22,8 +22,8 @@ from lastseen.frame import Frame, StampOrder
 from lastseen.memory.facts import Facts
 from lastseen.memory.fleet import Shared
 from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, Rows
+from lastseen.memory.objects.layout import id_text
 from lastseen.memory.objects.snapshot import room
-from lastseen.memory.objects.store import id_text
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.rooms.rooms import Rooms

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
-from lastseen.server import schemas
+from lastseen.server import home_schemas
 from lastseen.server.middleware import BUCKETS, RequestCounts
 from lastseen.server.responses import error_response, errors, json_response
 from lastseen.server.security import Access
@@ -31,19 +31,19 @@ def routes(service: Service, access: Access) -> APIRouter:
         return json_response({"status": "degraded", **told})
 
     for path in ("/healthz", "/health"):
-        router.get(path, response_model=schemas.Health, operation_id=f"health_{path[1:]}")(health)
+        router.get(path, response_model=home_schemas.Health, operation_id=f"health_{path[1:]}")(health)
 
-    @router.get("/readyz", response_model=schemas.Ready, responses=errors(503))
+    @router.get("/readyz", response_model=home_schemas.Ready, responses=errors(503))
     def ready() -> Response:
         """Whether requests are wanted."""
         return error_response(503, "shutting down") if service.stopping else json_response({"status": "ready"})
 
-    @router.get("/stats", response_model=schemas.Stats)
+    @router.get("/stats", response_model=home_schemas.Stats)
     def stats() -> Response:
         """The figures that are polled."""
         return json_response(service.stats())
 
-    @router.get("/stats/detailed", response_model=schemas.DetailedStats, responses=errors(503))
+    @router.get("/stats/detailed", response_model=home_schemas.DetailedStats, responses=errors(503))
     def detailed() -> Response:
         """The same, and what memory takes on disk and in RAM; costs a pass over the file."""
         measured = service.memory.stats()

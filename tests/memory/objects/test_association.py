@@ -12,7 +12,8 @@ from lastseen.config import Settings
 from lastseen.config.objects import Association
 from lastseen.memory.objects import ObjectMemory
 from lastseen.memory.objects.association import Pairs, agree_in_space, assign, size_agreement
-from lastseen.memory.objects.store import BODY, Gate, ObjectStore
+from lastseen.memory.objects.layout import BODY, Gate
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import Observation
 
 DOCUMENT = Settings(association=Association(radius_growth=0.0, size_weight=0.0))

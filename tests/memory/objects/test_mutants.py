@@ -17,7 +17,7 @@ from lastseen.config.objects import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association, depth_evidence
 from lastseen.memory.objects import memory as memory_module
-from lastseen.memory.objects.store import BODY, Gate
+from lastseen.memory.objects.layout import BODY, Gate
 from lastseen.observation import Observation
 
 ASSOCIATION_MUTANTS = [

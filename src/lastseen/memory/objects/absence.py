@@ -20,17 +20,8 @@ from lastseen.memory.objects.cannot_link import seen_beside
 from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.depth_evidence import OPEN_SHARE, SMALL, is_in_view, measure
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import (
-    BODY,
-    CONFIRMED,
-    COUNTS,
-    EMPTY_POSES,
-    GAUGES,
-    MISSING,
-    RING,
-    ObjectColumns,
-    ObjectStore,
-)
+from lastseen.memory.objects.layout import BODY, CONFIRMED, COUNTS, EMPTY_POSES, GAUGES, MISSING, RING, ObjectColumns
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import count_miss, view_bin
 
 EMPTY_SHARE = 0.5

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.compiled import compiled, dot, half_to_float
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import COUNTS, GAUGES, ObjectStore
+from lastseen.memory.objects.layout import COUNTS, GAUGES
+from lastseen.memory.objects.store import ObjectStore
 
 SAME_APPEARANCE = 0.8
 """Cosine from which two embeddings are of one thing."""

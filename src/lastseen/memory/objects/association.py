@@ -19,7 +19,7 @@ from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch, SeenColumns
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import (
+from lastseen.memory.objects.layout import (
     BODY,
     CONFIRMED,
     COUNTS,
@@ -29,8 +29,8 @@ from lastseen.memory.objects.store import (
     NO_EMBEDDINGS,
     SMALL_HALF,
     Gate,
-    ObjectStore,
 )
+from lastseen.memory.objects.store import ObjectStore
 
 WIDE = 0.9
 """Metres of an observation's half size that widen its search: a whole sofa finds the piece of it seen before."""

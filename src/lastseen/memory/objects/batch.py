@@ -21,8 +21,8 @@ from lastseen.memory.objects.camera import camera_numbers, image_holds_box, to_c
 from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import LabelTable, ranked
+from lastseen.memory.objects.layout import NO_EMBEDDINGS
 from lastseen.memory.objects.relations import overlap
-from lastseen.memory.objects.store import NO_EMBEDDINGS
 from lastseen.observation import SURFACE, Observation
 
 DUPLICATE_OVERLAP = 0.5

@@ -11,9 +11,10 @@ import numpy as np
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.corrections import Change, Undo, as_before, checked_name, set_label
+from lastseen.memory.objects.layout import ID_PREFIX, State
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
 from lastseen.memory.objects.snapshot import read_state
-from lastseen.memory.objects.store import ID_PREFIX, ObjectStore, State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.told import create_told, place, recognised
 
 

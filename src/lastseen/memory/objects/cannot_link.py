@@ -15,7 +15,8 @@ from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, ObjectColumns, ObjectStore
+from lastseen.memory.objects.layout import BODY, COUNTS, GAUGES, ObjectColumns
+from lastseen.memory.objects.store import ObjectStore
 
 NEIGHBOUR_GAP = 0.1
 """Metres between things seen in one frame below which they are remembered as being two."""

@@ -18,7 +18,8 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import normal
-from lastseen.memory.objects.store import RING, ObjectStore
+from lastseen.memory.objects.layout import RING
+from lastseen.memory.objects.store import ObjectStore
 
 RETIRED = -1
 """Stands for the id of a frame that no pose can be given for any more."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.camera import CameraView, to_camera
 from lastseen.memory.objects.compiled import compiled, half_to_float
 from lastseen.memory.objects.grid import Floats
-from lastseen.memory.objects.store import BODY, COUNTS
+from lastseen.memory.objects.layout import BODY, COUNTS
 
 POINT_STEP = 2
 """Every second surface point is looked at: 32 tell as much as 64 about a share."""

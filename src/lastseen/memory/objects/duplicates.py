@@ -24,8 +24,9 @@ from lastseen.memory.objects.cannot_link import (
 from lastseen.memory.objects.compiled import compiled, dot
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import blend
+from lastseen.memory.objects.layout import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, State
 from lastseen.memory.objects.relations import containment, overlap
-from lastseen.memory.objects.store import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, ObjectStore, State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import PIECE_SIZE
 
 DUPLICATE_TOLERANCE = 0.1

@@ -32,7 +32,8 @@ from lastseen.memory.objects.depth_evidence import (
 )
 from lastseen.memory.objects.duplicates import DUPLICATE_TOLERANCE
 from lastseen.memory.objects.grid import Floats
-from lastseen.memory.objects.store import LARGEST_HALF, FreeSpace, ObjectStore, State
+from lastseen.memory.objects.layout import LARGEST_HALF, FreeSpace, State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import Observation
 
 HEIGHT, WIDTH = 48, 64

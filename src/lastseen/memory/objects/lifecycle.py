@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.absence import Gone
 from lastseen.memory.objects.duplicates import merge_rows
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.store import CONFIRMED, TENTATIVE, ObjectStore, State, id_text
+from lastseen.memory.objects.layout import CONFIRMED, TENTATIVE, State, id_text
+from lastseen.memory.objects.store import ObjectStore
 
 
 class EventKind(StrEnum):

@@ -6,9 +6,7 @@ observation is which object, update, create, promote, expire. Time is the frame'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +32,9 @@ from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
 from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.labels import MOST_UNUSED
+from lastseen.memory.objects.layout import CONFIRMED, ID_PREFIX, TENTATIVE, State
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
+from lastseen.memory.objects.matched import NOTHING_MATCHED, Crop, CropSink, Matched
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.relocation import (
     ARRIVAL_HITS,
@@ -45,49 +45,10 @@ from lastseen.memory.objects.relocation import (
     relocated_to,
 )
 from lastseen.memory.objects.snapshot import ObjectState, Rows, read_state
-from lastseen.memory.objects.store import CONFIRMED, ID_PREFIX, TENTATIVE, ObjectStore, State, id_text
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import create, update
 from lastseen.observation import OBJECT, SURFACE, Observation
 
-
-@dataclass(frozen=True, slots=True)
-class Crop:
-    """A picture of an object, handed on and not kept: better than those before it, or from a new side."""
-
-    object_id: str
-    frame_id: int
-    stamp: float
-    quality: float
-    jpeg: bytes
-
-
-CropSink = Callable[[Crop], None]
-
-
-class Matched(NamedTuple):
-    """Which objects the observations of one frame became part of, by number.
-
-    ``numbers`` are those of the observations at ``given``; of the others of ``total`` nothing was remembered.
-    ``successors`` leads from an object that ended in the same frame to the one it goes on as, or to None.
-    """
-
-    total: int
-    given: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    successors: Mapping[int, int | None]
-
-    def ids(self) -> tuple[str | None, ...]:
-        """One id per observation, in the order in which they were given."""
-        ids: list[str | None] = [None] * self.total
-        for at, first in zip(self.given.tolist(), self.numbers.tolist(), strict=True):
-            number: int | None = first
-            while number is not None and number in self.successors:
-                number = self.successors[number]
-            ids[at] = None if number is None else id_text(number)
-        return tuple(ids)
-
-
-_NOTHING_MATCHED = Matched(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), {})
 MERGE_EVERY = 3
 """Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
 
@@ -105,7 +66,7 @@ class ObjectMemory(ByHand):
         self.crop_sink = crop_sink
         self.lifecycle = ObjectLifecycle(self.store)
         self._arrived: list[int] = []
-        self._matched = _NOTHING_MATCHED
+        self._matched = NOTHING_MATCHED
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
         self.keyframes = DepthKeyframes(self.settings)
@@ -150,7 +111,7 @@ class ObjectMemory(ByHand):
             raise InvalidValue(
                 "body_mask", self.body_mask, f"must have the depth's shape {frame.depth.shape}", remedy="resize it"
             )
-        self._matched = _NOTHING_MATCHED
+        self._matched = NOTHING_MATCHED
         names = len(self.store.labels.names)
         batch = batch_observations(frame, observations, self.store.labels)
         if batch.embeddings is not None:
@@ -265,7 +226,7 @@ class ObjectMemory(ByHand):
     def restore(self, rows: Rows) -> None:
         """Fill this memory, which must be empty, with a full export; the next frame then meets the same objects."""
         snapshot.restore_rows(self.store, rows)
-        self._matched = _NOTHING_MATCHED
+        self._matched = NOTHING_MATCHED
         self.keyframes.restore(rows.views)
         self.lifecycle.now, self.lifecycle.frame_id = rows.now, rows.frame_id
         self.lifecycle.order_tentative()

@@ -11,7 +11,8 @@ from enum import StrEnum
 import numpy as np
 
 from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.store import ObjectStore, State, id_text
+from lastseen.memory.objects.layout import State, id_text
+from lastseen.memory.objects.store import ObjectStore
 
 
 class RelationKind(StrEnum):

@@ -21,7 +21,8 @@ from lastseen.memory.objects.association import size_agreement
 from lastseen.memory.objects.compiled import compiled
 from lastseen.memory.objects.duplicates import UNMET_HITS
 from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.store import CONFIRMED, COUNTS, RING, FreeSpace, ObjectStore, State
+from lastseen.memory.objects.layout import CONFIRMED, COUNTS, RING, FreeSpace, State
+from lastseen.memory.objects.store import ObjectStore
 
 ARRIVAL_HITS = 4
 """Observations from which an object may have arrived: detectors imagine things, at times twice in one place."""

@@ -21,7 +21,8 @@ from lastseen.errors import InvalidValue
 from lastseen.memory.objects.appearance import mean_cosine
 from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.labels import LabelTable
-from lastseen.memory.objects.store import ObjectStore, State
+from lastseen.memory.objects.layout import State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import OBJECT, SURFACE
 
 _ADDED_LATER = frozenset({"emb_norm", "surface_hits"})

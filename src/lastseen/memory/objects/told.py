@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.objects.appearance import appearance_cosine
-from lastseen.memory.objects.store import ObjectStore, State
+from lastseen.memory.objects.layout import State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import keep_points
 
 TOLD_SIGMA = 0.3

@@ -17,7 +17,8 @@ from lastseen.memory.objects.camera import image_holds_box, view_from
 from lastseen.memory.objects.compiled import compiled, float_to_half
 from lastseen.memory.objects.grid import Floats, Rows
 from lastseen.memory.objects.labels import update_labels
-from lastseen.memory.objects.store import BODY, COUNTS, GAUGES, RING, ObjectColumns, ObjectStore, State
+from lastseen.memory.objects.layout import BODY, COUNTS, GAUGES, RING, ObjectColumns, State
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import MAX_SURFACE_POINTS
 
 POINT_GROUPS = 4

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lastseen.errors import JournalDamaged
 from lastseen.memory.facts import Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
-from lastseen.memory.objects.store import id_text
+from lastseen.memory.objects.layout import id_text
 from lastseen.memory.places.place import normalize_scene_type
 from lastseen.memory.rooms.naming import FURNITURE, Votes, name_of
 from lastseen.memory.rooms.outline import outline

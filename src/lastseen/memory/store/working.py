@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.errors import InvalidValue, JournalDamaged, shorten
 from lastseen.memory.objects import Rows
-from lastseen.memory.objects.store import id_text
+from lastseen.memory.objects.layout import id_text
 from lastseen.memory.store.journal import Block
 from lastseen.memory.store.records import STATUSES, ObjectRecord
 

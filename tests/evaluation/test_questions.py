@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -61,10 +62,23 @@ def test_a_judge_wants_one_object_at_the_place(home: Home) -> None:
 @pytest.mark.integration
 def test_a_short_life_is_asked_the_same_twice() -> None:
     first = evaluate([620], level="typical", minutes=0.25)
-    assert first.to_json() == evaluate([620], level="typical", minutes=0.25).to_json()
+    again = evaluate([620], level="typical", minutes=0.25)
+    assert json.dumps(first.to_json()) == json.dumps(again.to_json())
     total = first.total()
     assert total.enough_right >= 0.7 * total.enough
     assert total.unseen_refused >= 0.9 * total.unseen
+
+
+def test_the_spot_before_a_move_is_read_from_the_sentence(home: Home) -> None:
+    after, changes = random_changes(home, [1.0] * 4, seed=1, kinds=(ChangeKind.MOVE,))
+    case = next(case for case in cases(after, changes, Sightings(), seed=1) if case.kind == "before it moved")
+    before = next(change.edits[0].before for change in changes if change.edits[0].thing_id == case.things[0])
+    assert before is not None
+    x, y = before.position[:2].tolist()
+    with Memory.open() as memory:
+        reply = memory.ask(case.question)
+    assert case.judge(reply) is False
+    assert case.judge(replace(reply, sentence=f"It was at ({x:.1f}, {y:.1f}) before it moved.")) is True
 
 
 @pytest.mark.integration

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -251,6 +253,28 @@ def test_contents_go_with_what_they_are_inside_of(tmp_path: Path) -> None:
         assert box.position == pytest.approx((4.0, 1.6, 0.6), abs=0.1)
         assert memory.object(str(fact.object_id)).position == pytest.approx(box.position, abs=0.1)
         assert memory.ask("is the key in the box?").yes is True
+
+
+def test_any_words_are_taken_or_refused_in_one_line_and_every_id_of_an_answer_is_held(
+    memory: Memory, soak: int
+) -> None:
+    words = "this is the pantry keys live belong on in hook table note there a mug red rename room 3 to here put I"
+    asked = "where do does what were you told know about live belong the keys boiler mug is in are how many"
+    draw = random.Random(5)
+    for _ in range(100 if soak == 1 else 10_000):
+        text = " ".join(draw.choices([*words.split(), "椅子", "\x00", "'\"", ":"], k=draw.randrange(12)))
+        refused = ""
+        try:
+            memory.tell(text)
+        except InvalidValue as error:
+            refused = str(error)
+        assert "\n" not in refused
+        reply = memory.ask(" ".join(draw.choices([*asked.split(), "椅子", "\x07", "?"], k=draw.randrange(10))))
+        held = {one.id for one in reply.objects} | {one.object_id for one in reply.changes}
+        held |= {fact.id for fact in reply.facts}
+        assert set(re.findall(r"(?:obj|fact)-\d+", reply.sentence)) <= held, reply
+        if len(memory.facts()) > 20:
+            memory.undo()
 
 
 def test_the_same_fact_through_every_entry(tmp_path: Path) -> None:

@@ -341,6 +341,6 @@ def _names(label: str, kind: str | None) -> Judge:
 def _says_spot(x: float, y: float) -> Judge:
     def judge(reply: Reply) -> bool:
         found = reply.sentence.partition("at (")[2].partition(")")[0].split(",")
-        return len(found) == 2 and np.hypot(float(found[0]) - x, float(found[1]) - y) <= NEAR
+        return len(found) == 2 and float(np.hypot(float(found[0]) - x, float(found[1]) - y)) <= NEAR
 
     return judge

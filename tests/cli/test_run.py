@@ -33,6 +33,8 @@ def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tm
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["frames"] == 16
+    # a cupboard with a box on it and a chest; most frames cut them off below
+    assert facts["confirmed"] >= 2
     listed = lastseen("objects", "--memory", str(file), "--json")
     assert listed.returncode == 0, listed.stderr
     assert len(json.loads(listed.stdout)) == facts["confirmed"]
@@ -57,7 +59,8 @@ def test_a_detector_from_a_file_names_things(recording: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "things have no names" not in done.stdout
     listed = json.loads(lastseen("objects", "--memory", str(file), "--json").stdout)
-    assert {one["label"] for one in listed} == {"chair"}
+    # beside what it names, things are found by their shape
+    assert {one["label"] for one in listed} - {None} == {"chair"}
 
 
 def test_looks_by_clip_answer_words_without_any_name(recording: Path, tmp_path: Path) -> None:

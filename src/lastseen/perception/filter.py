@@ -31,8 +31,10 @@ ENOUGH_PIXELS = 400.0
 """Pixels of a 320-pixel-wide mask beyond which a thing is seen well enough."""
 
 
-MAX_BORDER = 0.35
+MAX_BORDER = 0.5
 """Share of the outline that may be cut off by the image."""
+MIN_REACH = 0.1
+"""How far a thing must reach into the image, as a share of the border that cuts it off: a strip along it does not."""
 MIN_DEPTH = 0.5
 """Share of the mask that must have depth: less is glass or sky."""
 MIN_POINTS = 8
@@ -109,14 +111,14 @@ class DetectionFilter:
             return Dropped.SMALL
         if detection.kind == SURFACE or detection.world_box is not None:
             return detection.score
-        border = _border_share(mask, window, inside)
+        border, cut_pixels = _border_share(mask, window, inside)
         if detection.labels:
             # whoever names it knows that it is a thing; chair bars show the wall behind them, and a table is flat
             share = self._share_measured(frame, mask, window, inside)
             return detection.score * share * (1.0 - border) if share > 0.0 else Dropped.NO_DEPTH
         if pixels > config.max_area * mask.size:
             return Dropped.LARGE
-        if border > MAX_BORDER:
+        if border > MAX_BORDER or pixels < MIN_REACH * cut_pixels**2:
             return Dropped.CUT
         left, top, right, bottom = detection.box
         aspect = (right - left) / (bottom - top)
@@ -162,8 +164,8 @@ def _window(mask: NDArray[np.bool_], frame: Frame, detection: Detection) -> Wind
     )
 
 
-def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> float:
-    """Share of the outline that lies on the border of the image."""
+def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> tuple[float, int]:
+    """Share of the outline that lies on the border of the image, and the pixels there."""
     first_row, first_column = window[0].start, window[1].start
     height, width = inside.shape
     at_border = (
@@ -173,13 +175,13 @@ def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bo
         or first_column + width >= mask.shape[1]
     )
     if not at_border:
-        return 0.0
+        return 0.0, 0
     padded = np.pad(inside, 1)
     inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
     rows, columns = np.nonzero(inside & ~inner)
     rows, columns = rows + first_row, columns + first_column
     on = (rows == 0) | (columns == 0) | (rows == mask.shape[0] - 1) | (columns == mask.shape[1] - 1)
-    return float(on.mean()) if len(on) else 0.0
+    return (float(on.mean()) if len(on) else 0.0), int(on.sum())
 
 
 def _points(

@@ -1,0 +1,268 @@
+"""Votes of pairs of like things for a turn and a shift, refined and judged by how much better they fit than chance.
+
+Two things of a session and two like things of the map that lie as far apart and as high vote for one transform. The
+transforms with the most votes are refined with all things that then lie near a like one, and each is judged by the
+evidence of every thing of the session: how much likelier it is to find such a thing just there in the same home than
+anywhere in another. Things that stand close together move together and count less than things far apart; a thing
+that is missing counts against. Nothing is random, so the same two maps get the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.memory.alignment.landmarks import Landmarks, likeness
+from lastseen.memory.alignment.transform import FrameTransform
+
+Status = Literal["aligned", "ambiguous", "not_aligned"]
+
+LEAST_SCORE, SCORE_PER_PAIR = 16.0, 1.0
+"""Nats of evidence that are needed: more in large maps, by the logarithm of how many pairings could agree by chance.
+Pairs of different homes reached 14 where 24 are asked for."""
+LEAST_MATCHES, LEAST_SPOTS = 4, 3
+"""Things met again, and spots apart that they stand at: two spots fit in too many ways."""
+LEAST_SHARE = 0.34
+"""Share of the session's things, of those that lie within the map, that must be met again; some always moved."""
+MARGIN = 8.0
+"""Nats by which the best must be ahead of the next place it could be; below, both are said."""
+_CANDIDATES = 16
+"""Like things of the map that each thing of the session is paired with at most."""
+_VOTERS = 48
+"""Things of the session that vote, the most telling ones first: more agree with them or do not count."""
+_LIKE_ENOUGH = 0.15
+"""Likeness from which two things may be one."""
+_SHORTEST, _LONGEST = 0.8, 8.0
+"""Metres between the two things of a pair: nearer ones say little of the turn, farther ones drift apart."""
+_SPAN_ERROR = 0.3
+"""Metres by which the distances of one pair may differ in two maps."""
+_YAW_BIN, _XY_BIN = math.radians(6.0), 0.5
+"""Sizes of the cells that are voted in, in radians and metres."""
+_HYPOTHESES = 24
+"""Transforms that are refined."""
+_NEAR = (0.8, 0.6, 0.45, 0.45)
+"""Metres within which a like thing is taken for the same, in each round of refining."""
+_SPREAD = 0.2
+"""Metres, standard deviation of one thing's position in two maps, drift included."""
+_SAME_SPOT = 1.2
+"""Metres within which things share their evidence, each further one counting ``_SHARED`` of the one before."""
+_SHARED = 0.7
+_PRESENT = 0.6
+"""Share of things that are still there on a later visit and are seen."""
+_CLUTTER = 0.3
+"""Likeness spread over what the map does not hold: a thing like nothing here is not evidence."""
+_MISSED = 0.5 * math.log(1.0 - _PRESENT)
+"""Nats for a thing that is missing where the map was looked at."""
+_DIFFERENT = (0.5, math.radians(10.0))
+"""Metres and radians from which two transforms are two places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way in which the session may lie in the map.
+
+    ``pairs`` are the ids met again, session's and map's; ``score`` is in nats, ``share`` the share of the session's
+    things within the map that were met again, ``spots`` how many places apart they stand at. ``deviations`` are the
+    standard deviations of yaw (rad) and x, y, z (m).
+    """
+
+    transform: FrameTransform
+    score: float
+    pairs: tuple[tuple[str, str], ...]
+    spots: int
+    share: float
+    deviations: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Whether and where a session lies in a map, and why that is said; the best candidates come first."""
+
+    status: Status
+    reason: str
+    candidates: tuple[Candidate, ...] = field(default=())
+
+    @property
+    def transform(self) -> FrameTransform | None:
+        """From the session's frame to the map's; None unless aligned."""
+        return self.candidates[0].transform if self.status == "aligned" else None
+
+
+def align(session: Landmarks, known: Landmarks) -> Alignment:
+    """Find where a session lies in a known map.
+
+    Args:
+        session: Things in the session's own frame, z up.
+        known: Things of the map.
+
+    Returns:
+        aligned with the transform, ambiguous with the places it could be, or not_aligned; always with the reason.
+    """
+    fewest = min(len(session), len(known))
+    if fewest < LEAST_MATCHES:
+        whose = "the session" if len(session) <= len(known) else "the map"
+        return Alignment("not_aligned", f"{whose} holds {fewest} things, {LEAST_MATCHES} are needed to tell")
+    alike = likeness(session, known)
+    found: list[Candidate] = []
+    for transform in _hypotheses(session, known, alike):
+        refined = _refine(transform, session, known, alike)
+        if refined is not None and all(_apart(refined, each.transform) for each in found):
+            found.append(_judge(refined, session, known, alike))
+    found.sort(key=lambda each: (-each.score, each.transform.yaw))
+    if not found:
+        return Alignment("not_aligned", "no two things lie as two like things of the map do")
+    best, needed = found[0], LEAST_SCORE + SCORE_PER_PAIR * math.log(len(session) * len(known))
+    rivals = [each for each in found[1:] if best.score - each.score < MARGIN]
+    met = f"{len(best.pairs)} of {len(session)} things are met again at {best.spots} spots"
+    status: Status = "not_aligned"
+    if best.score < needed:
+        reason = f"{met}: evidence {max(best.score, 0.0):.0f}, {needed:.0f} is needed"
+    elif len(best.pairs) < LEAST_MATCHES or best.spots < LEAST_SPOTS:
+        reason = f"{met}, {LEAST_MATCHES} at {LEAST_SPOTS} spots are needed"
+    elif best.share < LEAST_SHARE:
+        reason = f"{met}, only {best.share:.0%} of those that should be there"
+    elif rivals:
+        status, reason = "ambiguous", f"{met}, but {len(rivals)} other place(s) fit as well"
+    else:
+        status, reason = "aligned", f"{met}, evidence {best.score:.0f} of {needed:.0f} needed"
+    return Alignment(status, reason, (best, *rivals) if status == "ambiguous" else (best,))
+
+
+def _hypotheses(session: Landmarks, known: Landmarks, alike: NDArray[np.float64]) -> list[FrameTransform]:
+    """The transforms that most pairs of like things vote for, the most votes first."""
+    # a thing that is like few others tells most
+    telling = np.argsort(-alike.max(axis=1) / (alike.sum(axis=1) + _CLUTTER), kind="stable")[:_VOTERS]
+    best = np.argsort(-alike[telling], axis=1, kind="stable")[:, :_CANDIDATES]
+    mine, theirs = session.positions[telling], known.positions
+    rows, columns = np.triu_indices(len(telling), 1)
+    spans = np.linalg.norm(mine[rows, :2] - mine[columns, :2], axis=1)
+    fits = (spans >= _SHORTEST) & (spans <= _LONGEST)
+    rows, columns, spans = rows[fits], columns[fits], spans[fits]
+    if not len(rows):
+        return []
+    # every candidate of the one end with every candidate of the other: (pairs, k, k)
+    ends, others = best[rows], best[columns]
+    start = theirs[ends][:, :, None]
+    way = theirs[others][:, None, :] - start
+    weight = alike[telling[rows][:, None], ends][:, :, None] * alike[telling[columns][:, None], others][:, None, :]
+    own = mine[columns] - mine[rows]
+    agree = np.abs(np.hypot(way[..., 0], way[..., 1]) - spans[:, None, None]) <= _SPAN_ERROR
+    agree &= np.abs(way[..., 2] - own[:, 2][:, None, None]) <= _SPAN_ERROR
+    agree &= weight >= _LIKE_ENOUGH**2
+    pair, first, second = np.nonzero(agree)
+    if not len(pair):
+        return []
+    yaw = np.arctan2(way[pair, first, second, 1], way[pair, first, second, 0]) - np.arctan2(
+        own[pair, 1], own[pair, 0]
+    )
+    middle = (mine[rows[pair]] + mine[columns[pair]]) / 2.0
+    goal = start[pair, first, 0] + way[pair, first, second] / 2.0
+    cosine, sine = np.cos(yaw), np.sin(yaw)
+    x = goal[:, 0] - (cosine * middle[:, 0] - sine * middle[:, 1])
+    y = goal[:, 1] - (sine * middle[:, 0] + cosine * middle[:, 1])
+    z = goal[:, 2] - middle[:, 2]
+    return _fullest_cells(yaw, np.stack([x, y, z], axis=1), weight[pair, first, second])
+
+
+def _fullest_cells(
+    yaw: NDArray[np.float64], shift: NDArray[np.float64], weight: NDArray[np.float64]
+) -> list[FrameTransform]:
+    """The weighted means of the fullest cells; two grids half a cell apart, so that no peak falls between cells."""
+    peaks: list[tuple[float, FrameTransform]] = []
+    turns = round(2.0 * math.pi / _YAW_BIN)
+    for half in (0.0, 0.5):
+        cells = np.stack(
+            [
+                np.floor(yaw % (2.0 * math.pi) / _YAW_BIN + half).astype(np.int64) % turns,
+                np.floor(shift[:, 0] / _XY_BIN + half).astype(np.int64),
+                np.floor(shift[:, 1] / _XY_BIN + half).astype(np.int64),
+            ],
+            axis=1,
+        )
+        _, number = np.unique(cells, axis=0, return_inverse=True)
+        number = number.ravel()
+        votes = np.bincount(number, weights=weight)
+        for cell in np.argsort(-votes, kind="stable")[:_HYPOTHESES].tolist():
+            inside = number == cell
+            share = weight[inside] / votes[cell]
+            angle = math.atan2(float(share @ np.sin(yaw[inside])), float(share @ np.cos(yaw[inside])))
+            peaks.append((float(votes[cell]), FrameTransform(angle, *(share @ shift[inside]).tolist())))
+    peaks.sort(key=lambda peak: (-peak[0], peak[1].yaw))
+    return [transform for _, transform in peaks[: 2 * _HYPOTHESES]]
+
+
+def _refine(
+    transform: FrameTransform, session: Landmarks, known: Landmarks, alike: NDArray[np.float64]
+) -> FrameTransform | None:
+    """The transform by all things that lie near a like one under it; None where fewer than three do."""
+    for near in _NEAR:
+        mine, theirs = _matches(transform, session, known, alike, near)
+        if len(mine) < 3:
+            return None
+        weights = alike[mine, theirs]
+        transform = FrameTransform.fit(session.positions[mine], known.positions[theirs], weights)
+    return transform
+
+
+def _matches(
+    transform: FrameTransform, session: Landmarks, known: Landmarks, alike: NDArray[np.float64], near: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the session and of the map that are each other's best within ``near`` metres."""
+    gaps = np.linalg.norm(transform.apply(session.positions)[:, None] - known.positions[None], axis=2)
+    fit = np.where((gaps <= near) & (alike >= _LIKE_ENOUGH), alike * np.exp(-0.5 * (gaps / _SPREAD) ** 2), 0.0)
+    best = fit.argmax(axis=1)
+    rows = np.arange(len(session))
+    mutual = (fit[rows, best] > 0.0) & (fit.argmax(axis=0)[best] == rows)
+    return rows[mutual], best[mutual]
+
+
+def _judge(transform: FrameTransform, session: Landmarks, known: Landmarks, alike: NDArray[np.float64]) -> Candidate:
+    placed = transform.apply(session.positions)
+    mine, theirs = _matches(transform, session, known, alike, _NEAR[-1])
+    low, high = known.positions.min(axis=0), known.positions.max(axis=0)
+    area = max(float(np.prod(high[:2] - low[:2])), 4.0)
+    flat = np.sum((placed[:, None, :2] - known.positions[None, :, :2]) ** 2, axis=2) / _SPREAD**2
+    high_off = (placed[:, None, 2] - known.positions[None, :, 2]) ** 2 / _SPREAD**2
+    density = np.exp(-0.5 * (flat + high_off)) / (2.0 * math.pi * _SPREAD**2)
+    expected = np.sum(alike * density, axis=1) / (np.sum(alike, axis=1) + _CLUTTER)
+    evidence = np.log(_PRESENT * area * expected + 1.0 - _PRESENT)
+    met = np.zeros(len(session), dtype=bool)
+    met[mine] = True
+    # the map knows of no more than it looked at: what lies beyond its things is neither for nor against
+    within = np.all((placed[:, :2] >= low[:2] - _NEAR[0]) & (placed[:, :2] <= high[:2] + _NEAR[0]), axis=1)
+    within &= np.abs(placed[:, 2] - np.clip(placed[:, 2], low[2], high[2])) <= _NEAR[0]
+    score = float(_MISSED * np.count_nonzero(within & ~met))
+    counted: list[int] = []
+    spots = 0
+    for row in sorted(mine.tolist(), key=lambda row: (-evidence[row], row)):
+        near = sum(math.dist(placed[row, :2], placed[other, :2]) < _SAME_SPOT for other in counted)
+        score += max(float(evidence[row]), 0.0) * _SHARED**near
+        spots += near == 0
+        counted.append(row)
+    share = len(mine) / max(int(np.count_nonzero(within | met)), 1)
+    pairs = tuple(
+        (session.ids[one], known.ids[other]) for one, other in zip(mine.tolist(), theirs.tolist(), strict=True)
+    )
+    return Candidate(transform, score, pairs, spots, share, _deviations(placed[mine], known.positions[theirs]))
+
+
+def _deviations(placed: NDArray[np.float64], target: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Standard deviations of yaw, x, y and z that the scatter of the matches leaves."""
+    if not len(placed):
+        return (math.pi, math.inf, math.inf, math.inf)
+    count = len(placed)
+    gaps = placed - target
+    spread = max(_SPREAD / 2.0, float(np.sqrt(np.mean(np.sum(gaps[:, :2] ** 2, axis=1) / 2.0))))
+    arm = float(np.sum((placed[:, :2] - placed[:, :2].mean(axis=0)) ** 2))
+    shift = spread / math.sqrt(count)
+    return (spread / math.sqrt(max(arm, 1e-6)), shift, shift, shift)
+
+
+def _apart(one: FrameTransform, other: FrameTransform) -> bool:
+    """Whether two transforms put the session at two places."""
+    metres, radians = _DIFFERENT
+    return one.angle_to(other) > radians or math.dist((one.x, one.y), (other.x, other.y)) > metres

@@ -55,6 +55,7 @@ ORDER = [
     "lastseen.memory.tell",
     "lastseen.memory.memory",
     "lastseen.memory.map_image",
+    "lastseen.memory.alignment",
     "lastseen.memory",
     "lastseen.perception",
     "lastseen.sim",

@@ -1,9 +1,10 @@
-"""``lastseen backup, check, salvage, thin``: memory files copied in use, checked, saved and made smaller."""
+"""``lastseen backup, check, salvage, thin, align``: memory files copied, checked, saved, thinned and compared."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
-    for command in (backup, check, salvage, thin):
+    for command in (backup, check, salvage, thin, align):
         app.command(command.__name__)(command)
 
 
@@ -89,6 +90,43 @@ def thin(
     with open_memory(file, settings=replace(settings, retention=kept), read_only=False) as memory:
         rows = memory.thin()
     typer.echo(f"deleted {rows:,} rows of history; {file} has {file.stat().st_size:,} bytes (before {before:,})")
+
+
+def align(
+    file: File,
+    known: Annotated[Path, typer.Argument(metavar="MAP", help="The memory file it may lie in.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Tell where one memory lies in another, by the things that both hold; exits 1 when that cannot be told.
+
+    Example: [bold]lastseen align today.lastseen home.lastseen[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.alignment import align as run
+    from lastseen.memory.alignment import landmarks_of
+    from lastseen.memory.memory import Memory
+
+    settings = current_settings()
+    with (
+        Memory.open(file, settings=settings, read_only=True) as one,
+        Memory.open(known, settings=settings, read_only=True) as other,
+    ):
+        found = run(landmarks_of(one), landmarks_of(other))
+        names = {state.id: state.label or "thing" for state in one.states()}
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+    else:
+        typer.echo(f"{found.status.replace('_', ' ')}: {found.reason}")
+        for place in found.candidates if found.status != "not_aligned" else ():
+            to, (yaw, x, _, _) = place.transform, place.deviations
+            typer.echo(
+                f"  turn {math.degrees(to.yaw):.1f} deg (+-{math.degrees(yaw):.1f}), "
+                f"then shift {to.x:.2f} {to.y:.2f} {to.z:.2f} m (+-{x:.2f})"
+            )
+            for mine, theirs in place.pairs:
+                typer.echo(f"    {names[mine]} {mine} is {theirs}")
+    if found.status != "aligned":
+        raise typer.Exit(1)
 
 
 def _print(report: Report, *, as_json: bool) -> None:

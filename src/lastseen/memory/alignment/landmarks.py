@@ -96,7 +96,7 @@ def _by_name(first: Sequence[Mapping[str, float]], second: Sequence[Mapping[str,
         for row, scores in zip(table, labels, strict=True):
             for name, score in scores.items():
                 row[column[name]] = max(score, 0.0)
-        return table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9)
+        return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9))
 
     one, other = shares(first), shares(second)
     same = one @ other.T

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 Facts = Mapping[str, Any]
+_FORMULA = re.compile(r"((?:^|[,;|\"])\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a formula may begin: with one of the four marks that spreadsheets know, also in full width."""
 
 _EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)]
 """Pairs of box corners that differ along one axis."""
@@ -56,12 +59,16 @@ def write_ply(path: Path, objects: Sequence[Facts]) -> None:
 
 
 def _cell(text: str | None) -> str:
-    """A label as plain text: a spreadsheet would run one that starts like a formula."""
-    return "" if text is None else ("'" + text if text[:1] in "=+-@\t\r" else text)
+    """A label as plain text in one line: a spreadsheet would run what starts like a formula.
+
+    Some split a line at other marks than commas, so each part of a label is taken for a cell of its own.
+    """
+    return _FORMULA.sub(r"\1'", _line(text))
 
 
 def _line(text: str | None) -> str:
-    return " ".join((text or "").split())
+    # a nul or an escape is no text, and some readers stop there
+    return " ".join("".join(mark if mark.isprintable() else " " for mark in text or "").split())
 
 
 WRITERS: dict[str, Callable[[Path, Sequence[Facts]], None]] = {

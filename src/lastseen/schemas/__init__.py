@@ -23,9 +23,12 @@ def schema(name: str) -> Mapping[str, Any]:
 
 def validate(name: str, value: object) -> None:
     """Raise ``InvalidValue`` naming the first path in ``value`` that breaks the schema of this name."""
-    errors = sorted(
-        _validator(name).iter_errors(value), key=lambda error: (list(map(str, error.path)), error.message)
-    )
+    try:
+        found = list(_validator(name).iter_errors(value))
+    except RecursionError:
+        problem = "is nested too deeply"
+        raise InvalidValue(name, type(value).__name__, problem, remedy="see docs/interface-contract.md") from None
+    errors = sorted(found, key=lambda error: (list(map(str, error.path)), error.message))
     if errors:
         path = ".".join([name, *(str(part) for part in errors[0].path)])
         raise InvalidValue(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +19,8 @@ from lastseen.sources.conversion import quarter_turns, rotate_pose, to_frame, to
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, RawRecord, Trajectory
 
+MAX_LEAP = 60.0
+"""Seconds a clock may leap ahead before it is doubted: one stamp may be wrong, or two clocks mixed."""
 REMEMBERED = 20_000
 """Frames whose number is kept for a later correction of their pose: as many as a source remembers poses for."""
 
@@ -66,7 +68,7 @@ class RecordSource(ABC):
         numbers: dict[float, int] = {}
         self._updates = Updates()
         self.passed_over = 0
-        for record in self.records():
+        for record in self._without_leaps(self.records()):
             if last_stamp is not None and record.stamp < last_stamp:
                 if not self._restarts(record.stamp, last_stamp):
                     self.intake.skip("stamp goes backwards", f"{record.stamp:.6f} after {last_stamp:.6f}")
@@ -90,6 +92,33 @@ class RecordSource(ABC):
             number += 1
             self.intake.frames = number + self.passed_over
             yield frame
+
+    def _without_leaps(self, records: Iterable[RawRecord]) -> Iterator[RawRecord]:
+        """Leave out a record whose stamp leaps ahead where the next one is back in time.
+
+        One wrong stamp would else make all that come after it go backwards, and memory older by as much. A clock
+        that leaps and stays there is believed. The first record of a recording waits for the second alike.
+        """
+        last: float | None = None
+        held: RawRecord | None = None
+        for given in records:
+            record = given
+            if held is not None:
+                if record.stamp < held.stamp - MAX_LEAP:
+                    self.intake.skip("stamp leaps ahead", f"{held.stamp:.6f} before {record.stamp:.6f}")
+                    record = replace(record, revised=(*held.revised, *record.revised))
+                else:
+                    last = held.stamp
+                    yield held
+                held = None
+            leaps = not self.live if last is None else record.stamp - last > MAX_LEAP
+            if leaps:
+                held = record
+                continue
+            last = record.stamp
+            yield record
+        if held is not None:
+            yield held
 
     def __iter__(self) -> Iterator[Frame]:
         """The same as ``frames``: ``for frame in lastseen.open_source("walk.mcap")``."""

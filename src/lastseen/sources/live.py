@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from lastseen.errors import InvalidValue, LastseenError
-from lastseen.sources.base import RecordSource
+from lastseen.sources.base import MAX_LEAP, RecordSource
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, RawRecord
 
@@ -23,9 +23,6 @@ POLL = 0.1
 
 JOIN = 5.0
 """Seconds a receiver is given to stop."""
-
-MAX_LEAP = 60.0
-"""Seconds a live clock may leap ahead before it is noted: two clocks may be mixed."""
 
 
 class FrameQueue(Generic[T]):

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import socket as system_socket
+import struct
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,6 +45,8 @@ MAX_HEADER = 2**20
 """Bytes of a header at most: boxes and masks of a crowded image have a tenth of that."""
 END = json.dumps({"format": FORMAT, "version": VERSION, "end": True}).encode()
 PARTS = 3
+_TCP_INFO, _TCP_INFO_SIZE, _BYTES_RECEIVED = 11, 136, 128
+"""Linux: the option that tells of a connection, and where in its answer the bytes received stand."""
 FIRST_MESSAGE = 10.0
 """Seconds until the first message must have come, where it matters what it holds."""
 
@@ -83,28 +88,48 @@ class ZmqSource(LiveSource[list[bytes]]):
         """Take messages from the socket until it ends."""
         import zmq
 
-        lossless = self.options.backpressure == "lossless"
+        try:
+            while not stop.is_set() and self._receive_until_too_much(stop):
+                pass
+        except zmq.ZMQError as error:
+            raise SourceError("zmq address", self.address, str(error), remedy="check host and port") from error
+
+    def _receive_until_too_much(self, stop: threading.Event) -> bool:
+        """Take messages from one connection; True when it was given up because a message had no end.
+
+        libzmq takes a message in whole, however many parts it has, and limits only the size of each: so the bytes
+        that came since the last whole message are watched.
+        """
+        import zmq
+
+        lossless, most = self.options.backpressure == "lossless", self.options.max_message_mb * 2**20
         socket = self._context.socket(zmq.PULL if lossless else zmq.SUB)
+        traffic = Traffic(socket)
         try:
             socket.setsockopt(zmq.LINGER, 0)
             # libzmq closes a connection that announces more, before it takes it in
-            socket.setsockopt(zmq.MAXMSGSIZE, self.options.max_message_mb * 2**20)
+            socket.setsockopt(zmq.MAXMSGSIZE, most)
             socket.setsockopt(zmq.RCVHWM, self.options.queue_frames)
             if not lossless:
                 socket.setsockopt(zmq.SUBSCRIBE, b"")
             socket.connect(self._endpoint)
             while not stop.is_set():
                 if not socket.poll(int(1000 * POLL)):
+                    if traffic.since_message() > PARTS * most:
+                        size = f"more than {PARTS * self.options.max_message_mb} MiB"
+                        self.queue.skip("unreadable message", f"{size} without an end; connected anew")
+                        return True
                     continue
                 parts = [socket.recv()]
                 while socket.getsockopt(zmq.RCVMORE):
                     # surplus parts are read and dropped
                     parts = [*parts, socket.recv()][: PARTS + 1]
+                traffic.note_message()
                 if not self._take(parts):
-                    return
-        except zmq.ZMQError as error:
-            raise SourceError("zmq address", self.address, str(error), remedy="check host and port") from error
+                    return False
+            return False
         finally:
+            traffic.close()
             socket.close()
 
     def decode(self, item: list[bytes]) -> RawRecord:
@@ -136,6 +161,46 @@ class ZmqSource(LiveSource[list[bytes]]):
                 self.queue.count_lost(number - self._next)
             self._next = number + 1
         return self.queue.put(parts)
+
+
+class Traffic:
+    """Counts the bytes that came over a socket's connection, as the system counts them (Linux; 0 elsewhere)."""
+
+    def __init__(self, socket: Any) -> None:
+        import zmq
+
+        self._socket = socket
+        self._events = socket.get_monitor_socket(zmq.EVENT_CONNECTED)
+        self._descriptor: int | None = None
+        self._at_message = 0
+
+    def note_message(self) -> None:
+        """A whole message came: count from here on."""
+        self._at_message = self._received()
+
+    def since_message(self) -> int:
+        """Bytes that came since the last whole message."""
+        return self._received() - self._at_message
+
+    def close(self) -> None:
+        """Look no more; comes before the socket is closed."""
+        self._socket.disable_monitor()
+        self._events.close(0)
+
+    def _received(self) -> int:
+        from zmq.utils.monitor import recv_monitor_message
+
+        while self._events.poll(0):
+            self._descriptor, self._at_message = int(recv_monitor_message(self._events)["value"]), 0
+        if self._descriptor is None:
+            return 0
+        try:
+            with system_socket.socket(fileno=os.dup(self._descriptor)) as connection:
+                facts = connection.getsockopt(system_socket.IPPROTO_TCP, _TCP_INFO, _TCP_INFO_SIZE)
+            return int(struct.unpack_from("<Q", facts, _BYTES_RECEIVED)[0])
+        except (OSError, struct.error):
+            # the connection has ended, or the system does not tell
+            return 0
 
 
 def pack(frame: Frame, *, sequence: int = 0, detections: Sequence[Detection] | None = None) -> list[bytes]:

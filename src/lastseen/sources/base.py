@@ -97,7 +97,7 @@ class RecordSource(ABC):
         """Leave out a record whose stamp leaps ahead where the next one is back in time.
 
         One wrong stamp would else make all that come after it go backwards, and memory older by as much. A clock
-        that leaps and stays there is believed. The first record of a recording waits for the second alike.
+        that leaps and stays there is believed, and so is the first record.
         """
         last: float | None = None
         held: RawRecord | None = None
@@ -111,8 +111,7 @@ class RecordSource(ABC):
                     last = held.stamp
                     yield held
                 held = None
-            leaps = not self.live if last is None else record.stamp - last > MAX_LEAP
-            if leaps:
+            if last is not None and record.stamp - last > MAX_LEAP:
                 held = record
                 continue
             last = record.stamp

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from lastseen.geometry import Pose3D
 from lastseen.sim.generate import generate_home
 from lastseen.sim.recording import record
 from lastseen.sim.walk import WalkPlan
@@ -49,78 +54,132 @@ TRUE_WARNINGS = {
     "open3d_livingroom": set[str](),
 }
 
+SLACK = (0.01, 3.0)
+"""Share of depth and degrees that two readings may differ by and still be the same."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one recording only")
-    parser.add_argument("--again", action="store_true", help="examine once more with the corrections applied")
-    parser.add_argument("--only", help="this recording only")
-    parser.add_argument("--fault", help="this fault only")
+    parser.add_argument("--only", choices=list(CLEAN), help="this recording only")
+    parser.add_argument("--fault", choices=list(FAULTS), help="this fault only")
     parser.add_argument("--keep", type=Path, help="results by line; a case that is there is not run again")
     arguments = parser.parse_args()
-    kept = _kept(arguments.keep)
     names = list(CLEAN)[1:2] if arguments.quick else list(CLEAN)
     names = [arguments.only] if arguments.only else names
-    alarms: list[str] = []
-    for name in names:
-        if name not in kept:
-            report = examine(open_source(DATA / name, CLEAN[name]))
-            print(f"{name}, clean: faults {report.faults}, warnings {report.warnings}", flush=True)
-            wrong = [*report.faults, *sorted(set(report.warnings) - TRUE_WARNINGS[name])]
-            _keep(arguments.keep, kept, name, {"faults": wrong})
-        alarms += [f"{name}: {fault}" for fault in kept[name]["faults"]]
-    simulated = 0 if arguments.only or arguments.fault else (4 if arguments.quick else 20)
-    for seed in range(1, simulated + 1):
-        case = f"simulated {seed}"
+    walks = 0 if arguments.only or arguments.fault else (4 if arguments.quick else 20)
+    faults = [arguments.fault] if arguments.fault else list(FAULTS)
+    todo: list[tuple[str, Callable[[], dict[str, Any]]]] = [(name, partial(_clean, name)) for name in names]
+    todo += [(f"simulated {seed}", partial(_simulated, seed)) for seed in range(1, walks + 1)]
+    todo += [(f"{name}: {fault}", partial(_with_fault, name, fault)) for name in names for fault in faults]
+    kept = _kept(arguments.keep)
+    rows: dict[str, dict[str, Any]] = {}
+    for case, run in todo:
         if case not in kept:
-            with tempfile.TemporaryDirectory() as folder:
-                walk = WalkPlan(minutes=1.0, seed=seed, level="typical")
-                report = examine(open_source(record(generate_home(seed), walk, Path(folder) / "walk")))
-            print(f"{case}, clean: faults {report.faults}, warnings {report.warnings}", flush=True)
-            _keep(arguments.keep, kept, case, {"faults": report.faults})
-        alarms += [f"{case}: {fault}" for fault in kept[case]["faults"]]
-    cases = [(name, fault) for name in names for fault in FAULTS if arguments.fault in {None, fault}]
-    table = Table("recording", "fault", "named", "also said", "before / after", "s")
-    named = extra = unknowable = 0
-    fixed = fixable = 0
-    for name, fault in cases:
-        case = f"{name}: {fault}"
-        if case in kept:
-            named, extra = named + kept[case]["named"], extra + kept[case]["more"]
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            copy = copy_with_fault(as_tum(DATA / name, Path(folder) / "tum"), Path(folder) / "copy", fault)
             started = time.process_time()
-            report = examine(open_source(copy, CLEAN[name]))
-            seconds = time.process_time() - started
-            said = set(report.faults) | (set(report.warnings) - TRUE_WARNINGS[name])
-            expected = set(FAULTS[fault].named_by)
-            hit = bool((set(report.faults) | set(report.warnings)) & expected)
-            others = sorted(said - expected)
-            if not hit and fault in CANNOT_BE_KNOWN.get(name, set()):
-                unknowable += 1
-            named, extra = named + hit, extra + bool(others)
-            if arguments.again and hit and report.options != CLEAN[name]:
-                fixable += 1
-                again = examine(open_source(copy, report.options))
-                fixed += not again.faults
-                others += [f"after fix: {left}" for left in again.faults]
-            print(f"{case}: {'named' if hit else 'MISSED'} {others or ''}", flush=True)
-            _keep(arguments.keep, kept, case, {"named": hit, "more": bool(others)})
-            table.add_row(
-                name, fault, "yes" if hit else "NO", ", ".join(others), _figure(report, expected), f"{seconds:.1f}"
-            )
-    console = Console(width=200)
-    console.print(table)
+            _keep(arguments.keep, kept, case, run())
+            kept[case]["seconds"] = round(time.process_time() - started, 1)
+        rows[case] = kept[case]
+        print(f"{case}: {kept[case]}", flush=True)
+    _report(rows)
+
+
+def _clean(name: str) -> dict[str, Any]:
+    """What is said of a recording without a fault beyond what is true of it."""
+    report = examine(open_source(DATA / name, CLEAN[name]))
+    return {"alarms": [*report.faults, *sorted(set(report.warnings) - TRUE_WARNINGS[name])]}
+
+
+def _simulated(seed: int) -> dict[str, Any]:
+    """The same of a walk through a generated home."""
+    with tempfile.TemporaryDirectory() as folder:
+        walk = WalkPlan(minutes=1.0, seed=seed, level="typical")
+        report = examine(open_source(record(generate_home(seed), walk, Path(folder) / "walk")))
+    return {"alarms": report.faults}
+
+
+def _with_fault(name: str, fault: str) -> dict[str, Any]:
+    """Whether a fault is named, what else is said, and whether the remedy brings the frames nearer to the truth."""
+    with tempfile.TemporaryDirectory() as folder:
+        original = as_tum(DATA / name, Path(folder) / "tum")
+        copy = copy_with_fault(original, Path(folder) / "copy", fault)
+        report = examine(open_source(copy, CLEAN[name]))
+        expected = set(FAULTS[fault].named_by)
+        said = {*report.faults, *report.warnings}
+        row: dict[str, Any] = {
+            "named": bool(said & expected),
+            "knowable": fault not in CANNOT_BE_KNOWN.get(name, set()),
+            "more": sorted(said - expected - TRUE_WARNINGS[name]),
+            "figure": _figure(report, expected),
+            "remedy": {key: str(value) for key, value in report.options.changed().items()},
+        }
+        if report.options != CLEAN[name]:
+            true = _geometry(original, CLEAN[name])
+            before, after = (_distances(true, _geometry(copy, options)) for options in (CLEAN[name], report.options))
+            row["truth"] = [[round(value, 3) for value in one] for one in (before, after)]
+            worse = any(new > 1.1 * old + slack for old, new, slack in zip(before, after, SLACK, strict=True))
+            better = any(new < 0.9 * old - slack for old, new, slack in zip(before, after, SLACK, strict=True))
+            row["wrong_remedy"] = worse or not better
+        return row
+
+
+def _geometry(folder: Path, options: SourceOptions) -> dict[float, tuple[Pose3D, NDArray[np.float32]]]:
+    """Pose and points (rows, columns, 3), in the camera frame, of every frame that the options give, by stamp."""
+    with open_source(folder, options) as source:
+        return {frame.stamp: (frame.T_world_camera, frame.points()[4::16, 4::16]) for frame in source.frames()}
+
+
+def _distances(
+    true: dict[float, tuple[Pose3D, NDArray[np.float32]]], read: dict[float, tuple[Pose3D, NDArray[np.float32]]]
+) -> tuple[float, float]:
+    """How far a reading is from the true one: points as a share of depth, and the vertical in degrees.
+
+    Points are compared in the camera of the first frame that both have, pixel by pixel.
+    """
+    stamps = sorted(set(true) & set(read))
+    if not stamps:
+        return (1.0, 180.0)
+    shares, tilts = [], []
+    for stamp in stamps:
+        (pose, points), (other, found) = true[stamp], read[stamp]
+        if points.shape != found.shape:
+            return (1.0, 180.0)
+        here, there = (
+            (one[stamps[0]][0].inverse() @ one[stamp][0]).transform(one[stamp][1].reshape(-1, 3))
+            for one in (true, read)
+        )
+        depth = points[..., 2].reshape(-1)
+        valid = np.isfinite(here[:, 2]) & np.isfinite(there[:, 2])
+        if valid.any():
+            shares.append(float(np.median(np.linalg.norm(here - there, axis=1)[valid] / depth[valid])))
+        cosine = float(pose.rotation[2] @ other.rotation[2])
+        tilts.append(math.degrees(math.acos(min(1.0, max(-1.0, cosine)))))
+    return (min(1.0, float(np.median(shares))) if shares else 1.0, float(np.median(tilts)))
+
+
+def _report(rows: dict[str, dict[str, Any]]) -> None:
+    table = Table("case", "named", "also said", "remedy", "to the truth", "before / after")
+    cases = {case: row for case, row in rows.items() if "named" in row}
+    for case, row in cases.items():
+        named = "yes" if row["named"] else ("NO" if row["knowable"] else "cannot be known")
+        wrong = "WRONG " if row.get("wrong_remedy") else ""
+        remedy = ", ".join(f"{key} = {value}" for key, value in row["remedy"].items())
+        truth = " -> ".join(f"{100 * share:.1f} % {tilt:.0f} deg" for share, tilt in row.get("truth", []))
+        table.add_row(case, named, ", ".join(row["more"]), wrong + remedy, truth, row["figure"])
+    Console(width=220).print(table)
+    alarms = [f"{case}: {alarm}" for case, row in rows.items() for alarm in row.get("alarms", [])]
     for alarm in alarms:
-        console.print(f"false alarm on clean data: {alarm}")
+        print(f"false alarm on clean data: {alarm}")
+    counted = [row for row in cases.values() if row["named"] or row["knowable"]]
     result = {
-        "faults_named": round(named / max(len(cases) - unknowable, 1), 4),
-        "cannot_be_known": unknowable,
+        "faults_named": round(sum(row["named"] for row in counted) / max(len(counted), 1), 4),
         "false_alarms": len(alarms),
+        "wrong_remedies": sum(row.get("wrong_remedy", False) for row in cases.values()),
+        "remedies": sum("wrong_remedy" in row for row in cases.values()),
+        "kinds": len({case.split(": ")[1] for case in cases}),
         "cases": len(cases),
-        "cases_with_more_said": extra,
-        "clean_after_fix": round(fixed / fixable, 4) if fixable else None,
+        "cannot_be_known": len(cases) - len(counted),
+        "cases_with_more_said": sum(bool(row["more"]) for row in cases.values()),
     }
     print("RESULT " + json.dumps(result))
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from lastseen.errors import SourceError
-from lastseen.geometry import Pose3D
+from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.sources import open_source
 from lastseen.sources.odometry import OdometrySource
+from lastseen.sources.photometric import GrayImage
+from lastseen.sources.tracker import Tracker
 from tests.sources.room import looking, write_recording
 
 pytest.importorskip("small_gicp")
@@ -45,11 +47,42 @@ def test_frames_that_are_far_apart_are_no_video(tmp_path: Path) -> None:
         list(source.frames())
 
 
-def test_a_lost_track_leaves_frames_out_and_says_so(tmp_path: Path) -> None:
+def test_a_lost_track_leaves_frames_out_until_a_known_place_is_seen_again(tmp_path: Path) -> None:
     away = [looking(-2.5, -2.0, yaw=2.5 + 0.01 * step) for step in range(35)]
-    folder = write_recording(tmp_path / "walk", [*smooth(15), *away], period=1 / 30)
+    true = [*smooth(15), *away, *smooth(8)]
+    folder = write_recording(tmp_path / "walk", true, period=1 / 30)
     with open_source(folder, changes=["poses=odometry"]) as source:
         assert isinstance(source, OdometrySource)
-        assert len(list(source.frames())) == 15
-        assert source.intake.skipped["lost track"] >= 30
-        assert any("run it apart" in note for note in source.intake.notes)
+        found = [frame.T_world_camera for frame in source.frames()]
+        assert source.tracker is not None
+        assert source.tracker.found_again == 1
+        assert source.intake.skipped["lost track"] == 35
+        assert any("until a known place is seen again" in note for note in source.intake.notes)
+    assert len(found) == 23
+    assert found[-1].distance_to(found[7]) < 0.01
+
+
+def test_colour_follows_a_motion_along_a_bare_wall() -> None:
+    # depth is the same everywhere, so only the pattern on the wall shows the motion
+    chance = np.random.default_rng(4)
+    wall = np.kron(chance.integers(60, 200, (60, 80)), np.ones((12, 12))).astype(np.uint8)
+    camera = Intrinsics(200.0, 200.0, 127.5, 95.5, 256, 192)
+    tracker = Tracker(threads=1)
+    for step in range(12):
+        # 3 pixels at 1 m are 1.5 cm to the right
+        view = wall[100 : 100 + 192, 100 + 3 * step : 100 + 3 * step + 256]
+        depth = np.ones((192, 256), dtype=np.float32)
+        rgb = np.ascontiguousarray(np.repeat(view[:, :, None], 3, axis=2))
+        points = camera.unproject_image(depth)[::2, ::2].reshape(-1, 3)
+        assert tracker.track(step, points, GrayImage.of(rgb, depth, camera)) is not None
+    assert tracker.poses[11].translation == pytest.approx([0.165, 0.0, 0.0], abs=0.01)
+
+
+def test_a_bare_wall_without_a_pattern_is_lost_not_guessed() -> None:
+    camera = Intrinsics(200.0, 200.0, 127.5, 95.5, 256, 192)
+    tracker = Tracker(threads=1)
+    depth = np.ones((192, 256), dtype=np.float32)
+    image = GrayImage.of(np.full((192, 256, 3), 128, dtype=np.uint8), depth, camera)
+    points = camera.unproject_image(depth)[::2, ::2].reshape(-1, 3)
+    assert tracker.track(0, points, image) is not None
+    assert tracker.track(1, points, image) is None

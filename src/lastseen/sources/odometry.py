@@ -1,8 +1,8 @@
 """Frames of a source that has no poses, placed by the images themselves: ``--poses odometry``.
 
 The world is that of the first frames, turned so that the floor they show is level. Frames that cannot be placed are
-left out and counted; where the track stays lost the source ends there and says so, because what is seen afterwards
-would be put in the wrong place.
+left out and counted, because what they show would be put in the wrong place; once the camera sees a known place again
+it goes on there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource, Updates
 from lastseen.sources.doctor.gravity import floor_up
 from lastseen.sources.doctor.reprojection import View
+from lastseen.sources.photometric import GrayImage
 from lastseen.sources.record import RawRecord
 from lastseen.sources.tracker import Tracker
 
@@ -29,8 +30,11 @@ MAX_INTERVAL = 0.12
 FIRST = 10
 """Frames by which the interval and the vertical are judged before the first one is given out."""
 
-GIVE_UP = 30
-"""Frames in a row that may be lost, a second of video, before the track counts as lost for good."""
+SAID_AFTER = 30
+"""Frames in a row that may be lost, a second of video, before it is said when that was."""
+
+SAME_VIEW = 0.02
+"""Share by which the fields of view of colour and depth may differ and still be one."""
 
 LOST = "lost track"
 
@@ -56,17 +60,19 @@ class OdometrySource(RecordSource):
         for frame in self._inner.frames():
             self.intake = self._inner.intake
             inner = self._inner.updates()
-            changed = tracker.track(frame.id, _points(frame))
-            if inner.restarted or changed is None:
+            if inner.restarted:
+                # the session of the memory begins with the first frame that is placed again
+                self._updates = Updates(restarted=True)
+                self.intake.note(f"the stream began anew at stamp {frame.stamp:.3f}: known places are looked for")
+            changed = tracker.track(frame.id, _points(frame), _gray(frame))
+            if changed is None:
                 lost += 1
                 self.intake.skip(LOST, f"stamp {frame.stamp:.6f}")
-                if lost >= GIVE_UP or inner.restarted:
+                if lost == SAID_AFTER:
                     self.intake.note(
-                        f"the track was lost at stamp {frame.stamp:.3f} and not found again: what comes after is left"
-                        " out; run it apart, into a memory of its own"
+                        f"the track was lost at stamp {frame.stamp:.3f}: frames are left out until a known place is"
+                        " seen again; what never shows one, run apart into a memory of its own"
                     )
-                    if not self.live:
-                        break
                 continue
             lost = 0
             if T_up_world is None:
@@ -130,6 +136,22 @@ def _points(frame: Frame) -> NDArray[np.float32]:
     """Points of the depth image in the camera frame (n, 3), on a grid of about 160 columns."""
     step = max(1, frame.depth.shape[1] // 160)
     return frame.points()[step // 2 :: step, step // 2 :: step].reshape(-1, 3)
+
+
+def _gray(frame: Frame) -> GrayImage:
+    """The brightness of a frame with its depth; none of that where depth has another field of view."""
+    color, own = frame.intrinsics, frame.camera_of_depth
+    ratios = [
+        (getattr(own, name) / size) / (getattr(color, name) / of)
+        for name, size, of in (
+            ("fx", own.width, color.width),
+            ("fy", own.height, color.height),
+            ("cx", own.width, color.width),
+            ("cy", own.height, color.height),
+        )
+    ]
+    shared = max(abs(ratio - 1.0) for ratio in ratios) < SAME_VIEW
+    return GrayImage.of(frame.rgb, frame.depth if shared else np.full_like(frame.depth, np.nan), color)
 
 
 def _view(frame: Frame) -> View:

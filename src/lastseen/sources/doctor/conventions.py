@@ -415,7 +415,8 @@ class ConventionTrial:
 
     def _pose_fit(self) -> Check:
         share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
-        if self.unmoved:
+        # a camera that hardly moves fits any poses that say so; where nothing fits, its poses are wrong
+        if self.unmoved and self.best.error < UNEXPLAINED_ERROR:
             return Check("poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images")
         if self.best.error < UNEXPLAINED_ERROR:
             return Check("poses explain images", Verdict.OK, share)

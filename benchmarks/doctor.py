@@ -23,6 +23,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.sim.generate import generate_home
 from lastseen.sim.recording import record
@@ -54,8 +55,11 @@ TRUE_WARNINGS = {
     "open3d_livingroom": set[str](),
 }
 
-SLACK = (0.01, 3.0)
-"""Share of depth and degrees that two readings may differ by and still be the same."""
+SLACK = (0.01, 3.0, 0.01)
+"""Share of depth, degrees and share of focal length that two readings may differ by and still be the same."""
+
+WORST = (1.0, 180.0, 1.0)
+"""What counts where no frame of a reading can be compared."""
 
 
 def main() -> None:
@@ -123,38 +127,56 @@ def _with_fault(name: str, fault: str) -> dict[str, Any]:
         return row
 
 
-def _geometry(folder: Path, options: SourceOptions) -> dict[float, tuple[Pose3D, NDArray[np.float32]]]:
-    """Pose and points (rows, columns, 3), in the camera frame, of every frame that the options give, by stamp."""
+def _geometry(folder: Path, options: SourceOptions) -> dict[float, Frame]:
+    """Every frame that the options give, by stamp."""
     with open_source(folder, options) as source:
-        return {frame.stamp: (frame.T_world_camera, frame.points()[4::16, 4::16]) for frame in source.frames()}
+        return {frame.stamp: frame for frame in source.frames()}
 
 
-def _distances(
-    true: dict[float, tuple[Pose3D, NDArray[np.float32]]], read: dict[float, tuple[Pose3D, NDArray[np.float32]]]
-) -> tuple[float, float]:
-    """How far a reading is from the true one: points as a share of depth, and the vertical in degrees.
+def _distances(true: dict[float, Frame], read: dict[float, Frame]) -> tuple[float, float, float]:
+    """How far a reading is from the true one: points as a share of depth, the vertical in degrees, colour's rays.
 
-    Points are compared in the camera of the first frame that both have, pixel by pixel.
+    A point belongs to the pixel of colour that it is seen at, by the reading's own intrinsics; points of the same
+    pixel are compared in the camera of the first frame that both have.
     """
     stamps = sorted(set(true) & set(read))
     if not stamps:
-        return (1.0, 180.0)
+        return WORST
     shares, tilts = [], []
     for stamp in stamps:
-        (pose, points), (other, found) = true[stamp], read[stamp]
-        if points.shape != found.shape:
-            return (1.0, 180.0)
-        here, there = (
-            (one[stamps[0]][0].inverse() @ one[stamp][0]).transform(one[stamp][1].reshape(-1, 3))
-            for one in (true, read)
+        one, other = true[stamp], read[stamp]
+        if one.rgb.shape != other.rgb.shape:
+            return WORST
+        first, second = (
+            _seen_at_pixels(frame, frames[stamps[0]].T_world_camera.inverse() @ frame.T_world_camera)
+            for frame, frames in ((one, true), (other, read))
         )
-        depth = points[..., 2].reshape(-1)
-        valid = np.isfinite(here[:, 2]) & np.isfinite(there[:, 2])
-        if valid.any():
-            shares.append(float(np.median(np.linalg.norm(here - there, axis=1)[valid] / depth[valid])))
-        cosine = float(pose.rotation[2] @ other.rotation[2])
+        error = np.linalg.norm(first[0] - second[0], axis=1) / first[1]
+        error = error[np.isfinite(error)]
+        if len(error):
+            shares.append(float(np.median(error)))
+        cosine = float(one.T_world_camera.rotation[2] @ other.T_world_camera.rotation[2])
         tilts.append(math.degrees(math.acos(min(1.0, max(-1.0, cosine)))))
-    return (min(1.0, float(np.median(shares))) if shares else 1.0, float(np.median(tilts)))
+    here, there = true[stamps[0]].intrinsics, read[stamps[0]].intrinsics
+    rays = max(
+        abs(there.fx / here.fx - 1),
+        abs(there.fy / here.fy - 1),
+        abs(there.cx - here.cx) / here.width,
+        abs(there.cy - here.cy) / here.height,
+    )
+    return (min(1.0, float(np.median(shares))) if shares else 1.0, float(np.median(tilts)), rays)
+
+
+def _seen_at_pixels(frame: Frame, pose: Pose3D) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points (n, 3) of every 16th pixel of colour, moved by a pose, and their depth (n,); NaN where there is none."""
+    color, depth = frame.intrinsics, frame.camera_of_depth
+    down, right = (axis.ravel() for axis in np.mgrid[4 : color.height : 16, 4 : color.width : 16])
+    rows = np.rint((down - color.cy) / color.fy * depth.fy + depth.cy).astype(int)
+    columns = np.rint((right - color.cx) / color.fx * depth.fx + depth.cx).astype(int)
+    inside = (rows >= 0) & (rows < depth.height) & (columns >= 0) & (columns < depth.width)
+    points = np.full((len(down), 3), np.nan)
+    points[inside] = frame.points()[rows[inside], columns[inside]]
+    return pose.transform(points), points[:, 2]
 
 
 def _report(rows: dict[str, dict[str, Any]]) -> None:
@@ -164,7 +186,9 @@ def _report(rows: dict[str, dict[str, Any]]) -> None:
         named = "yes" if row["named"] else ("NO" if row["knowable"] else "cannot be known")
         wrong = "WRONG " if row.get("wrong_remedy") else ""
         remedy = ", ".join(f"{key} = {value}" for key, value in row["remedy"].items())
-        truth = " -> ".join(f"{100 * share:.1f} % {tilt:.0f} deg" for share, tilt in row.get("truth", []))
+        truth = " -> ".join(
+            f"{100 * share:.1f} % {tilt:.0f} deg {100 * rays:.0f} %" for share, tilt, rays in row.get("truth", [])
+        )
         table.add_row(case, named, ", ".join(row["more"]), wrong + remedy, truth, row["figure"])
     Console(width=220).print(table)
     alarms = [f"{case}: {alarm}" for case, row in rows.items() for alarm in row.get("alarms", [])]

@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
-from lastseen.geometry import CameraAxes, Intrinsics
-from lastseen.sources.conversion import quarter_turns
+from lastseen.sources.doctor.hypotheses import COMMON_SCALES, DELAYS, POSE_OPTIONS, POSE_UNITS, Tried, hypotheses
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
-from lastseen.sources.options import QUARTER_TURNS, SourceOptions
-
-COMMON_SCALES = (1.0, 10.0, 100.0, 256.0, 1000.0, 4000.0, 5000.0, 8000.0, 10000.0)
-"""Raw values per metre that sensors and file formats use."""
-
-DELAYS = (-0.8, -0.5, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 0.5, 0.8)
-"""Seconds by which a pose clock may be off: a network's delay, a filter's, or a wrong stamp."""
+from lastseen.sources.options import SourceOptions
 
 FAULT_GAIN = 1.6
 """Another convention is named when it lowers the error by this factor; wrong ones cost 2 and more."""
@@ -37,8 +29,6 @@ MAX_FOCAL_ERROR = 0.18
 
 MAX_DELAY = 0.06
 """Seconds between image and pose clock that are normal: two frames of a 30 Hz camera."""
-
-POSE_OPTIONS = {"pose_inverted", "camera_axes", "quaternion_order"}
 
 SCALE_GAIN = 0.9
 """A scale that differs by less than a unit must leave this share of the error, on pairs it was not fitted on."""
@@ -64,16 +54,11 @@ NEAR_SCALES = (0.8, 0.87, 0.91, 0.95, 1.05, 1.1, 1.15, 1.25)
 HELD_GAIN = 1.3
 """Factor by which a correction lowers the error of pairs that it was not chosen by."""
 
-POSE_UNITS = (1000.0, 100.0, 10.0, 2.0, 0.5, 0.1, 0.01, 0.001)
-"""What poses are multiplied by where they are in millimetres, centimetres, doubled or halved."""
-
 ROOM = (0.25, 12.0)
 """Metres between which the median depth of a camera in a home lies."""
 
-CENTER_STEPS = (-0.16, -0.08, -0.04, 0.04, 0.08, 0.16)
-"""Shares of the image by which a principal point may be off; less than MAX_CENTER_ERROR is calibration."""
-
 MAX_CENTER_ERROR = 0.03
+"""Share of the image by which a principal point may be off: less is calibration."""
 
 NUMBERS = {"depth_scale", "pose_scale", "focal_factor", "pose_delay", "cx", "cy"}
 """Options with a value that is found on a grid."""
@@ -85,6 +70,7 @@ NAMES = {
     "depth_scale": "depth scale",
     "pose_scale": "pose scale",
     "focal_factor": "intrinsics",
+    "share_view": "intrinsics",
     "cx": "principal point",
     "cy": "principal point",
     "mirrored": "mirrored images",
@@ -92,48 +78,6 @@ NAMES = {
     "pose_delay": "pose clock",
 }
 """The check each option belongs to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One hypothesis with its error as a share of depth and in centimetres."""
-
-    changes: dict[str, object]
-    error: float
-    centimetres: float
-
-
-def hypotheses(
-    options: SourceOptions, *, raw_per_metre: float, delays: tuple[float, ...], camera: Intrinsics | None
-) -> Iterator[dict[str, object]]:
-    """Every change of options worth trying: pose conventions in all combinations, the rest one at a time.
-
-    ``camera`` is that of colour and depth, where they share one.
-    """
-    ways = product((False, True), [axes.value for axes in CameraAxes], ("xyzw", "wxyz"))
-    for inverted, axes, order in ways:
-        whole: dict[str, object] = {"pose_inverted": inverted, "camera_axes": axes, "quaternion_order": order}
-        changes = {name: value for name, value in whole.items() if value != getattr(options, name)}
-        if changes:
-            yield changes
-    yield {"mirrored": not options.mirrored}
-    # a quarter turn would exchange width and height: only a half turn keeps the size that the intrinsics name
-    half = QUARTER_TURNS[(quarter_turns(options.images_turned) + 2) % 4]
-    yield {"images_turned": half}
-    scale = options.depth_scale or raw_per_metre
-    for other in sorted({*COMMON_SCALES, scale / 2.0, scale * 2.0, scale / 1.5, scale * 1.5}):
-        if abs(math.log(other / scale)) > 0.01:
-            yield {"depth_scale": other}
-    for factor in (0.25, 0.4, 0.5, 0.6, 0.75, 0.87, 1.15, 1.33, 1.6, 2.0, 2.5, 4.0):
-        yield {"focal_factor": options.focal_factor * factor}
-    for factor in POSE_UNITS:
-        yield {"pose_scale": options.pose_scale * factor}
-    for share in CENTER_STEPS if camera is not None else ():
-        assert camera is not None
-        yield {"cx": round((options.cx or camera.cx) + share * camera.width, 1)}
-        yield {"cy": round((options.cy or camera.cy) + share * camera.height, 1)}
-    for delay in delays:
-        yield {"pose_delay": options.pose_delay + delay}
 
 
 class ConventionTrial:
@@ -180,7 +124,16 @@ class ConventionTrial:
             pool += [self._try(changes, self.options) for changes in self._pairs(pool)]
         pool.sort(key=lambda tried: (tried.error, len(tried.changes), str(tried.changes)))
         pool = [self._refined(pool[0]), *pool]
-        best = min(pool, key=lambda tried: (round(math.log(tried.error), 1), len(tried.changes), tried.error))
+        # depth with colour's intrinsics needs no new number: a focal length that is as good comes after it
+        best = min(
+            pool,
+            key=lambda tried: (
+                round(math.log(tried.error), 1),
+                len(tried.changes),
+                "focal_factor" in tried.changes,
+                tried.error,
+            ),
+        )
         if set(best.changes) in ({"depth_scale"}, {"pose_scale"}):
             best = self._placed_scale(best)
         if set(best.changes) in ({"cx"}, {"cy"}):
@@ -356,8 +309,8 @@ class ConventionTrial:
     def checks(self) -> Iterator[Check]:
         """One row per option that re-projection can judge."""
         for option, name in NAMES.items():
-            # both coordinates of the principal point share a row
-            if option != "cy" or "cy" in self.changes:
+            # both coordinates of the principal point share a row, and both ways to correct intrinsics
+            if option not in {"cy", "share_view"} or option in self.changes:
                 yield self._check(option, name)
         yield self._pose_fit()
 

@@ -6,6 +6,7 @@ Each step works with the corrections of the steps before it, so that two faults 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
@@ -109,6 +110,11 @@ class _Examination:
                 remedy = f'set images_turned = "{way}"'
                 figure = f"width and height are exchanged, {trial.best.centimetres:.1f} cm turned back"
                 yield self._noted(Check(check.name, Verdict.FAULT, figure, remedy, {"images_turned": way}))
+            elif "pose_delay" in check.changes and self.working.max_pose_gap != self.fixed.max_pose_gap:
+                # with its own limit the source would find no poses at all at the corrected stamps
+                gap = self.working.max_pose_gap
+                changes = {**check.changes, "max_pose_gap": gap}
+                yield self._noted(replace(check, remedy=f"{check.remedy}, max_pose_gap = {gap:g}", changes=changes))
             else:
                 yield self._noted(check)
         if "pose_delay" in trial.changes:

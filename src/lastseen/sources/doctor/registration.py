@@ -60,7 +60,7 @@ def judge_registration(reprojection: Reprojection, options: SourceOptions) -> Ch
     alignment = align(sample, upright)
     if alignment is None:
         return Check(name, Verdict.UNSURE, "too few outlines in depth", "show things with free space behind them")
-    found = _shared_view(sample, upright, alignment)
+    found = _shared_view(sample, upright, alignment, reprojection)
     if found is not None:
         return found
     focal = _focal_check(sample, upright, reprojection)
@@ -84,19 +84,27 @@ def judge_registration(reprojection: Reprojection, options: SourceOptions) -> Ch
     return Check(name, Verdict.FAULT, figure, remedy, changes)
 
 
-def _shared_view(sample: Sample, options: SourceOptions, given: Alignment) -> Check | None:
+def _shared_view(
+    sample: Sample, options: SourceOptions, given: Alignment, reprojection: Reprojection
+) -> Check | None:
     """A fault where depth's own intrinsics do not fit colour's and one of the two, used for both, does."""
     if sample.records[0].depth_intrinsics is None or options.share_view != "none":
         return None
     other = align(sample, options.replaced(share_view="color"))
     if other is None or other.peak < SHIFT_GAIN * given.peak:
         return None
+    # depth that fits itself from frame to frame as it is, and not with colour's numbers, is right
+    pairs = reprojection.pairs[1::2] or reprojection.pairs
+    own, shared = (
+        reprojection.fit(options.replaced(share_view=view), pairs=pairs).error for view in ("none", "color")
+    )
+    right = "depth" if shared > WORSE * own else "color"
     return Check(
         "colour and depth aligned",
         Verdict.FAULT,
         f"outlines match edges to {given.peak:.2f} with two sets of intrinsics, {other.peak:.2f} with one",
-        'the intrinsics of colour and depth disagree: set share_view = "color" (or "depth" if colour\'s are wrong)',
-        {"share_view": "color"},
+        f'the intrinsics of colour and depth disagree, and those of {right} fit: set share_view = "{right}"',
+        {"share_view": right},
     )
 
 

@@ -67,6 +67,8 @@ class CameraSource(LiveSource[CameraImage], ABC):
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         super().__init__(f"{self.scheme}://{address}", self.options_for(options or SourceOptions()))
         self.device = address
+        self._known = False
+        """Whether an image ever came: then a camera that is away is waited for."""
 
     def options_for(self, options: SourceOptions) -> SourceOptions:
         """The options with what this kind of camera needs: poses from the images."""
@@ -86,13 +88,13 @@ class CameraSource(LiveSource[CameraImage], ABC):
 
     def receive(self, stop: threading.Event) -> None:
         """Put images into the queue; a camera that was there once is waited for when it goes away."""
-        known = False
         while not stop.is_set():
             try:
                 self.open()
-                known = self._receive_images(stop) or known
+                self._receive_images(stop)
+                return
             except CameraLostError as error:
-                if not known:
+                if not self._known:
                     raise SourceError(
                         "camera", self.address, f"cannot be opened ({error})", remedy=self.remedy
                     ) from error
@@ -118,21 +120,17 @@ class CameraSource(LiveSource[CameraImage], ABC):
             confidence=item.confidence,
         )
 
-    def _receive_images(self, stop: threading.Event) -> bool:
-        """Pass images on until it is stopped (True) or no image comes any more."""
-        last, any_image = time.monotonic(), False
+    def _receive_images(self, stop: threading.Event) -> None:
+        """Pass images on until it is stopped; raises ``CameraLostError`` where no image comes any more."""
+        last = time.monotonic()
         while not stop.is_set():
             image = self.read()
             if image is not None:
-                last, any_image = time.monotonic(), True
+                last, self._known = time.monotonic(), True
                 if not self.queue.put(image):
-                    return True
+                    return
             elif time.monotonic() - last > LOST_AFTER:
-                if not any_image:
-                    raise CameraLostError(f"no image for {LOST_AFTER:g} s")
-                self.queue.skip(AWAY, f"no image for {LOST_AFTER:g} s")
-                return True
-        return True
+                raise CameraLostError(f"no image for {LOST_AFTER:g} s")
 
 
 class RealSenseSource(CameraSource):

@@ -36,6 +36,9 @@ _STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_
 TAKEN = {
     "bag": _CAMERA | _CLOCKS | _TOPICS,
     "layout": _CAMERA | {"min_confidence"},
+    "oak": _CAMERA | _STREAM,
+    "realsense": _CAMERA | _STREAM,
+    "record3d": _CAMERA | _STREAM | {"min_confidence"},
     "ros2": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "ros2+zenoh": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "sim": _CAMERA,

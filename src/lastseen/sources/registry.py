@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
     "layout": "lastseen.sources.layouts:open_layout",
+    "oak": "lastseen.sources.camera:OakSource",
+    "realsense": "lastseen.sources.camera:RealSenseSource",
+    "record3d": "lastseen.sources.camera:Record3DSource",
     "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
     "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
     "sim": "lastseen.sources.simulated:SimSource",

@@ -48,6 +48,10 @@ PLACE_TRIES = 64
 BREAKS_OFF = "bag breaks off"
 
 
+STANDS_STILL = "nothing in it moves the camera: if it was carried, take poses from the images with --poses odometry"
+"""Said of a recording without poses, such as RealSense's own, where the camera is taken to stand still."""
+
+
 class BagSource(RecordSource):
     """Frames of a bag, by the stamps of the colour images."""
 
@@ -84,6 +88,8 @@ class BagSource(RecordSource):
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""
         self._start()
         poses = self._index.poses(self.options)
+        if self.options.poses == "recorded" and not poses.moves():
+            self.intake.note(STANDS_STILL)
         corrections = Corrections(poses)
         stamps: list[float] = []
         for pair in self._pairs(wanted):

@@ -102,7 +102,7 @@ def alignment(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[
 def objects_kept(name: str) -> tuple[int, int]:
     """How many of the confirmed objects with recorded poses are found with those of the images too, and of how many.
 
-    The worlds of both runs differ by a rotation and a shift, which the positions of the cameras give.
+    The worlds of both runs differ by a rotation and a shift, which the pose of the first frame gives.
     """
     things, paths = [], []
     for poses in ("recorded", "odometry"):
@@ -110,14 +110,14 @@ def objects_kept(name: str) -> tuple[int, int]:
         perception = Perception(settings)
         memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
         with open_source(DATA / name, changes=[f"poses={poses}"]) as source:
-            path: dict[float, NDArray[np.float64]] = {}
+            path: dict[float, Pose3D] = {}
             follow(_Watched(source, path), memory, perception)
         things.append(np.array([state.xyz_world for state in memory.states()]).reshape(-1, 3))
         paths.append(path)
         memory.close()
-    both = sorted(set(paths[0]) & set(paths[1]))
-    turn, move = alignment(*(np.array([path[stamp] for stamp in both]) for path in paths[::-1]))
-    apart = np.linalg.norm(things[0][:, None] - (things[1] @ turn.T + move)[None], axis=2)
+    first = min(set(paths[0]) & set(paths[1]))
+    moved = (paths[0][first] @ paths[1][first].inverse()).transform(things[1])
+    apart = np.linalg.norm(things[0][:, None] - moved[None], axis=2)
     rows, columns = linear_sum_assignment(np.minimum(apart, 1.0)) if apart.size else ([], [])
     return int((apart[rows, columns] < SAME_PLACE).sum()) if apart.size else 0, len(things[0])
 
@@ -125,14 +125,14 @@ def objects_kept(name: str) -> tuple[int, int]:
 class _Watched(RecordSource):
     """A source that notes where its camera was."""
 
-    def __init__(self, inner: RecordSource, path: dict[float, NDArray[np.float64]]) -> None:
+    def __init__(self, inner: RecordSource, path: dict[float, Pose3D]) -> None:
         super().__init__(inner.address, inner.options)
         self._inner, self._path = inner, path
 
     def frames(self) -> Iterator[Frame]:
         for frame in self._inner.frames():
             self.intake, self._updates = self._inner.intake, self._inner.updates()
-            self._path[frame.stamp] = frame.T_world_camera.translation
+            self._path[frame.stamp] = frame.T_world_camera
             yield frame
 
     def records(self, wanted: object = None) -> Iterator[RawRecord]:

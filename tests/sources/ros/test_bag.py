@@ -395,7 +395,7 @@ def test_a_bag_without_images_lists_its_topics_with_their_types(tmp_path: Path) 
 
 def test_a_recording_of_realsenses_sdk_is_read() -> None:
     # written by pyrealsense2 2.59 from a software device
-    with open_source(Path(__file__).parent / "data" / "realsense.db3") as source:
+    with open_source(Path(__file__).with_name("realsense.db3")) as source:
         records = list(source.records())
     assert [int(record.rgb[0, 0, 0]) for record in records] == list(range(10))
     assert [int(record.depth.astype(int)[0, 0]) for record in records] == list(range(1000, 1010))

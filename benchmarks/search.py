@@ -65,7 +65,7 @@ def semantic(memory: Memory, rounds: int, milvus: str | None = None) -> dict[str
 
     contestants: dict[str, Callable[[np.ndarray], object]] = {
         "memory": lambda query: memory.find(embedding=query, k=K),
-        "faiss": lambda query: index._index.search(query[None], K),
+        "faiss": lambda query: index._index().search(query[None], K),
         "numpy": by_numpy,
         "bus": lambda _: read_once(parts),
     }

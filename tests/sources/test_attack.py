@@ -107,7 +107,7 @@ def test_one_wrong_stamp_costs_one_frame(recording: Path, at: int, by: float) ->
     assert all(one.stamp <= other.stamp for one, other in itertools.pairwise(frames))
 
 
-def test_two_wrong_stamps_one_after_the_other_in_a_live_stream(recording: Path) -> None:
+def test_one_wrong_stamp_in_a_live_stream_costs_one_frame(recording: Path) -> None:
     source = Misdated(recording, lambda stamps: [*stamps[:3], stamps[3] + FAR, *stamps[4:]], live=True)
     assert len(list(source.frames())) == 7
     assert dict(source.intake.skipped) == {"stamp leaps ahead": 1}

@@ -101,16 +101,12 @@ def align(
 
     Example: [bold]lastseen align today.lastseen home.lastseen[/bold]
     """
-    from lastseen.cli.options import current_settings
+    check_file(file)
+    check_file(known)
     from lastseen.memory.alignment import align as run
     from lastseen.memory.alignment import landmarks_of
-    from lastseen.memory.memory import Memory
 
-    settings = current_settings()
-    with (
-        Memory.open(file, settings=settings, read_only=True) as one,
-        Memory.open(known, settings=settings, read_only=True) as other,
-    ):
+    with open_memory(file) as one, open_memory(known) as other:
         found = run(landmarks_of(one), landmarks_of(other))
         names = {state.id: state.label or "thing" for state in one.states()}
     if as_json:

@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import config, demo, doctor, files, log, memory, models, record, run, search, serve, sim, vlm
+from lastseen.cli import (
+    asking,
+    config,
+    demo,
+    doctor,
+    files,
+    log,
+    memory,
+    models,
+    record,
+    run,
+    search,
+    serve,
+    sim,
+    vlm,
+)
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import Options, remember
 from lastseen.errors import LastseenError
@@ -26,6 +41,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("config")(config.show)
+asking.register(app)
 memory.register(app)
 files.register(app)
 app.command("doctor")(doctor.diagnose)

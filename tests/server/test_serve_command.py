@@ -229,7 +229,8 @@ def test_a_followed_source_is_looked_at_as_a_run_would(tmp_path: Path, monkeypat
     words = ["serve", "--port", "0", "--source", str(recording), "--detector", str(model), "--min-view-bins", "1"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
-    assert labels == {"chair"}
+    # what the detector does not name may be remembered beside it
+    assert "chair" in labels
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,13 @@ class BagSource(RecordSource):
         """Yield raw records in the order of the colour stamps; ``wanted`` counts colour images as recorded."""
         self._start()
         poses = self._index.poses(self.options)
-        if self.options.poses == "recorded" and not poses.moves():
-            self.intake.note(STANDS_STILL)
+        still = self.options.poses == "recorded" and not poses.moves()
         corrections = Corrections(poses)
         stamps: list[float] = []
         for pair in self._pairs(wanted):
+            if still and len(stamps) == 1:
+                # of a single image nothing is to be said
+                self.intake.note(STANDS_STILL)
             record = self._record(pair, poses, corrections)
             if record is not None:
                 stamps.append(record.stamp)

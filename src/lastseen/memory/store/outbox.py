@@ -86,9 +86,10 @@ class Outbox:
         return sent
 
     def settle(self, seconds: float) -> bool:
-        """Wait until nothing is queued, at most this long; tells whether that came to pass."""
+        """Wait until nothing is queued and no error stands, at most this long; tells whether that came to pass."""
         end = time.monotonic() + seconds
-        while self._journal.queued(1):
+        # the error is taken back a moment after the last entry was sent
+        while self._journal.queued(1) or self.last_error is not None:
             if time.monotonic() >= end:
                 return False
             self._news.set()

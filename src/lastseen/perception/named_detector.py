@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from lastseen.config import Settings
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue, LastseenError
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.perception.detectors import open_detector, open_sam
 from lastseen.perception.sam import Outlined
 from lastseen.protocols import Detector
+from lastseen.user_function import call_named
 
 
 class WithHousehold:
@@ -41,7 +41,7 @@ def open_named_detector(name: str, *, masks: str | None = None, settings: Settin
     settings = settings or Settings()
     module, _, function = name.partition(":")
     if function and module.replace(".", "_").isidentifier() and not Path(name).exists():
-        found = _made(name, module, function)
+        found = _made(name)
     else:
         found = open_detector(name, settings=settings)
         if getattr(found, "asked", False):
@@ -50,19 +50,8 @@ def open_named_detector(name: str, *, masks: str | None = None, settings: Settin
     return found if masks is None else Outlined(found, open_sam(masks, settings=settings))
 
 
-def _made(name: str, module: str, function: str) -> Detector:
-    try:
-        make = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise InvalidValue("detector", name, f"cannot be imported ({error})", remedy="check the path") from error
-    try:
-        found = make()
-    except LastseenError:
-        raise
-    except Exception as error:
-        raise InvalidValue(
-            "detector", name, f"cannot be made ({type(error).__name__}: {error})", remedy="mend the function"
-        ) from error
+def _made(name: str) -> Detector:
+    found = call_named("detector", name)
     if not isinstance(found, Detector):
         raise InvalidValue(
             "detector", name, f"gave a {type(found).__name__}", remedy="return a lastseen.protocols.Detector"

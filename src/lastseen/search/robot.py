@@ -6,7 +6,6 @@ map and leaves how to get there to the robot (Nav2, a velocity controller, a per
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, Protocol, cast
 from urllib.parse import parse_qsl
@@ -14,10 +13,11 @@ from urllib.parse import parse_qsl
 from lastseen.action import Action, apply
 from lastseen.config import Settings
 from lastseen.config.moving import DeadReckoning
-from lastseen.errors import InvalidValue, LastseenError
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment, Source, StepResult
+from lastseen.user_function import call_named
 
 Driven = Literal["reached", "failed"]
 Drive = Callable[[Pose2D], Driven]
@@ -117,18 +117,7 @@ def open_robot(address: str, settings: Settings | None = None) -> SearchRobot:
         raise InvalidValue(
             "robot", address, "is no address of a robot", remedy="give sim://7, or package.module:function"
         )
-    try:
-        make = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise InvalidValue("robot", address, f"cannot be imported ({error})", remedy="check the path") from error
-    try:
-        robot = make()
-    except LastseenError:
-        raise
-    except Exception as error:
-        raise InvalidValue(
-            "robot", address, f"cannot be made ({type(error).__name__}: {error})", remedy="mend the function"
-        ) from error
+    robot = call_named("robot", address)
     if not isinstance(robot, Environment) or getattr(robot, "detector", None) is None:
         raise InvalidValue(
             "robot", address, f"gave a {type(robot).__name__}", remedy="return a lastseen.Robot with a detector"

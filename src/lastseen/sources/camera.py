@@ -67,6 +67,7 @@ class CameraSource(LiveSource[CameraImage], ABC):
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         super().__init__(f"{self.scheme}://{address}", self.options_for(options or SourceOptions()))
         self.device = address
+        self._pipeline: Any = None
         self._known = False
         """Whether an image ever came: then a camera that is away is waited for."""
 
@@ -82,9 +83,15 @@ class CameraSource(LiveSource[CameraImage], ABC):
     def read(self) -> CameraImage | None:
         """The next image, or None after a short wait; raises ``EOFError`` at the end of a played recording."""
 
-    @abstractmethod
     def stop(self) -> None:
-        """Release the camera; may be called when it is gone."""
+        """Release the camera by stopping the SDK's pipeline; may be called when it is gone."""
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            try:
+                pipeline.stop()
+            except RuntimeError as error:
+                # it is gone already; that is why it is stopped
+                self.queue.skip(AWAY, str(error))
 
     def receive(self, stop: threading.Event) -> None:
         """Put images into the queue; a camera that was there once is waited for when it goes away."""
@@ -152,7 +159,6 @@ class RealSenseSource(CameraSource):
         self._file = address if Path(address).suffix in {".bag", ".db3"} else ""
         if self._file and not Path(self._file).is_file():
             raise SourceError("camera", self.address, "is no file", remedy="check the path")
-        self._pipeline: Any = None
         self._align: Any = None
         self._numbers = (-1, -1)
 
@@ -213,16 +219,6 @@ class RealSenseSource(CameraSource):
             return np.ascontiguousarray(data[:, :, ::-1])
         raise SourceError("camera colour", str(form), "is not rgb8 or bgr8", remedy="record colour as rgb8")
 
-    def stop(self) -> None:
-        """Stop the SDK's threads."""
-        pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            try:
-                pipeline.stop()
-            except RuntimeError as error:
-                # it is gone already; that is why it is stopped
-                self.queue.skip(AWAY, str(error))
-
 
 class OakSource(CameraSource):
     """A Luxonis OAK with stereo: ``oak://`` or ``oak://NAME`` (an address or its id)."""
@@ -236,7 +232,6 @@ class OakSource(CameraSource):
             self._sdk: Any = importlib.import_module("depthai")
         except ImportError as error:
             raise MissingExtra("an OAK camera", extra="oak") from error
-        self._pipeline: Any = None
         self._queue: Any = None
 
     def open(self) -> None:
@@ -284,15 +279,6 @@ class OakSource(CameraSource):
             raw_per_metre=1000.0,
             intrinsics=Intrinsics(matrix[0][0], matrix[1][1], matrix[0][2], matrix[1][2], rgb.shape[1], rgb.shape[0]),
         )
-
-    def stop(self) -> None:
-        """Stop the pipeline, which releases the device."""
-        pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            try:
-                pipeline.stop()
-            except RuntimeError as error:
-                self.queue.skip(AWAY, str(error))
 
 
 class Record3DSource(CameraSource):

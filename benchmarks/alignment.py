@@ -69,7 +69,7 @@ def visited(seed: int) -> Visited:
         for seen in robot.tour():
             memory.observe(seen.frame, [sight for _, sight in seen.sights])
             if seen.frame.stamp >= due:
-                sessions.append((due, turned(landmarks_of(memory), frame.inverse())))
+                sessions.append((due, landmarks_of(memory).moved(frame.inverse())))
                 due += EVERY
             if due > LOOKING:
                 break
@@ -87,13 +87,6 @@ def changed(home: Home, seed: int) -> Home:
     count = round(CHANGED * sum(thing.movable for thing in home.things.values()))
     kinds = (ChangeKind.MOVE, ChangeKind.REMOVE)
     return random_changes(home, [0.0] * count, seed=seed, kinds=kinds)[0]
-
-
-def turned(things: Landmarks, frame: FrameTransform) -> Landmarks:
-    """The same things in another frame; upright boxes grow as they turn."""
-    cosine, sine = abs(math.cos(frame.yaw)), abs(math.sin(frame.yaw))
-    sides = things.extents @ np.array([[cosine, sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    return Landmarks(things.ids, frame.apply(things.positions), sides, things.labels, things.embeddings)
 
 
 def off(found: FrameTransform, true: FrameTransform, things: Landmarks) -> tuple[float, float]:
@@ -194,9 +187,9 @@ def real_homes(repeats: int) -> dict[str, float | int]:
         first, second, shared = halves(name, rng)
         firsts[name].append(first)
         frame = random_frame(rng, 5.0)
-        found = align(turned(second, frame.inverse()), first)
+        found = align(second.moved(frame.inverse()), first)
         if found.transform is not None:
-            metres, degrees = off(found.transform, frame, turned(second, frame.inverse()))
+            metres, degrees = off(found.transform, frame, second.moved(frame.inverse()))
             right = metres <= 2 * CLOSE_M and degrees <= 2 * CLOSE_DEG
             tally["right" if right else "false"] += 1
             tally["right_shared"] += right and shared >= SHARED
@@ -228,7 +221,7 @@ def main() -> None:
         print(f"home {seed}: {len(homes[-1].known)} things known, {len(homes[-1].sessions[-1][1])} seen in a minute")
     result: dict[str, float | int | None] = {"homes": count, **second_visits(homes), **false_pairs(homes)}
     if REAL_HOMES.is_dir():
-        result |= real_homes(2 if options.quick else 20)
+        result |= real_homes(2 if options.quick else 80)
     else:
         print("real homes: skipped, ../shared/data/real_homes is not there")
     for name, value in result.items():

@@ -25,8 +25,8 @@ import numpy as np
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.memory.memory import Memory
-from lastseen.memory.store.index.milvus import MilvusIndex, quoted
 from lastseen.memory.store.journal import Batch, Journal
+from lastseen.memory.store.milvus import MilvusIndex, quoted
 from lastseen.memory.store.outbox import Outbox
 from lastseen.memory.store.records import CONFIRMED, ObjectRecord
 from support.milvus import MilvusServer, running_server

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from lastseen.config import Settings
-from lastseen.config.objects import Absence
+from lastseen.config.memory import Absence
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects import ObjectMemory

@@ -26,8 +26,7 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
 from lastseen.observation import Observation
 from lastseen.perception.detectors import open_detector
-from lastseen.perception.pipeline import Perception
-from lastseen.perception.warm_up import warm_up
+from lastseen.perception.pipeline import Perception, warm_up
 from lastseen.protocols import Detector
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource
@@ -239,7 +238,9 @@ def judge(run: Run, things: list[Thing], console: Console) -> tuple[dict[str, fl
     """All figures of a run, and the cells of its row."""
     objects = [state for state in run.states if kind(state) == "object"]
     own = assign(things, run.states)
-    eligible = [thing for thing in things if named_frames(run.watched, thing) >= NAMED_FRAMES]
+    # people are named by detectors and never remembered
+    lasting = [thing for thing in things if not set(thing.words) & set(Settings().labels.ignore)]
+    eligible = [thing for thing in lasting if named_frames(run.watched, thing) >= NAMED_FRAMES]
     kept = [thing for thing in eligible if thing.name in own]
     named = [thing for thing in kept if own[thing.name].label in thing.words]
     doubles = duplicates(things, own, objects)

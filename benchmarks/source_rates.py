@@ -15,10 +15,11 @@ from rich.table import Table
 
 from lastseen.frame import Frame
 from lastseen.sources import SourceOptions, open_source
+from lastseen.sources.message import END, pack
 from lastseen.sources.ros.container import Container
 from lastseen.sources.ros.messages import ros1_types, ros2_types
 from lastseen.sources.ros.writing import record
-from lastseen.sources.zmq_stream import END, ZmqSource, pack
+from lastseen.sources.zmq_stream import ZmqSource
 
 FRAMES = 60
 

@@ -1,7 +1,7 @@
 """Publish RGB-D frames over ZeroMQ for `lastseen run zmq://127.0.0.1:5599`: here a walk through a simulated home.
 
 Replace `frames()` by your camera: a message is a JSON header and two raw buffers, nothing else
-(`python -c "import lastseen.sources.zmq_stream as w; print(w.__doc__)"` describes it).
+(`python -c "import lastseen.sources.message as w; print(w.__doc__)"` describes it).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 import zmq
 
 from lastseen.sources import open_source
-from lastseen.sources.zmq_stream import END, pack
+from lastseen.sources.message import END, pack
 
 
 def main() -> None:

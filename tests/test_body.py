@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lastseen.body import body_points, free_ahead, open_until
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
 from tests.search.policy.box_world import BoxWorld

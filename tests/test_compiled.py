@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen import compiled as folder_module
-from lastseen.compiled import STATES_KEPT, code_folder
+from lastseen.compiled import STATES_KEPT, code_folder, dot, float_to_half, half_to_float
 from lastseen.memory.objects import ObjectMemory
-from lastseen.memory.objects.compiled import dot, float_to_half, half_to_float
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 SEEN_ONCE = """

@@ -26,6 +26,14 @@ def frame_of(depth: NDArray[np.float32], *, camera: Intrinsics = COLOR) -> Frame
     return Frame(3, 7.0, rgb, depth, FORWARD_IS_X, COLOR, camera)
 
 
+def textured_frame(*, blur: int = 1) -> Frame:
+    """A wall at 2 m with fine texture, smeared over this many pixels."""
+    noise = np.random.default_rng(3).integers(100, 140, (COLOR.height, COLOR.width)).astype(np.float64)
+    smeared = np.mean([np.roll(noise, shift, axis=1) for shift in range(blur)], axis=0)
+    rgb = np.repeat(smeared[..., np.newaxis], 3, axis=2).astype(np.uint8)
+    return Frame(3, 7.0, rgb, np.full((120, 160), 2.0, dtype=np.float32), FORWARD_IS_X, COLOR, COLOR)
+
+
 def wall_with_thing(*, wall: float = 4.0, thing: float = 2.0, camera: Intrinsics = COLOR) -> Frame:
     """A flat square thing that fills BOX, before a wall."""
     depth = np.full((camera.height, camera.width), wall, dtype=np.float32)
@@ -107,9 +115,20 @@ def test_surface_points_lie_on_the_thing() -> None:
 
 
 def test_a_thing_cut_off_by_the_image_is_of_lower_quality() -> None:
-    frame = frame_of(np.full((120, 160), 2.0, dtype=np.float32))
+    frame = textured_frame()
     whole, cut = lifted(frame, Detection(BOX, 0.8)), lifted(frame, Detection((0.0, 50.0, 20.0, 70.0), 0.8))
-    assert [whole.quality, cut.quality] == pytest.approx([0.8, 0.4])
+    assert cut.quality == pytest.approx(0.5 * whole.quality, rel=0.1)
+
+
+def test_of_two_views_the_sharp_one_is_better() -> None:
+    sharp, blurred = textured_frame(), textured_frame(blur=5)
+    assert lifted(blurred, Detection(BOX, 0.8)).quality < 0.9 * lifted(sharp, Detection(BOX, 0.8)).quality
+
+
+def test_a_view_with_margin_is_better_than_one_that_touches_the_border() -> None:
+    tight, free = (40.0, 1.0, 60.0, 21.0), (40.0, 30.0, 60.0, 50.0)
+    frame = textured_frame()
+    assert lifted(frame, Detection(tight, 0.8)).quality < lifted(frame, Detection(free, 0.8)).quality
 
 
 def test_the_crop_shows_the_thing() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lastseen.memory.store.index.milvus import MilvusIndex
+from lastseen.memory.store.milvus import MilvusIndex
 from support.objects import DIM
 from support.progress import say
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lastseen.memory.objects import Event, ObjectMemory
-from lastseen.memory.objects.layout import RING, id_text
+from lastseen.memory.objects.columns import RING, id_text
 from support.ledger import Ledger
 from support.walking import SETTINGS, Seen
 

@@ -26,7 +26,7 @@ MAKERS = (
     *("action.py", "pose2d.py", "frame.py", "detection.py", "observation.py", "lift.py", "appearance.py"),
 )
 """Parts of lastseen that a walk comes from."""
-UNNEEDED = "objects.py"
+UNNEEDED = "memory.py"
 """Settings of the object memory, which is what runs on kept walks differ in."""
 
 

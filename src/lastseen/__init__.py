@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from lastseen.memory.memory import Options
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _EXPORTS = {
     "Action": "lastseen.action",

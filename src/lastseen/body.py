@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.frame import Frame
 
 _BLIND = 0.1

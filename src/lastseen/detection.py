@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,9 @@ from lastseen.errors import InvalidValue
 
 _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 """Control characters other than white space, which counts as a space, and halves of surrogate pairs."""
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in pixels of the colour image."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +28,7 @@ class Detection:
     corner in metres, is given where earlier frames showed more of it than this one.
     """
 
-    box: tuple[float, float, float, float]
+    box: Box
     score: float
     labels: Mapping[str, float] = field(default_factory=dict)
     mask: NDArray[np.bool_] | None = None
@@ -72,3 +75,33 @@ def check_readable(name: str, text: str) -> None:
 def best_label(labels: Mapping[str, float]) -> str | None:
     """The label with the highest score; ties go to the alphabetically first; None without labels."""
     return min(labels, key=lambda label: (-labels[label], label)) if labels else None
+
+
+def people_in(found: Iterable[Detection], detector: object, *, names: Iterable[str]) -> tuple[Box, ...] | None:
+    """The boxes of people, by ``names``, among detections; None where the detector does not know people.
+
+    A detector says so by an attribute: ``knows_people = True``.
+    """
+    if not getattr(detector, "knows_people", False):
+        return None
+    wanted = frozenset(names)
+    return tuple(one.box for one in found if not wanted.isdisjoint(name.lower() for name in one.labels))
+
+
+def encode_mask(mask: NDArray[np.bool_]) -> list[int]:
+    """The lengths of the runs of a mask.
+
+    >>> encode_mask(np.array([[False, True], [True, False]]))
+    [1, 2, 1]
+    """
+    flat = np.concatenate([[False], mask.ravel(), [not mask.ravel()[-1]]])
+    starts = np.flatnonzero(flat[1:] != flat[:-1])
+    return [int(length) for length in np.diff(np.concatenate([[0], starts]))]
+
+
+def decode_mask(runs: Sequence[int], *, height: int, width: int) -> NDArray[np.bool_]:
+    """The mask of these runs."""
+    if sum(runs) != height * width or any(length < 0 for length in runs):
+        raise InvalidValue("mask", list(runs), f"does not fill {width} x {height} pixels", remedy="check the size")
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(height, width)

@@ -6,7 +6,6 @@ group of depths without a gap, and its place the middle of the box around those 
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
+from lastseen.appearance import CROP_MARGIN, PERSON, crop_jpeg, pixel_bounds, sharpness
 from lastseen.compiled import compiled, one_layout
 from lastseen.config.perception import Lift
 from lastseen.detection import Detection
@@ -43,14 +42,14 @@ _STEADY_SHARE = 0.25
 """A thing with a smaller share of its pixels away from edges is thin, and its edges count too."""
 _TRIM = 0.02
 """Share of points cut off at each end of each axis before the box is measured, against outliers."""
-PERSON = "person"
-"""The label of people, as COCO's detectors say it."""
-_BLANK = 128
-"""Brightness, of 255, of what is blanked."""
+_CUT_OFF, _TIGHT = 0.5, 0.9
+"""Factors of quality for a view that the image cuts off, and for one without margin around it."""
+_SOFT = 10.0
+"""Sharpness, of 255, at which a view counts half: fine edges have 40 and more, motion blur under 10."""
+_LARGE = 64.0
+"""Pixels of the shorter side from which a view is large enough to recognise the thing."""
 _EVERYWHERE = np.ones((1, 1), dtype=np.bool_)
 """The mask of a detection that is a box."""
-_CROP_MARGIN = 0.1
-"""Share of the box added on each side of a stored crop, for people to recognise the surroundings."""
 
 
 def lift(
@@ -112,54 +111,6 @@ def lift_all(
     people = [detection for detection in detections if detection.label == PERSON]
     lifted = (lift(frame, detection, rules, with_crop=with_crops, people=people) for detection in detections)
     return [observation for observation in lifted if observation is not None]
-
-
-def crop_jpeg(
-    frame: Frame, detection: Detection, rules: Lift | None = None, *, people: Sequence[Detection] = ()
-) -> bytes:
-    """The picture of a detection with some of its surroundings, as JPEG; boxes of ``people`` in it are grey.
-
-    The detection itself, where it has a mask, and a person's own picture are shown.
-    """
-    rules = rules or Lift()
-    left, top, right, bottom = detection.box
-    margin_x, margin_y = _CROP_MARGIN * (right - left), _CROP_MARGIN * (bottom - top)
-    x0, x1 = pixel_bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
-    y0, y1 = pixel_bounds(top - margin_y, bottom + margin_y, frame.intrinsics.height)
-    picture = frame.rgb[y0:y1, x0:x1]
-    others = [one for one in people if one is not detection] if detection.label != PERSON else []
-    if others:
-        picture = _without_people(frame, picture, detection, others, corner=(x0, y0))
-    image = Image.fromarray(picture)
-    image.thumbnail((rules.crop_side, rules.crop_side))
-    file = io.BytesIO()
-    image.save(file, format="JPEG", quality=85)
-    return file.getvalue()
-
-
-def _without_people(
-    frame: Frame,
-    picture: NDArray[np.uint8],
-    detection: Detection,
-    people: Sequence[Detection],
-    *,
-    corner: tuple[int, int],
-) -> NDArray[np.uint8]:
-    """A copy of a crop with people in grey; pixels of the detection's own mask stay."""
-    x0, y0 = corner
-    blank = np.zeros(picture.shape[:2], dtype=np.bool_)
-    for one in people:
-        left, right = pixel_bounds(one.box[0], one.box[2], frame.intrinsics.width)
-        top, bottom = pixel_bounds(one.box[1], one.box[3], frame.intrinsics.height)
-        blank[max(top - y0, 0) : max(bottom - y0, 0), max(left - x0, 0) : max(right - x0, 0)] = True
-    if detection.mask is not None:
-        height, width = detection.mask.shape
-        rows = ((np.arange(y0, y0 + picture.shape[0]) + 0.5) * height / frame.intrinsics.height).astype(np.int64)
-        columns = ((np.arange(x0, x0 + picture.shape[1]) + 0.5) * width / frame.intrinsics.width).astype(np.int64)
-        blank &= ~detection.mask[rows[:, np.newaxis], columns[np.newaxis]]
-    covered = picture.copy()
-    covered[blank] = _BLANK
-    return covered
 
 
 def _rim(frame: Frame, depth: float) -> Floats:
@@ -342,15 +293,19 @@ def _sample(points: Floats, low: Floats, high: Floats) -> NDArray[np.float32]:
 
 
 def _quality(frame: Frame, detection: Detection, measured: float) -> float:
-    """The detector's score, less where depth is missing and where the image cuts the box off."""
+    """How well a thing was seen: the detector's score, the share with depth, and how whole, sharp and large it is.
+
+    The best view of a thing by this is the picture that is shown of it.
+    """
     left, top, right, bottom = detection.box
-    cut = (
-        left <= 0.5 or top <= 0.5 or right >= frame.intrinsics.width - 1.5 or bottom >= frame.intrinsics.height - 1.5
-    )
-    return min(1.0, detection.score * measured) * (0.5 if cut else 1.0)
-
-
-def pixel_bounds(low: float, high: float, size: int) -> tuple[int, int]:
-    """First pixel and the one after the last of a span, cut at an image of ``size`` pixels; never empty."""
-    first = min(max(math.floor(low), 0), size - 1)
-    return first, min(max(math.ceil(high), first + 1), size)
+    margin_x, margin_y = CROP_MARGIN * (right - left), CROP_MARGIN * (bottom - top)
+    width, height = frame.intrinsics.width, frame.intrinsics.height
+    cut = left <= 0.5 or top <= 0.5 or right >= width - 1.5 or bottom >= height - 1.5
+    tight = left < margin_x or top < margin_y or right > width - margin_x or bottom > height - margin_y
+    whole = _CUT_OFF if cut else _TIGHT if tight else 1.0
+    x0, x1 = pixel_bounds(left, right, width)
+    y0, y1 = pixel_bounds(top, bottom, height)
+    sharp = sharpness(frame.rgb[y0:y1, x0:x1])
+    large = min(1.0, min(x1 - x0, y1 - y0) / _LARGE)
+    # a plain thing has no edges to be sharp, and a small one may be all there is: neither counts for nothing
+    return min(1.0, detection.score * measured) * whole * (0.2 + 0.8 * sharp / (sharp + _SOFT)) * (0.5 + 0.5 * large)

@@ -1,4 +1,4 @@
-"""``lastseen align``: where one memory file lies in another. Backup, check and salvage are tested with the store."""
+"""``lastseen align`` and ``merge``: how two memory files belong together; the others are tested with the store."""
 
 from __future__ import annotations
 
@@ -60,3 +60,39 @@ def test_a_memory_in_another_frame_is_aligned(
     code, text = run(capsys, "align", other, home)
     assert code == 1
     assert text == "not aligned: the session holds 3 things, 4 are needed to tell\n"
+
+
+def test_two_memories_of_one_home_are_merged_and_others_refused(
+    files: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, later, other = files
+    code, text = run(capsys, "merge", home, later, "-o", tmp_path / "both")
+    assert code == 0, text
+    assert f"wrote {tmp_path / 'both'} in the map of {home}" in text
+    assert "met again: 8" in text
+    with Memory.open(tmp_path / "both", read_only=True) as memory:
+        assert len(memory.objects()) == 8
+    code, _ = run(capsys, "merge", home, other, "-o", tmp_path / "none")
+    assert (code, (tmp_path / "none").exists()) == (1, False)
+
+
+def test_sessions_are_listed_undone_and_aligned_again(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = files[0]
+    with Memory.open(home) as memory:
+        walk(memory, count=14, items=moved(HOME))
+    code, text = run(capsys, "sessions", "--memory", home)
+    assert code == 0, text
+    assert [line.split()[-1] for line in text.splitlines()[2:]]
+    assert "aligned" in text
+    code, text = run(capsys, "sessions", "--memory", home, "--undo", 2)
+    assert (code, text.startswith("session 2 is in quarantine again")) == (0, True)
+    code, text = run(capsys, "sessions", "--memory", home, "--align", 2)
+    assert (code, text) == (0, "session 2 is aligned: 8 met again, 0 added\n")
+    code, text = run(capsys, "sessions", "--memory", home, "--json")
+    assert [one["state"] for one in json.loads(text)["sessions"]] == ["first", "aligned"]
+    with Memory.open(home, read_only=True) as memory:
+        assert len(memory.objects()) == 8
+    code, _ = run(capsys, "sessions", "--memory", home, "--align", 2)
+    assert code == 1

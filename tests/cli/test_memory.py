@@ -75,7 +75,7 @@ def test_history_and_changes(file: Path) -> None:
 def test_export_writes_json_csv_and_ply(file: Path, tmp_path: Path) -> None:
     for name in ("o.json", "o.csv", "o.ply"):
         run("export", tmp_path / name, "-m", file)
-    assert len(json.loads((tmp_path / "o.json").read_text())) == len(ROOM)
+    assert len(json.loads((tmp_path / "o.json").read_text())["objects"]) == len(ROOM)
     with (tmp_path / "o.csv").open() as lines:
         assert {row["label"] for row in csv.DictReader(lines)} == {item.label for item in ROOM}
     ply = (tmp_path / "o.ply").read_text().splitlines()

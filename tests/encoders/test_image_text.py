@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lastseen.config.models import Encoding
+from lastseen.config.perception import Encoding
 from lastseen.encoders import open_encoder
 from lastseen.encoders.image_text import ClipEncoder, ImageTextEncoder, Siglip2Encoder
 from lastseen.encoders.registry import reads_both

@@ -17,7 +17,7 @@ from lastseen.config import Settings
 from lastseen.evaluation import cases
 from lastseen.evaluation.arms import ARMS
 from lastseen.evaluation.runner import Plan, run_one
-from lastseen.evaluation.visits import Odometry, Visit, memory_settings, told_start, visit_of
+from lastseen.evaluation.visits import Odometry, Visit, given_start, memory_settings, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
 from tests.evaluation.tiny_homes import TINY, forget
@@ -41,16 +41,16 @@ def _tiny_homes() -> Iterator[None]:
 
 
 def test_the_start_pose_is_told_with_the_error_of_localization(visit: Visit) -> None:
-    told = told_start(visit, START, seed=3, settings=Settings())
-    assert 0.0 < told.distance_to(START) < 0.2
-    assert abs(told.yaw) < math.radians(5.0)
+    given = given_start(visit, START, seed=3, settings=Settings())
+    assert 0.0 < given.distance_to(START) < 0.2
+    assert abs(given.yaw) < math.radians(5.0)
 
 
 def test_a_lost_robot_is_told_another_spot_of_the_map(visit: Visit) -> None:
-    told = told_start(visit, START, seed=3, settings=Settings(), lost=True)
-    assert told.distance_to(START) >= Settings().evaluation.lost_distance
-    assert abs(told.yaw) == pytest.approx(math.pi / 2)
-    assert told == told_start(visit, START, seed=3, settings=Settings(), lost=True)
+    given = given_start(visit, START, seed=3, settings=Settings(), lost=True)
+    assert given.distance_to(START) >= Settings().evaluation.lost_distance
+    assert abs(given.yaw) == pytest.approx(math.pi / 2)
+    assert given == given_start(visit, START, seed=3, settings=Settings(), lost=True)
 
 
 def test_only_the_lost_arm_is_lost_and_only_in_the_moved_arm_was_the_goal_moved() -> None:

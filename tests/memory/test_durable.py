@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.policy import Explored
-from lastseen.config.store import Store
+from lastseen.config.memory import Store
+from lastseen.config.search import Explored
 from lastseen.errors import IndexMismatch, InvalidValue, JournalDamaged, JournalReadOnly, StorageFull
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lastseen.memory.export import WRITERS
+from lastseen.memory.export import WRITERS, home_tree, read_home
 
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CONTROL = (";", ",", "|", '"', "'", " ", "\t", "\r", "\n", "\x00", "\u2028", "\x85", "\x0b", "\u202e")
@@ -20,14 +20,14 @@ def facts(number: int, label: str | None) -> dict[str, object]:
     return {
         "id": f"obj-{number}",
         "label": label,
-        "xyz_world": [-1.0, 0.5, 2.0],
+        "position": [-1.0, 0.5, 2.0],
         "extent": [0.1, 0.1, 0.1],
         "hits": 3,
         "stability": 0.5,
         "state": "confirmed",
-        "stale": False,
-        "first_seen": 0.0,
-        "last_seen": 1.0,
+        "place": label,
+        "first_seen": None,
+        "last_seen": None,
     }
 
 
@@ -35,9 +35,13 @@ def test_hostile_labels_stay_text_in_every_export(tmp_path: Path, soak: int) -> 
     rng = np.random.default_rng(0)
     labels = ["".join(rng.choice(MARKS, int(rng.integers(0, 7)))) for _ in range(300 * soak)]
     objects = [facts(number, label) for number, label in enumerate([*labels, None, ""])]
+    home = home_tree(objects, [], [(0.0, 0.0), (2.0, 0.0)])
     for ending, write in WRITERS.items():
-        write(tmp_path / f"out{ending}", objects)
-    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == objects
+        write(tmp_path / f"out{ending}", home)
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["objects"] == objects
+    # and they come back as they were
+    assert [one["label"] for one in read_home(tmp_path / "out.json")["objects"]] == [*labels, None, ""]
+    assert len(read_home(tmp_path / "out.dsg.json")["objects"]) == len(objects)
     text = (tmp_path / "out.csv").read_text(encoding="utf-8")
     assert len(text.split("\n")) == len(objects) + 2
     for row in csv.DictReader(text.splitlines()):

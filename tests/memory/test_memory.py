@@ -9,7 +9,7 @@ import pytest
 
 from lastseen import Memory
 from lastseen.config import Settings
-from lastseen.config.store import Store
+from lastseen.config.memory import Store
 from lastseen.detection import Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue, JournalReadOnly, StampError, StorageFull
@@ -18,7 +18,7 @@ from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from tests.memory.homes import ROOM, stream, walk
-from tests.memory.objects.scenes import frame_at
+from tests.memory.objects.scenes import frame_at, seen
 from tests.test_frame import make_frame
 
 
@@ -180,3 +180,12 @@ def test_on_a_full_disk_subscribers_hear_of_the_frame_that_was_taken(tmp_path: P
     assert "appeared" in {str(event.kind) for event in heard}
     memory.store.journal._db.execute("PRAGMA max_page_count = 100000")
     memory.close()
+
+
+@pytest.mark.parametrize(("score", "name"), [(0.38, "maybe refrigerator"), (0.8, "refrigerator")])
+def test_a_label_that_no_detector_was_sure_of_is_no_name_yet(score: float, name: str) -> None:
+    with Memory.open(wall_clock=None) as memory:
+        for number, eye in enumerate(((0.0, 0.0, 1.2), (4.0, 0.0, 1.2))):
+            memory.observe(frame_at(number), [seen([2.0, 0.0, 0.9], eye=eye, labels={"refrigerator": score})])
+        (found,) = memory.objects()
+        assert (found.label, found.name) == ("refrigerator", name)

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from lastseen.cli.main import app
 from lastseen.errors import InvalidValue, JournalReadOnly
-from lastseen.evaluation.referring import remembered
 from lastseen.memory.memory import Memory
-from lastseen.memory.query.statements import Statement, parse_statement
+from lastseen.memory.tell import Statement, parse_statement
+from tests.memory.boxes import remembered
 from tests.memory.homes import ROOM as THINGS
 from tests.memory.homes import walk
 from tests.memory.objects.scenes import Room

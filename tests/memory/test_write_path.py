@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.store import Store
+from lastseen.config.memory import Store
 from lastseen.errors import StampError
 from lastseen.memory.memory import Memory
 from tests.memory.objects.scenes import frame_at

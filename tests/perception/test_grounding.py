@@ -18,12 +18,11 @@ from tests.search.policy.pixelnav.views import NO_TORCH
 pytest.importorskip("torch", reason=NO_TORCH)
 
 from lastseen.config import Settings
-from lastseen.config.models import Grounding, Outlines
+from lastseen.config.perception import Grounding, Outlines
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
-from lastseen.perception.detectors import open_detector, open_sam
+from lastseen.perception.detectors import open_detector, open_named_detector, open_sam
 from lastseen.perception.grounding_dino import GroundingDino, prompt
-from lastseen.perception.named_detector import open_named_detector
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.sam import Outlined, Sam
 from lastseen.protocols import Detector, Segmenter

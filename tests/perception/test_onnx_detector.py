@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from lastseen.config.models import Detector as Rules
+from lastseen.config.perception import Detector as Rules
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.frame import Frame

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from lastseen.detection import Detection
@@ -92,6 +93,27 @@ def test_a_soft_shadow_is_no_thing() -> None:
     plain = GeometricSegmenter().segment(Frame(0, 0.0, _plain(depth), depth, pose, CAMERA))
     shaded = GeometricSegmenter().segment(Frame(0, 0.0, rgb, depth, pose, CAMERA))
     assert len(shaded) == len(plain)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.006])
+def test_the_end_of_a_wall_belongs_to_the_wall(noise: float) -> None:
+    pose = looking(-0.9, 0.7, yaw=-0.6)
+    wall = np.array([[[0.8, -2.5, 0.0], [0.95, -0.4, 2.6]]])
+    depth = render(pose, CAMERA, boxes=wall)[1]
+    depth += np.random.default_rng(2).normal(0.0, noise, depth.shape).astype(np.float32)
+    found = GeometricSegmenter().segment(Frame(0, 0.0, _plain(depth), depth, pose, CAMERA))
+    assert [one.box for one in found if one.kind == OBJECT] == []
+
+
+def test_a_front_seen_in_part_between_things_is_no_thing() -> None:
+    """A metre of a cupboard's front, framed by two posts nearer to the camera and cut off by the image."""
+    pose = looking(-0.3, 0.0, yaw=0.0, height=1.0, pitch=0.0)
+    front = [[0.6, -0.6, 0.0], [1.2, 0.6, 2.0]]
+    posts = [[[0.2, -0.6, 0.0], [0.25, -0.22, 2.0]], [[0.2, 0.22, 0.0], [0.25, 0.6, 2.0]]]
+    depth = render(pose, CAMERA, boxes=np.array([front, *posts]))[1]
+    frame = Frame(0, 0.0, _plain(depth), depth, pose, CAMERA)
+    lifted = [lift(frame, one) for one in GeometricSegmenter().segment(frame) if one.kind == OBJECT]
+    assert not [one for one in lifted if one is not None and abs(one.position[1]) < 0.1]
 
 
 def test_the_same_frame_gives_the_same_masks() -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from numpy.typing import NDArray
 
-from lastseen.config.models import Vocabulary as Rules
+from lastseen.config.perception import Vocabulary as Rules
 from lastseen.encoders.household import classes
 from lastseen.errors import InvalidValue
 from lastseen.perception.pipeline import Perception

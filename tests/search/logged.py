@@ -7,8 +7,7 @@ from typing import Any
 from lastseen.action import Action
 from lastseen.belief import new_belief
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.log import Run, RunLog
-from lastseen.search.step_record import planner_meta, retrieval_meta
+from lastseen.search.log import Run, RunLog, planner_meta, retrieval_meta
 
 
 def line(memory: SpatialMemory, action: Action | None, **fields: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.belief import BeliefState, new_belief, validate_belief
-from lastseen.config import seeking
+from lastseen.config.search import Search as SearchSettings
 from lastseen.perception.detectors import open_detector
 from lastseen.search.belief_update import perceive, unconfirmed
 from lastseen.search.search import Search
@@ -19,7 +19,7 @@ from lastseen.search.world import Sight
 from tests.perception.tiny_onnx import logits_of, raw_detector
 from tests.search.test_robot_world import MUG, BoxEnvironment, Scripted
 
-SETTINGS = seeking.Search()
+SETTINGS = SearchSettings()
 
 
 def look(belief: BeliefState, *, visible: bool, distance: float | None = 0.5, step: int = 0) -> BeliefState:

@@ -12,7 +12,7 @@ from hypothesis import given
 from lastseen import schemas
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.config.moving import Places
+from lastseen.config.memory import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.log import JsonLines, RunLog, read_log, replay

@@ -11,6 +11,8 @@ from PIL import Image
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
+from lastseen.memory.space.floor import wall_grid
+from lastseen.pose2d import Pose2D
 from lastseen.search.log import Run, RunLog, read_log
 from lastseen.search.log_view import draw_map, place_colour, timeline
 from lastseen.search.planning.plan import FALLBACK_PLAN
@@ -104,3 +106,17 @@ def test_the_first_places_have_colours_of_their_own() -> None:
 def test_a_run_that_never_moved_still_has_a_map(tmp_path: Path) -> None:
     walk(tmp_path / "run.jsonl")
     assert draw_map(read_log(tmp_path / "run.jsonl")).size == (1200, 900)
+
+
+def test_walls_are_drawn_in_the_frame_of_the_robots_poses() -> None:
+    walls = wall_grid(Settings().policy)
+    walls.mark_blocked(Pose2D(2.0, 0.0, 0.0))
+    run = walked(F, F)
+    for step in run.steps:
+        step["world_pose"] = [1.0, 0.0, 0.0]
+    plain, drawn = (np.asarray(draw_map(run, **given)) for given in ({}, {"walls": walls}))
+    assert not (plain == (120, 122, 128)).all(axis=2).any()
+    rows, columns = np.nonzero((drawn == (120, 122, 128)).all(axis=2))
+    # the robot stands in the upper left quarter of a map that spans from its pose to the wall ahead
+    assert columns.min() > drawn.shape[1] // 4
+    assert len(rows)

@@ -79,7 +79,7 @@ def test_nodes_around_a_look_are_looked_at(corridor: Memory) -> None:
     recall.looked_around(Pose2D(3.0, 3.0, 0.0))
     nodes = recall.nodes.store.nodes
     near = {node_id for node_id, node in nodes.items() if node.pose.distance_to(Pose2D(3.0, 3.0, 0.0)) <= 1.5}
-    assert recall.looked_at() == near
+    assert recall.exhausted() == near
     assert 0 < len(near) < len(nodes)
 
 
@@ -100,7 +100,7 @@ def test_nodes_of_this_walk_are_its_own_and_not_worth_a_visit() -> None:
     for number in range(8):
         memory.observe(frame_at(number, eye=(0.25 * number, 0.0, 1.2), target=(9.0, 0.0, 1.0)), [])
     recall.refresh()
-    assert set(recall.own_nodes()) == set(recall.graph.nodes) == recall.looked_at() != set()
+    assert set(recall.own_nodes()) == set(recall.graph.nodes) == recall.exhausted() != set()
 
 
 def room_with(*things: tuple[str, float, float]) -> Memory:
@@ -142,7 +142,7 @@ def test_a_thing_that_was_looked_for_is_not_told_again_and_neither_are_its_nodes
     (left,) = recall.remembered(HERE)
     assert left.object.position[0] == pytest.approx(-3.0, abs=0.1)
     by_the_first = {node_id for node_id, node in recall.graph.nodes.items() if node.pose.x > 1.0}
-    assert by_the_first <= recall.looked_at()
+    assert by_the_first <= recall.exhausted()
 
 
 def test_a_thing_that_no_try_brings_nearer_is_given_up() -> None:

@@ -289,9 +289,9 @@ def test_a_planner_without_context_is_given_no_path(use_context: bool) -> None:
     edges = ready.world.look("mug").context["unexplored"]
     ready.backend.angles = (round(edges[0]["angle"]),)
     ready.loop.step()
-    followed = ready.world._following
+    followed = ready.world._course
     assert followed is not None
-    assert bool(followed.segments) is use_context
+    assert bool(followed.decision.segments) is use_context
 
 
 def test_only_the_address_of_a_robot_knows_the_simulator() -> None:

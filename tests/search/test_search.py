@@ -23,6 +23,7 @@ from lastseen.config import Settings
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
+from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Scene, StepResult
@@ -177,6 +178,21 @@ def test_a_thing_that_was_moved_is_looked_for_where_it_was_then_elsewhere_and_me
     assert now.state in {"missing", "removed"} or math.dist(now.position, before.position) > 1.0
     assert search.result.status == "found"
     assert robot.agent.pose.x > 4.0
+
+
+def test_a_search_goes_on_in_the_map_that_the_robot_turns_out_to_be_in(memory: Memory) -> None:
+    search = Search("red mug", TinyRobot(), memory, settings=SETTINGS)
+    before = search.world.pose
+    search.step()
+    # the robot's poses turn out to be of another map: here its own, shifted, so that all it knows lies elsewhere
+    memory._sessions.transform = FrameTransform(0.0, 0.4, 0.0, 0.0)
+    search.step()
+    assert search.world.maps_entered == 1
+    assert search.world.recall is search.recall
+    assert search.world.pose.x > before.x + 0.1
+    assert search.world.metres < 0.3
+    search.run()
+    assert search.result is not None
 
 
 def test_planner_calls_are_counted_once_each_and_rules_are_no_calls() -> None:

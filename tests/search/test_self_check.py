@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from lastseen.belief import new_belief
-from lastseen.config.seeking import Search
+from lastseen.config.search import Search
 from lastseen.memory.nodes import embedding, retrieval, utils
 from lastseen.runtime.loop import main
-from lastseen.search import belief_update, decider, loop, step_record
+from lastseen.search import belief_update, decider, log, loop
 from lastseen.search.planning import hypothesis, model_call, strict_json
-from lastseen.search.planning.constraints import Verdict
 from lastseen.search.planning.decision import Decision
+from lastseen.search.planning.node_graph import Verdict
 from lastseen.search.self_check import INVARIANTS, print_self_check, self_check
 
 Mutant = tuple[str, object, str, Any]
@@ -126,7 +126,7 @@ REAL_PERCEIVE = belief_update.perceive
 REAL_DECIDE = hypothesis.HypothesisPlanner.decide
 REAL_INIT = loop.SearchLoop.__init__
 REAL_PARSE = hypothesis.parse_hypothesis
-REAL_META = step_record.retrieval_meta
+REAL_META = log.retrieval_meta
 REAL_ASK = model_call.ask
 
 
@@ -212,7 +212,7 @@ MUTANTS: list[Mutant] = [
     ),
     ("retrieval_logged", loop, "retrieval_meta", noisy_meta),
     ("retrieval_logged", loop, "tokenize", lambda text: text.split()),
-    ("retrieval_logged", step_record, "LOGGED_CANDIDATES", 0),
+    ("retrieval_logged", log, "LOGGED_CANDIDATES", 0),
     ("whole_search", loop, "apply_memory_retrieval", lambda belief, candidates, threshold: belief),
 ]
 

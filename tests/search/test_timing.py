@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError
 from lastseen.search.planning.model_call import Attempt
 from lastseen.search.timing import MeteredBackend, TimingLog

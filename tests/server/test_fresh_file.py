@@ -21,8 +21,8 @@ from lastseen.errors import JournalError
 from lastseen.memory.history import HistoryEntry
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind
-from lastseen.server import fresh_file
-from lastseen.server.fresh_file import FileRunner, FreshFile
+from lastseen.server import live
+from lastseen.server.live import FileRunner, FreshFile
 from lastseen.server.middleware import InFlight, KeepMemoryOpen
 from lastseen.server.run import Running, in_background, listen
 from tests.encoders.tiny_towers import tiny_clip
@@ -221,7 +221,7 @@ def test_events_of_a_newer_version_are_left_out_and_the_others_told(
 ) -> None:
     fresh = FreshFile(path_of(writer), SETTINGS)
     told = fresh.service.feed.last_event
-    monkeypatch.setattr(fresh_file, "_KINDS", frozenset({EventKind.CONFIRMED}))
+    monkeypatch.setattr(live, "_KINDS", frozenset({EventKind.CONFIRMED}))
     walk(writer, 6, ROOM, looks="random", start=6)
     writer.flush()
     fresh.caught_up()

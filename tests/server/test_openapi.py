@@ -47,6 +47,7 @@ GIVEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("/places/{place_id}", {"place_id": 0}, {}),
     ("/robot", {}, {}),
     ("/timeline", {}, {}),
+    ("/sessions", {}, {}),
     ("/changes", {}, {}),
     ("/pointcloud", {}, {}),
     ("/stats", {}, {}),

@@ -237,6 +237,7 @@ def test_a_followed_source_is_looked_at_as_a_run_would(tmp_path: Path, monkeypat
     ("arguments", "problem"),
     [
         (["serve", "--demo", "--source", "x"], "does not go with --source"),
+        (["serve", "--demo", "--phone"], "is another source"),
         (["serve", "--read-only", "--no-memory"], "needs a file"),
         (["serve", "--read-only"], "home.lastseen: does not exist"),
         (["serve", "--detector", "m.onnx"], "add --source"),
@@ -250,3 +251,16 @@ def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], problem
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code != 0
     assert problem in str(result.exception)
+
+
+def test_a_phone_is_shown_where_to_go_before_anything_is_served(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("segno")
+    monkeypatch.setattr(Running, "serve", lambda _: None)
+    words = ["serve", str(tmp_path / "home.lastseen"), "--port", "0", "--source", "phone://127.0.0.1:0"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "phone: http://127.0.0.1:" in result.output
+    assert "#token=" in result.output
+    assert "adb reverse" in result.output

@@ -18,6 +18,7 @@ from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.lift import lift_all
 from lastseen.memory.memory import Memory
+from lastseen.perception.pipeline import Perceived
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
@@ -196,7 +197,7 @@ def test_objects_appear_while_a_simulated_robot_walks(open_page: OpenPage) -> No
         def walk_around() -> None:
             for frame in walk.frames():
                 seen_things = with_embeddings(frame, detector.detect(frame), looks)
-                running.service.observe(frame, lift_all(frame, seen_things, with_crops=True))
+                running.service.observe(frame, Perceived(tuple(lift_all(frame, seen_things, with_crops=True))))
 
         walker = threading.Thread(target=walk_around)
         walker.start()
@@ -392,3 +393,41 @@ def test_a_file_shows_the_home_and_its_past_only_what_was_seen_by_then(open_page
             shown.append(int(page.locator("#canvas").get_attribute("data-points-shown") or 0))
         assert 0 < shown[0] < shown[1] < shown[2] < points
         page.close()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024), (1280, 800), (1920, 1080)])
+def test_nothing_overlaps_at_any_width(open_page: OpenPage, home: Running, size: tuple[int, int]) -> None:
+    page = open_page(home.address.page)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    expect(page.locator("#status[data-connection=live]")).to_be_attached(timeout=PATIENCE)
+    for words in (None, "mug", "how many mugs are there?"):
+        if words is not None:
+            ask(page, words)
+        boxes = page.evaluate(
+            """() => ["#head", "#side", "#answers", "#tools", "#legend", "#timeline"]
+              .map((name) => document.querySelector(name))
+              .filter((part) => part.checkVisibility())
+              .map((part) => [part.id, part.getBoundingClientRect()])
+              .filter(([, box]) => box.width && box.height)
+              .map(([id, box]) => [id, box.left, box.top, box.right, box.bottom])"""
+        )
+        drawer = size[0] <= 900
+        for at, (one, *first) in enumerate(boxes):
+            assert first[0] >= 0, one
+            assert first[2] <= size[0], one
+            for other, *second in boxes[at + 1 :]:
+                apart = (
+                    first[2] <= second[0] or second[2] <= first[0] or first[3] <= second[1] or second[3] <= first[1]
+                )
+                assert apart or (drawer and "side" in (one, other)), (words, one, other, first, second)
+
+
+@pytest.mark.integration
+def test_a_question_is_answered_with_its_evidence_lit_up(open_page: OpenPage, home: Running) -> None:
+    page = open_page(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    ask(page, "how many mugs are there?")
+    expect(page.locator("#answer .verdict")).to_contain_text("2 mugs")
+    expect(page.locator("#answer .hit")).to_have_count(2)
+    expect(page.locator(".tag.marked", has_text="mug")).to_have_count(2, timeout=PATIENCE)

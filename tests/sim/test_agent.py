@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.action import Action, apply
-from lastseen.config.sim import Robot
+from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.sim.agent import Agent

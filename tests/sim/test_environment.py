@@ -29,6 +29,13 @@ def test_frames_are_numbered_and_stamped_by_a_steady_clock(home: Home, small: In
     assert frames[0].T_world_camera == frames[-1].T_world_camera
 
 
+def test_a_grid_made_before_is_shared_and_changes_nothing(home: Home, small: Intrinsics) -> None:
+    first = SimEnvironment(home, start=START, intrinsics=small)
+    second = SimEnvironment(home, start=START, intrinsics=small, grid=first.grid)
+    assert second.renderer.scene is first.grid.scene
+    assert np.array_equal(first.reset().rgb, second.reset().rgb)
+
+
 def test_perfect_senses_tell_the_truth(home: Home, small: Intrinsics) -> None:
     world = SimEnvironment(home, start=START, intrinsics=small)
     frame = world.reset()

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.sim.floorplan import draw_plan
 from lastseen.sim.floorplan.layout import ROOM_SIZES
 from lastseen.sim.floorplan.plan import Constraint, FloorPlan, OpeningKind, structure_mesh, walls_between

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lastseen.config.sim import Robot
+from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.from_graph import home_from_graph, spaced
 from lastseen.sim.home import Home

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lastseen.config.sim import Homes, Robot
+from lastseen.config.programs import Homes, Robot
 from lastseen.errors import HomeRefused, InvalidValue
 from lastseen.sim.catalog import CLASSES, Group
 from lastseen.sim.floorplan.plan import WALL_HEIGHT

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.config.sim import Robot
+from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import CELL, NavigationGrid

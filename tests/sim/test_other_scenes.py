@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.sim import Camera
+from lastseen.config.programs import Camera
 from lastseen.sim.episodes import make_episodes
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid

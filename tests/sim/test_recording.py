@@ -13,14 +13,14 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from lastseen.config import Settings
-from lastseen.config.sim import Camera
+from lastseen.config.programs import Camera
+from lastseen.detection import decode_mask, encode_mask
 from lastseen.errors import InvalidValue
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.home import Home
-from lastseen.sim.mask_code import decode_mask, encode_mask
 from lastseen.sim.recording import DEPTH_SCALE, record
 from lastseen.sim.walk import Walk, WalkPlan
-from lastseen.sources.tum import TumSource
+from lastseen.sources import open_source
 
 SMALL = Settings(camera=Camera(width=48, height=36))
 PLAN = WalkPlan(0.1, seed=3, level="typical", changes=1)
@@ -76,7 +76,7 @@ def test_it_holds_detections_and_truth(home: Home, tmp_path: Path) -> None:
 
 
 def test_the_source_of_recordings_reads_it(home: Home, tmp_path: Path) -> None:
-    source = TumSource(record(home, PLAN, tmp_path / "out", settings=SMALL))
+    source = open_source(record(home, PLAN, tmp_path / "out", settings=SMALL))
     world = Walk(home, PLAN, settings=SMALL)
     detector = source.detector()
     assert detector is not None

@@ -18,8 +18,8 @@ from scipy.spatial.transform import Rotation
 
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_from_opencv, world_from_z_up
 from lastseen.sources.conversion import rotate_image, rotate_intrinsics, rotate_pose
+from lastseen.sources.layouts.tum import Listing, read_listing, read_trajectory
 from lastseen.sources.record import Intake, Trajectory
-from lastseen.sources.tum import Listing, read_listing, read_trajectory
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import math
+import shutil
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -195,6 +197,112 @@ def video_kitti(folder: Path) -> Path:
     return video(folder, kitti=True)
 
 
+def polycam(folder: Path) -> Path:
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        name = str(262195552056 + 100_000 * number)
+        save(folder / "keyframes" / "images" / f"{name}.jpg", rgb)
+        save(folder / "keyframes" / "depth" / f"{name}.png", depth)
+        save(folder / "keyframes" / "confidence" / f"{name}.png", np.full(depth.shape, 255, dtype=np.uint8))
+        there = world_from_z_up(camera_from_opencv(pose, CameraAxes.OPENGL), WorldUp.Y).matrix
+        tree = {f"t_{row}{column}": there[row, column] for row in range(3) for column in range(4)}
+        tree |= {name: getattr(CAMERA, name) for name in ("fx", "fy", "cx", "cy", "width", "height")}
+        path = folder / "keyframes" / "cameras" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({**tree, "blur_score": 90.5}))
+    return folder
+
+
+def tum_paired(folder: Path) -> Path:
+    tum(folder)
+    rows = [(folder / name).read_text().splitlines() for name in ("depth.txt", "rgb.txt")]
+    pairs = [f"{depth} {color}" for depth, color in zip(*rows, strict=True) if not depth.startswith("#")]
+    (folder / "associations.txt").write_text("\n".join(pairs))
+    (folder / "rgb.txt").unlink()
+    (folder / "depth.txt").unlink()
+    return folder
+
+
+def scannet_frames(folder: Path) -> Path:
+    scannet(folder)
+    for kind, suffix in (("color", ".jpg"), ("depth", ".png"), ("pose", ".txt")):
+        for number in reversed(range(COUNT)):
+            (folder / kind / f"{number}{suffix}").rename(folder / kind / f"{100 * number:06d}{suffix}")
+    for kind in ("color", "depth"):
+        (folder / "intrinsic" / f"intrinsic_{kind}.txt").rename(folder / f"intrinsics_{kind}.txt")
+    return folder
+
+
+def scannet_text(folder: Path) -> Path:
+    scannet(folder)
+    shutil.rmtree(folder / "intrinsic")
+    values = {"fx": CAMERA.fx, "fy": CAMERA.fy, "mx": CAMERA.cx, "my": CAMERA.cy}
+    text = [f"{name}_{kind} = {value}" for kind in ("color", "depth") for name, value in values.items()]
+    (folder / f"{folder.name}.txt").write_text("\n".join(["sceneType = Office", *text]))
+    return folder
+
+
+def replica_sequence(folder: Path) -> Path:
+    camera, rows = type(CAMERA)(80.0, 80.0, 79.5, 59.5, 160, 120), []
+    for number, pose in enumerate(walk(COUNT)):
+        rgb, depth = render(pose, camera)
+        save(folder / "rgb" / f"rgb_{number}.png", rgb)
+        save(folder / "depth" / f"depth_{number}.png", np.round(1000 * depth).astype(np.uint16))
+        rows.append(pose.matrix.ravel().tolist())
+    lines(folder / "traj_w_c.txt", rows)
+    return folder
+
+
+def open3d_redwood(folder: Path) -> Path:
+    open3d(folder)
+    (folder / "scene" / "trajectory.log").rename(folder / "livingroom1.log")
+    tree = json.loads((folder / "camera_intrinsic.json").read_text())
+    (folder / "camera_intrinsic.json").unlink()
+    (folder / "intrinsic.json").write_text(json.dumps({**tree, "depth_scale": 1000.0, "fps": 30}))
+    return folder
+
+
+def instant_ngp(folder: Path) -> Path:
+    tree = json.loads((nerfstudio(folder) / "transforms.json").read_text())
+    focal = tree.pop("fl_x")
+    del tree["fl_y"], tree["w"], tree["h"]
+    for frame in tree["frames"]:
+        frame["file_path"] = frame["file_path"].removesuffix(".png")
+        frame["depth_path"] = frame.pop("depth_file_path")
+    tree |= {"camera_angle_x": 2 * math.atan(80 / focal), "integer_depth_scale": 0.001}
+    (folder / "transforms.json").write_text(json.dumps(tree))
+    return folder
+
+
+def record3d_unpacked(folder: Path) -> Path:
+    with zipfile.ZipFile(record3d(folder)) as archive:
+        archive.extractall(folder / "walk")
+    tree = json.loads((folder / "walk" / "metadata").read_text())
+    tree["perFrameIntrinsicCoeffs"] = [[CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy]] * COUNT
+    (folder / "walk" / "metadata").write_text(json.dumps({**tree, "K": [1.0] * 9}))
+    return folder / "walk"
+
+
+def stray_images(folder: Path) -> Path:
+    stray(folder)
+    (folder / "rgb.mp4").unlink()
+    for number, (rgb, depth, _) in enumerate(frames()):
+        save(folder / "rgb" / f"{number:06d}.jpg", rgb)
+        (folder / "depth" / f"{number:06d}.png").unlink()
+        np.save(folder / "depth" / f"{number:06d}.npy", depth)
+    head, *rows = (folder / "odometry.csv").read_text().splitlines()
+    values = f", {CAMERA.fx}, {CAMERA.fy}, {CAMERA.cx}, {CAMERA.cy}"
+    text = [f"{head}, fx, fy, cx, cy", *(row + values for row in rows)]
+    (folder / "odometry.csv").write_text("\n".join(text))
+    return folder
+
+
+def video_stamped(folder: Path) -> Path:
+    rows = np.loadtxt(video(folder) / "groundtruth.txt")
+    rows[:, 0] -= 100
+    lines(folder / "groundtruth.txt", [*rows.tolist(), [rows[-1, 0] + 0.01, *rows[-1, 1:]]])
+    return folder
+
+
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "TUM": tum,
     "7-Scenes": seven_scenes,
@@ -205,6 +313,20 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "Record3D": record3d,
     "Stray Scanner": stray,
     "ARKitScenes": arkit_scenes,
+    "Polycam": polycam,
     "video with depth": video,
     "video with KITTI poses": video_kitti,
 }
+
+VARIANTS: dict[str, Callable[[Path], Path]] = {
+    "TUM, paired": tum_paired,
+    "ScanNet, chosen frames": scannet_frames,
+    "ScanNet, camera in its text": scannet_text,
+    "Replica, Semantic-NeRF": replica_sequence,
+    "Open3D, Redwood": open3d_redwood,
+    "nerfstudio, Instant NGP": instant_ngp,
+    "Record3D, unpacked": record3d_unpacked,
+    "Stray Scanner, images": stray_images,
+    "video, poses by stamp": video_stamped,
+}
+"""Forms that the same layouts are met in, which must give the same frames."""

@@ -28,9 +28,13 @@ BOXES = np.array(
 
 
 def render(
-    pose: Pose3D, camera: Intrinsics = CAMERA, lens: Lens | None = None
+    pose: Pose3D,
+    camera: Intrinsics = CAMERA,
+    lens: Lens | None = None,
+    *,
+    boxes: NDArray[np.float64] = BOXES,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Colour and depth (metres) of the room as the camera at this pose sees it, through a lens that distorts."""
+    """Colour and depth (metres) of the room with boxes as the camera at this pose sees it, through a lens."""
     pixels = np.stack(np.meshgrid(np.arange(camera.width), np.arange(camera.height)), axis=-1)
     plane = camera.unproject(pixels, np.ones(pixels.shape[:2]))
     if lens is not None:
@@ -40,7 +44,7 @@ def render(
     origin = pose.translation
     depth = np.maximum((ROOM[0] - origin) * inverse, (ROOM[1] - origin) * inverse).min(axis=-1)
     which = np.zeros(depth.shape, dtype=int)
-    for number, box in enumerate(BOXES, start=1):
+    for number, box in enumerate(boxes, start=1):
         a, b = (box[0] - origin) * inverse, (box[1] - origin) * inverse
         near, far = np.minimum(a, b).max(axis=-1), np.maximum(a, b).min(axis=-1)
         hit = (near < far) & (near > 0.05) & (near < depth)

@@ -18,8 +18,8 @@ from rosbags.rosbag1 import Writer as Writer1
 from lastseen.errors import LastseenError
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource
+from lastseen.sources.message import END, pack
 from lastseen.sources.record import RawRecord
-from lastseen.sources.zmq_stream import END, pack
 from tests.sources.room import walk, write_recording
 from tests.sources.ros.bags import walk_bag
 
@@ -185,7 +185,7 @@ def test_a_zeromq_message_without_an_end_is_given_up_and_the_next_connection_rea
 
 
 def test_hostile_zeromq_headers_are_skipped(recording: Path, soak: int) -> None:
-    from lastseen.sources.zmq_stream import unpack
+    from lastseen.sources.message import unpack
 
     rng, frame = np.random.default_rng(0), next(iter(open_source(recording).frames()))
     header, *images = pack(frame)

@@ -12,8 +12,9 @@ from lastseen import images
 from lastseen.config import Settings
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
-from lastseen.sources import SourceOptions, open_source, tum
+from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.follow import Summary, follow
+from lastseen.sources.layouts import sequence
 from tests.sources.room import looking, write_recording
 
 
@@ -78,7 +79,7 @@ def test_images_of_a_camera_that_has_not_moved_are_not_decoded(
         decoded.append(data)
         return images.read_color(data, **options)
 
-    monkeypatch.setattr(tum, "read_color", read_color)
+    monkeypatch.setattr(sequence, "read_color", read_color)
     settings = one_sided()
     memory, perception = Memory.open(settings=settings, wall_clock=None), Perception(settings)
     source = open_source(walk)

@@ -12,7 +12,7 @@ import pytest
 from lastseen.errors import LastseenError, SourceError
 from lastseen.sources import open_source
 from lastseen.sources.ros.writing import record
-from tests.sources.layouts import COUNT, WRITERS, save
+from tests.sources.layouts import COUNT, VARIANTS, WRITERS, save
 from tests.sources.room import render, walk
 
 pytest.importorskip("av")
@@ -25,6 +25,15 @@ def layout(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_frames_come_with_their_poses_and_metric_depth(layout: Path) -> None:
+    check_frames(layout)
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_the_forms_of_a_layout_give_the_same_frames(name: str, tmp_path: Path) -> None:
+    check_frames(VARIANTS[name](tmp_path / "recording"))
+
+
+def check_frames(layout: Path) -> None:
     with open_source(layout) as source:
         found = list(source.frames())
         assert len(found) == COUNT == source.length()
@@ -142,3 +151,27 @@ def test_a_real_folder_of_open3d_is_read(shared_data: Path) -> None:
         first = next(source.frames())
         assert source.length() == 211
     assert first.intrinsics.fx == 525.0
+
+
+@pytest.mark.parametrize("name", ["seq-01.zip", "rgbd_dataset_freiburg1_desk.tgz", "scene0000_00.sens"])
+def test_what_is_packed_is_told_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(SourceError, match=rf"{name}.*; (unpack|export) it"):
+        open_source(tmp_path / name)
+
+
+def test_pictures_that_a_video_lacks_are_counted(tmp_path: Path) -> None:
+    folder = WRITERS["Stray Scanner"](tmp_path / "scan")
+    rows = (folder / "odometry.csv").read_text().splitlines()
+    later = rows[-1].replace(f", {COUNT - 1}, ", ", 7, ", 1)
+    (folder / "odometry.csv").write_text("\n".join([*rows, later]))
+    with open_source(folder) as source:
+        assert len(list(source.frames())) == COUNT
+        assert source.intake.skipped == {"no such picture in the video": 1}
+
+
+def test_an_array_of_objects_is_never_unpickled(tmp_path: Path) -> None:
+    folder = VARIANTS["Stray Scanner, images"](tmp_path / "scan")
+    np.save(folder / "depth" / "000002.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with open_source(folder) as source:
+        assert len(list(source.frames())) == COUNT - 1

@@ -48,7 +48,7 @@ def test_frames_that_are_far_apart_are_no_video(tmp_path: Path) -> None:
 
 
 def test_a_lost_track_leaves_frames_out_until_a_known_place_is_seen_again(tmp_path: Path) -> None:
-    away = [looking(-2.5, -2.0, yaw=2.5 + 0.01 * step) for step in range(35)]
+    away = [looking(-2.5, -2.0, yaw=2.5 + 0.01 * step) for step in range(25)]
     true = [*smooth(15), *away, *smooth(8)]
     folder = write_recording(tmp_path / "walk", true, period=1 / 30)
     with open_source(folder, changes=["poses=odometry"]) as source:
@@ -56,10 +56,20 @@ def test_a_lost_track_leaves_frames_out_until_a_known_place_is_seen_again(tmp_pa
         found = [frame.T_world_camera for frame in source.frames()]
         assert source.tracker is not None
         assert source.tracker.found_again == 1
-        assert source.intake.skipped["lost track"] == 35
-        assert any("until a known place is seen again" in note for note in source.intake.notes)
+        assert source.intake.skipped["lost track"] == 25
     assert len(found) == 23
     assert found[-1].distance_to(found[7]) < 0.01
+
+
+def test_a_track_that_stays_lost_goes_on_in_a_session_and_a_map_of_its_own(tmp_path: Path) -> None:
+    elsewhere = [looking(-2.5, -2.0, yaw=2.5 + 0.01 * step) for step in range(45)]
+    folder = write_recording(tmp_path / "walk", [*smooth(15), *elsewhere], period=1 / 30)
+    with open_source(folder, changes=["poses=odometry"]) as source:
+        begun = [(frame.id, updates.map_id) for frame in source.frames() if (updates := source.updates()).restarted]
+        assert source.intake.frames == 30
+        assert source.intake.skipped == {"lost track": 30}
+        assert any("a map of its own" in note for note in source.intake.notes)
+    assert begun == [(15, "odometry from 101.467")]
 
 
 def test_colour_follows_a_motion_along_a_bare_wall() -> None:

@@ -11,7 +11,7 @@ from lastseen.sources.registry import SCHEMES, register_source
 
 
 def test_a_folder_is_known_by_its_files(stored_walk: Path) -> None:
-    assert type(open_source(stored_walk)).__name__ == "TumSource"
+    assert type(open_source(stored_walk)).__name__ == "SequenceSource"
 
 
 def test_the_options_file_in_the_folder_counts(short_walk: Path) -> None:
@@ -22,7 +22,7 @@ def test_the_options_file_in_the_folder_counts(short_walk: Path) -> None:
 
 def test_options_may_be_a_file(short_walk: Path, tmp_path: Path) -> None:
     SourceOptions(pose_inverted=True).save(tmp_path / "o.toml")
-    assert open_source(f"tum://{short_walk}", tmp_path / "o.toml").options.pose_inverted
+    assert open_source(f"layout://{short_walk}", tmp_path / "o.toml").options.pose_inverted
 
 
 @pytest.mark.parametrize(("address", "message"), [("gopher://x", "unknown scheme"), ("no/such", "does not exist")])
@@ -37,7 +37,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_source_of_ones_own_can_be_registered(stored_walk: Path) -> None:
-    register_source("mine", "lastseen.sources.tum:TumSource")
+    register_source("mine", "lastseen.sources.layouts:open_layout")
     try:
         assert open_source(f"mine://{stored_walk}").length() == 16
     finally:
@@ -53,7 +53,7 @@ def test_an_option_that_a_source_would_ignore_is_refused_with_those_it_takes(add
 
 
 def test_topics_are_no_option_of_a_folder(stored_walk: Path) -> None:
-    with pytest.raises(SettingsError, match=r"color_topic.*means nothing to a tum source; it takes .*min_confidence"):
+    with pytest.raises(SettingsError, match=r"color_topic.*means nothing to a layout source; .*min_confidence"):
         open_source(stored_walk, changes=["color_topic=/cam"])
 
 

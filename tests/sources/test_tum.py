@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lastseen.errors import SourceError
+from lastseen.detection import encode_mask
+from lastseen.errors import SettingsError, SourceError
+from lastseen.geometry import Intrinsics
 from lastseen.protocols import Detector, Source
-from lastseen.sim.mask_code import encode_mask
 from lastseen.sources import SourceOptions, open_source
-from lastseen.sources.tum import TumSource
+from tests.sources.layouts import COUNT, WRITERS
 from tests.sources.room import walk, write_recording
 
 
@@ -42,9 +43,9 @@ def test_the_pose_between_two_stored_ones_is_interpolated(short_walk: Path) -> N
 
 
 def test_no_pose_is_invented_across_a_gap(short_walk: Path) -> None:
-    source = open_source(short_walk, SourceOptions(max_pose_gap=0.05))
     lines = (short_walk / "groundtruth.txt").read_text().splitlines()
     (short_walk / "groundtruth.txt").write_text("\n".join([lines[1], *lines[3:]]))
+    source = open_source(short_walk, SourceOptions(max_pose_gap=0.05))
     assert len(list(source.frames())) == 3
     assert source.intake.skipped == {"no pose at this stamp": 1}
 
@@ -139,8 +140,8 @@ def test_a_missing_file_is_one_clear_error(short_walk: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "cannot be read"),
-        ("[]", "must be an object"),
+        ("{", "is no JSON"),
+        ("[]", "must hold an object"),
         ('{"fx": "wide"}', "camera.json fx"),
         ('{"fx": 1, "fy": 1, "cx": 1, "cy": 1, "depth_scale": 0}', "must be positive"),
     ],
@@ -153,10 +154,21 @@ def test_a_wrong_camera_file_is_one_clear_error(short_walk: Path, text: str, mes
 
 def test_intrinsics_may_come_from_the_options(short_walk: Path) -> None:
     (short_walk / "camera.json").unlink()
-    options = SourceOptions(fx=140, fy=140, cx=79.5, cy=59.5, rescale_intrinsics=False)
-    source = TumSource(short_walk, options)
-    assert not list(source.frames())
-    assert "unfit camera size" in source.intake.skipped
+    first = next(iter(open_source(short_walk, SourceOptions(fx=140, fy=150)).frames()))
+    assert first.intrinsics == Intrinsics(140, 150, 79.5, 59.5, 160, 120)
+
+
+def test_a_clock_that_the_images_do_not_have_is_refused(tmp_path: Path) -> None:
+    folder = WRITERS["ScanNet"](tmp_path / "scan")
+    with pytest.raises(SettingsError, match="depth_delay"):
+        open_source(folder, SourceOptions(depth_delay=0.1))
+
+
+def test_poses_of_single_images_may_be_late_too(tmp_path: Path) -> None:
+    folder = WRITERS["ScanNet"](tmp_path / "scan")
+    frames = list(open_source(folder, SourceOptions(pose_delay=1 / 30)).frames())
+    assert len(frames) == COUNT - 1
+    assert frames[0].T_world_camera.distance_to(walk(COUNT)[1]) < 1e-4
 
 
 def test_an_empty_list_is_one_clear_error(short_walk: Path) -> None:

@@ -17,7 +17,8 @@ from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.doctor import examine
 from lastseen.sources.follow import follow
-from lastseen.sources.zmq_stream import END, ZmqSource, pack
+from lastseen.sources.message import END, pack
+from lastseen.sources.zmq_stream import ZmqSource
 
 zmq = pytest.importorskip("zmq")
 

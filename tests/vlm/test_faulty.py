@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import InvalidValue
 from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import open_backend, protocol, register_backend

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
 from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
 from lastseen.vlm import EncodedImage, open_backend

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lastseen import schemas
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.openai_compatible import OpenAICompatibleBackend, portable_schema

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue
 from lastseen.vlm import Backend, EncodedImage, backend_names, check_answer, open_backend, protocol, register_backend
 from lastseen.vlm.protocol import MediaType

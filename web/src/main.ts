@@ -10,8 +10,10 @@ import { LiveMemory } from "./live_memory";
 import { MemoryClock } from "./memory_clock";
 import type { Thing } from "./model";
 import { Api } from "./net/api";
+import { CameraPanel } from "./panels/camera_panel";
 import { DetailsPanel } from "./panels/details_panel";
 import { FeedPanel } from "./panels/feed_panel";
+import { FindPanel } from "./panels/find_panel";
 import { Gate } from "./panels/gate";
 import { Help } from "./panels/help";
 import { Layout } from "./panels/layout";
@@ -50,10 +52,12 @@ function choose(id: string): void {
 
 new ListPanel(byId("objects"), store, clock, choose);
 new FeedPanel(byId("events"), store, clock, choose);
+new CameraPanel(byId("camera"), store, api, clock, choose);
+const finder = new FindPanel(byId("find"), store, api, (found) => scene.showSearch(found));
 const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, ({ thing }) => {
   store.set({ selected: thing.id });
   fly(store.state.things.get(thing.id) ?? thing);
-});
+}, (goal, mayMove) => void finder.begin(goal, mayMove));
 const notice = new Notice(byId("notice"));
 new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly, notice);
 const timeline = new TimelinePanel(byId("timeline"), store, clock, memory);

@@ -70,6 +70,36 @@ export interface Answer {
   readonly asOf: number | null;
   /** whether tentative and removed objects were asked too */
   readonly wide: boolean;
+  /** what memory says to a question; null where a thing was looked for */
+  readonly sentence: string | null;
+}
+
+/** An image with the objects in it; boxes are left, top, right, bottom in its pixels. */
+export interface Picture {
+  readonly live: boolean;
+  readonly time: number;
+  readonly width: number;
+  readonly height: number;
+  readonly people: string;
+  readonly imageUrl: string;
+  readonly depthUrl: string | null;
+  readonly objects: readonly { readonly id: string; readonly label: string; readonly box: readonly [number, number, number, number] }[];
+}
+
+/** How the search of the server's robot goes. */
+export interface RobotSearch {
+  readonly robot: "none" | "simulated" | "real";
+  readonly status: string;
+  readonly goal: string | null;
+  readonly reason: string | null;
+  readonly steps: number;
+  readonly metres: number;
+  readonly rooms: readonly { readonly place: string; readonly share: number }[];
+  readonly reasons: readonly { readonly source: string; readonly why: string }[];
+  readonly path: readonly (readonly [number, number])[];
+  readonly walked: readonly (readonly [number, number])[];
+  /** tells one search from another */
+  readonly started: number;
 }
 
 /** The stretch of memory time that a slider can show. */

@@ -1,6 +1,6 @@
 /** The one place where what is shown is kept: parts set a field, and whoever reads it is told once per turn. */
 
-import type { Answer, Connection, Happening, Place, ServerNote, Span, Thing, ThingState } from "./model";
+import type { Answer, Connection, Happening, Place, RobotSearch, ServerNote, Span, Thing, ThingState } from "./model";
 import { STATES } from "./model";
 
 export interface State {
@@ -22,6 +22,10 @@ export interface State {
   hovered: string | null;
   answer: Answer | null;
   searching: boolean;
+  /** the search of the server's robot; null before it is known whether there is one */
+  robotSearch: RobotSearch | null;
+  /** whether a robot's search is shown */
+  finding: boolean;
   shownStates: ReadonlySet<ThingState>;
   labelFilter: string;
 }
@@ -48,6 +52,8 @@ export class Store {
     hovered: null,
     answer: null,
     searching: false,
+    robotSearch: null,
+    finding: false,
     shownStates: new Set(STATES),
     labelFilter: "",
   };

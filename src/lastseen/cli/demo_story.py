@@ -48,7 +48,7 @@ def visit(home: Home, file: Path) -> None:
     detector = SimulatedDetector(walk.world, level=LEVEL, seed=SEED)
     with Memory.open(file) as memory:
         for frame in track(walk.frames(), description="  walking", total=walk.frames_planned, console=console):
-            memory.observe(frame, detections=detector.detect(frame))
+            memory.observe(frame, detections=detector.detect(frame), people=())
         confirmed, rooms = len(memory.objects()), len(memory.rooms())
     console.print(
         f"  {walk.frames_planned} frames: {confirmed} of {len(home.things)} objects confirmed, "
@@ -120,7 +120,8 @@ def tell(folder: Path) -> None:
     search(changed, None, GOAL, start=FAR_START)
     console.print("  then, from the same spot, by the one that remembers")
     search(changed, file, GOAL, start=FAR_START, log=folder / "run.jsonl")
-    log_view.save_map(read_log(folder / "run.jsonl"), folder / "run.png")
+    with Memory.open(file, read_only=True) as memory:
+        log_view.save_map(read_log(folder / "run.jsonl"), folder / "run.png", walls=memory.space.walls)
 
     console.print(f"\n[bold]6. It is sent to find the {thing.label}[/bold], which is not where it was")
     search(changed, file, thing.label, start=SEED + 2)

@@ -32,6 +32,8 @@ def diagnose(
 
     settings = current_settings()
     with open_source(source, options, changes=change or (), settings=settings) as opened:
+        if opened.greeting:
+            typer.echo(opened.greeting, err=True)
         report = examine(opened, settings)
     if fix is not None:
         report.options.save(fix)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lastseen.cli.eval_habitat import habitat
 from lastseen.cli.options import current_settings
 from lastseen.errors import InvalidValue
 
@@ -16,6 +15,25 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Measure searches against each other.\n\nExample: [bold]lastseen eval objectnav --out results[/bold]",
 )
+
+Out = Annotated[Path, typer.Option(help="The directory for results; an interrupted run goes on in it.")]
+Arms = Annotated[
+    str, typer.Option(help="Arms separated by commas; all, or ablation: context and it without each part.")
+]
+Backend = Annotated[
+    str | None, typer.Option(help="The planner's model: offline, gemini, openai; default: planner.backend.")
+]
+Policy = Annotated[str, typer.Option(help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")]
+Jobs = Annotated[int, typer.Option(help="Processes; the results are the same for any number.")]
+Report = Annotated[bool, typer.Option("--report", help="Also write report.html.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def _arms(text: str) -> tuple[str, ...]:
+    """The names of the arms in a list with commas, each once and known."""
+    from lastseen.evaluation.arms import arms_of
+
+    return tuple(arm.name for arm in arms_of([name.strip() for name in text.split(",") if name.strip()]))
 
 
 @app.callback()
@@ -28,40 +46,31 @@ def _group() -> None:
 
 @app.command("objectnav")
 def objectnav(
-    out: Annotated[Path, typer.Option(help="The directory for results; an interrupted run goes on in it.")],
+    out: Out,
     episodes: Annotated[int, typer.Option(help="How many episodes, one home each.")] = 20,
     seed: Annotated[int, typer.Option(help="The first seed: below 10000 to tune, from 10000 to report.")] = 0,
-    arms: Annotated[
-        str, typer.Option(help="Arms separated by commas; all, or ablation: context and it without each part.")
-    ] = "frontier,random,no_context,context,oracle",
-    jobs: Annotated[int, typer.Option(help="Processes; the results are the same for any number.")] = 1,
+    arms: Arms = "frontier,random,no_context,context,oracle",
+    jobs: Jobs = 1,
     engine: Annotated[
         str, typer.Option(help="processes, or ray: on the cluster of RAY_ADDRESS, or --jobs of this machine.")
     ] = "processes",
-    backend: Annotated[
-        str | None, typer.Option(help="The planner's model: offline, gemini, openai; default: planner.backend.")
-    ] = None,
-    policy: Annotated[
-        str, typer.Option(help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")
-    ] = "geometric",
+    backend: Backend = None,
+    policy: Policy = "geometric",
     scene: Annotated[str, typer.Option(help="generated, or npz:FILE or graph:FILE for one home.")] = "generated",
-    report: Annotated[bool, typer.Option("--report", help="Also write report.html.")] = False,
+    report: Report = False,
 ) -> None:
     """Run arms over ObjectNav episodes and write summary.json with intervals and paired differences.
 
     Example: [bold]lastseen eval objectnav --episodes 20 --arms no_context,context --out results[/bold]
     """
     from lastseen.cli.eval_text import run_and_print
-    from lastseen.evaluation.arms import arms_of
     from lastseen.evaluation.runner import Plan
 
-    chosen = arms_of([name.strip() for name in arms.split(",") if name.strip()])
-    names = tuple(arm.name for arm in chosen)
     settings = current_settings()
     plan = Plan(
         seed=seed,
         episodes=episodes,
-        arms=names,
+        arms=_arms(arms),
         settings=settings,
         backend=backend or settings.planner.backend,
         scene=scene,
@@ -70,13 +79,97 @@ def objectnav(
     run_and_print(plan, out, jobs=jobs, engine=engine, report=report)
 
 
-app.command("habitat")(habitat)
+@app.command("habitat")
+def habitat(
+    python: Annotated[
+        Path, typer.Option(help="The interpreter of your Habitat environment: ENV/bin/python.", show_default=False)
+    ],
+    out: Out,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="Finds things: a model's file, folder or name (docs/models.md), or package.module:function.",
+            show_default=False,
+        ),
+    ],
+    masks: Annotated[str | None, typer.Option(help="Outlines by SAM: its folder, or sam.")] = None,
+    dataset: Annotated[str, typer.Option(help="hm3d (episodes v1), hm3d_v2 or mp3d.")] = "hm3d_v2",
+    split: Annotated[str, typer.Option(help="Which split of it.")] = "val",
+    data_path: Annotated[
+        str | None, typer.Option(help="The episodes, with {split} in it; default: where Habitat expects them.")
+    ] = None,
+    scenes_dir: Annotated[str | None, typer.Option(help="The folder of the scenes; default: Habitat's.")] = None,
+    scene_dataset: Annotated[
+        str | None, typer.Option(help="The scene dataset configuration; default: what the episodes name.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="How many episodes.")] = 20,
+    first: Annotated[int, typer.Option(help="The number of the first, from 0 in the dataset's order.")] = 0,
+    arms: Arms = "frontier,no_context,pixelnav,context",
+    backend: Backend = None,
+    policy: Policy = "geometric",
+    poses: Annotated[
+        str, typer.Option(help="gps: Habitat's, which ObjectNav gives every agent; actions: dead reckoning.")
+    ] = "gps",
+    width: Annotated[int, typer.Option(help="Pixels of the cameras across.")] = 640,
+    height: Annotated[int, typer.Option(help="Pixels of the cameras down.")] = 480,
+    override: Annotated[
+        list[str] | None, typer.Option("--set", help="An override of Habitat's configuration; may be given again.")
+    ] = None,
+    plugin: Annotated[
+        list[Path] | None, typer.Option(help="A Python file that registers simulators or sensors in Habitat.")
+    ] = None,
+    jobs: Jobs = 1,
+    report: Report = False,
+) -> None:
+    """Run arms over Habitat's ObjectNav episodes; Habitat itself judges them (docs/habitat.md).
+
+    Example: [bold]lastseen eval habitat --python ~/habitat/bin/python --detector grounding-dino --out results[/bold]
+    """
+    from lastseen.cli.eval_text import run_and_print
+    from lastseen.evaluation.habitat.dataset import Dataset
+    from lastseen.evaluation.habitat.plan import HabitatPlan, close_worker
+    from lastseen.perception.detectors import open_named_detector
+
+    settings = current_settings()
+    plan = HabitatPlan(
+        python=str(python.expanduser()),
+        dataset=Dataset(
+            name=dataset,
+            split=split,
+            data_path=data_path,
+            scenes_dir=scenes_dir,
+            scene_dataset=scene_dataset,
+            width=width,
+            height=height,
+            overrides=tuple(override or ()),
+            plugins=tuple(str(path.resolve()) for path in plugin or ()),
+        ),
+        detector=detector,
+        masks=masks,
+        settings=settings,
+        episodes=episodes,
+        seed=first,
+        arms=_arms(arms),
+        backend=backend or settings.planner.backend,
+        policy=policy,
+        poses=poses,  # type: ignore[arg-type]  # the plan refuses others
+        log=out / "habitat.log",
+    )
+    # a model that cannot be used is told before Habitat is started
+    open_named_detector(detector, masks=masks, settings=settings)
+    try:
+        plan = plan.opened()
+        if jobs > 1:
+            close_worker()
+        run_and_print(plan, out, jobs=jobs, report=report)
+    finally:
+        close_worker()
 
 
 @app.command("hints")
 def hints(
     results: Annotated[Path, typer.Argument(help="The directory of an evaluation.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print how much NO_PROGRESS tells: how often no new place follows within 20 steps, with it and without it.
 
@@ -84,7 +177,7 @@ def hints(
     """
     from lastseen.cli.eval_text import print_hints
     from lastseen.evaluation.arms import ARMS
-    from lastseen.evaluation.hints import hint_figures
+    from lastseen.evaluation.metrics import hint_figures
     from lastseen.evaluation.runner import EPISODES_FILE, read_records
 
     file = results / EPISODES_FILE
@@ -108,7 +201,7 @@ def hints(
 @app.command("referring")
 def referring(
     folder: Annotated[Path, typer.Argument(help="A folder in the layout of IRef-VLA.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Put statements that point at one thing, and false ones, to a memory of their room.
 
@@ -135,7 +228,7 @@ def questions(
     homes: Annotated[int, typer.Option(help="How many homes.", min=1)] = 2,
     level: Annotated[str, typer.Option(help="Senses: perfect, good or typical.")] = "typical",
     minutes: Annotated[float, typer.Option(help="Minutes of walking on each of two days.")] = 4.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a robot live in generated homes for two days and ask its memory questions of 24 kinds.
 
@@ -153,9 +246,10 @@ def questions(
 
     def row(kind: str, tally: Tally) -> list[str]:
         right, refused = f"{tally.enough_right}/{tally.enough}", f"{tally.unseen_refused}/{tally.unseen}"
-        return [kind, right, refused, str(tally.partly), f"{tally.blind}/{tally.asked}"]
+        partly = f"{tally.partly_refused}/{tally.partly}"
+        return [kind, right, refused, partly, f"{tally.blind}/{tally.asked}"]
 
     rows = [row(kind, score.by_kind[kind]) for kind in sorted(score.by_kind)]
     rows += [row("all", score.total()), row("changes", score.total(changes=True))]
     rows += [row(f"  {kind}", score.changes[kind]) for kind in sorted(score.changes)]
-    print_table(["kind", "right, seen enough", "refused, unseen", "seen in part", "blind"], rows)
+    print_table(["kind", "right, seen enough", "refused, unseen", "true or refused, seen in part", "blind"], rows)

@@ -1,4 +1,4 @@
-"""``lastseen backup, check, salvage, thin, align``: memory files copied, checked, saved, thinned and compared."""
+"""``lastseen backup, check, salvage, thin, align, merge``: memory files as wholes, one or two at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.memory import check_file, open_memory
+from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file, open_memory, print_json
+from lastseen.cli.text import print_table
 
 if TYPE_CHECKING:
-    from lastseen.memory.store.journal.salvage import Report
+    from lastseen.memory.store.salvage import Report
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory file.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="A new file.", show_default=False)]
@@ -22,7 +23,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the command line."""
-    for command in (backup, check, salvage, thin, align):
+    for command in (backup, check, salvage, thin, align, merge, sessions):
         app.command(command.__name__)(command)
 
 
@@ -31,7 +32,7 @@ def backup(file: File, out: Out) -> None:
 
     Example: [bold]lastseen backup home.lastseen monday.lastseen[/bold]
     """
-    from lastseen.memory.store.journal.salvage import backup as run
+    from lastseen.memory.store.salvage import backup as run
 
     typer.echo(f"wrote {out}: {run(file, out):,} bytes, whole in itself")
 
@@ -41,7 +42,7 @@ def check(file: File, as_json: AsJson = False) -> None:
 
     Example: [bold]lastseen check home.lastseen[/bold]
     """
-    from lastseen.memory.store.journal.salvage import check as run
+    from lastseen.memory.store.salvage import check as run
 
     report = run(file)
     _print(report, as_json=as_json)
@@ -123,6 +124,76 @@ def align(
                 typer.echo(f"    {names[mine]} {mine} is {theirs}")
     if found.status != "aligned":
         raise typer.Exit(1)
+
+
+def merge(
+    file: File,
+    other: Annotated[
+        Path, typer.Argument(metavar="OTHER", help="A memory file of the same home.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new file.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Make one memory of two of the same home, and say what was met again, moved and added; both stay as they are.
+
+    Example: [bold]lastseen merge upstairs.lastseen robot2.lastseen -o home.lastseen[/bold]
+    """
+    check_file(file)
+    check_file(other)
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.merging import merge_files
+
+    base, found, merged = merge_files(file, other, out, current_settings())
+    added = other if base == file else file
+    if as_json:
+        typer.echo(json.dumps({"map_of": str(base), "alignment": asdict(found), **asdict(merged)}, indent=2))
+        return
+    typer.echo(f"aligned: {found.reason}")
+    typer.echo(f"wrote {out} in the map of {base}, whose newest session is the older one; from {added}:")
+    for name, pairs in (("met again", merged.matched), ("moved", merged.moved), ("added", merged.added)):
+        typer.echo(f"  {name}: {len(pairs)}" + "".join(f"\n    {theirs} is {mine}" for theirs, mine in pairs))
+    typer.echo(f"  not met in {added}: {len(merged.unmet)}")
+
+
+def sessions(
+    memory: MemoryFile = DEFAULT_FILE,
+    align_again: Annotated[
+        int | None, typer.Option("--align", metavar="N", help="Try again to align a session in quarantine.")
+    ] = None,
+    undo: Annotated[int | None, typer.Option("--undo", metavar="N", help="Undo the alignment of a session.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the sessions and the map that each is in; align one that was kept apart, or undo that.
+
+    Example: [bold]lastseen sessions --memory home.lastseen[/bold]
+    """
+    check_file(memory)
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.sessions import align_session, undo_alignment
+    from lastseen.memory.write_path import WritePath
+
+    def opened(path: Path) -> WritePath:
+        return WritePath(path, current_settings(), read_only=False)
+
+    if align_again is not None:
+        merged = align_session(memory, align_again, opened)
+        typer.echo(f"session {align_again} is aligned: {len(merged.matched)} met again, {len(merged.added)} added")
+    if undo is not None:
+        kept = undo_alignment(memory, undo, opened)
+        typer.echo(f"session {undo} is in quarantine again; {memory} is what it was before, {kept} what it was now")
+    if align_again is not None or undo is not None:
+        return
+    from lastseen.server.queries import sessions as listed
+
+    with open_memory(memory) as read:
+        found = listed(read)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [str(one["id"]), one["robot"], one["first"] or "-", one["state"], one["reason"]] for one in found["sessions"]
+    ]
+    print_table(["id", "robot", "begun (UTC)", "map", "why"], rows, whole=["id", "begun (UTC)", "map"])
 
 
 def _print(report: Report, *, as_json: bool) -> None:

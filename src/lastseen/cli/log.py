@@ -41,6 +41,9 @@ def show(
 def draw(
     file: LogFile,
     out: Annotated[Path, typer.Argument(help="The PNG file to write.", show_default=False)],
+    memory: Annotated[
+        Path | None, typer.Option(help="The memory file of the home, whose walls are drawn too.", show_default=False)
+    ] = None,
 ) -> None:
     """Draw the path, its anchors and places, the planner's calls, and where the run got stuck.
 
@@ -54,5 +57,12 @@ def draw(
         raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")
     if not out.parent.is_dir():
         raise InvalidValue("out", str(out), "lies in no folder", remedy=f"make {out.parent} first")
-    save_map(read_log(file), out)
+    run = read_log(file)
+    if memory is None:
+        save_map(run, out)
+    else:
+        from lastseen.memory.memory import Memory
+
+        with Memory.open(memory, read_only=True) as known:
+            save_map(run, out, walls=known.space.walls)
     typer.echo(f"wrote {out}")

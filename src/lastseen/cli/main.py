@@ -1,7 +1,9 @@
-"""The ``lastseen`` command: puts the groups together and turns errors into one clear line."""
+"""The ``lastseen`` command: puts the groups together, shows settings, and turns errors into one clear line."""
 
 from __future__ import annotations
 
+import gc
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +12,7 @@ import typer
 
 from lastseen import __version__
 from lastseen.cli import (
-    asking,
-    config,
+    ask,
     demo,
     doctor,
     files,
@@ -19,6 +20,7 @@ from lastseen.cli import (
     memory,
     models,
     record,
+    ros2,
     run,
     search,
     serve,
@@ -26,10 +28,12 @@ from lastseen.cli import (
     vlm,
 )
 from lastseen.cli import eval as evaluate
-from lastseen.cli.options import Options, remember
+from lastseen.cli.options import Options, current_settings, remember
 from lastseen.errors import LastseenError
 
 STOPPED = 130
+_COLLECT_EVERY = 50_000
+"""New objects between searches for garbage: Python's 700 are meant for programs that load little."""
 
 app = typer.Typer(
     name="lastseen",
@@ -40,13 +44,14 @@ app = typer.Typer(
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
 app.command("demo")(demo.demo)
-app.command("config")(config.show)
-asking.register(app)
+ask.register(app)
 memory.register(app)
 files.register(app)
 app.command("doctor")(doctor.diagnose)
 app.command("run")(run.run)
 app.command("record")(record.record)
+# what follows --ros-args is for ROS
+app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(ros2.ros2)
 app.add_typer(sim.app)
 app.add_typer(log.app, name="log")
 app.add_typer(models.app, name="models")
@@ -89,9 +94,43 @@ def version() -> None:
     typer.echo(__version__)
 
 
+@app.command("config")
+def show_settings(
+    section: Annotated[str | None, typer.Option("--section", help="Show this section only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print values only, as JSON.")] = False,
+) -> None:
+    """Show every setting as TOML that can be edited and given back.
+
+    Examples: [bold]lastseen config > lastseen.toml[/bold], [bold]lastseen config --section association[/bold]
+    """
+    from lastseen.config import describe
+    from lastseen.errors import SettingsError
+
+    rows = [row for row in describe(current_settings()) if section is None or row.name.startswith(f"{section}.")]
+    if not rows:
+        raise SettingsError("--section", section, "is not a section", remedy="run `lastseen config` for all")
+    if as_json:
+        tree: dict[str, dict[str, object]] = {}
+        for row in rows:
+            group, _, name = row.name.rpartition(".")
+            tree.setdefault(group, {})[name] = row.value
+        typer.echo(json.dumps(tree, indent=2))
+        return
+    current = ""
+    for row in rows:
+        group, _, name = row.name.rpartition(".")
+        if group != current:
+            typer.echo(f"{'' if not current else chr(10)}[{group}]")
+            current = group
+        unit = f" [{row.unit}]" if row.unit else ""
+        typer.echo(f"# {row.why}{unit}\n{name} = {_toml(row.value)}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: exit code 0 for success, 1 for a lastseen error, 2 for wrong usage, 130 for Ctrl-C."""
     words = sys.argv[1:] if arguments is None else arguments
+    # modules are no garbage: looking for it while they load costs a short command a tenth of its time
+    gc.set_threshold(_COLLECT_EVERY)
     try:
         code = app(words, prog_name="lastseen", standalone_mode=False)
     except LastseenError as error:
@@ -125,6 +164,11 @@ def _told_usage(error: typer.TyperException) -> int:
     path = "lastseen" if context is None else context.command_path
     typer.echo(f"error: {message[:1].lower()}{message[1:]}; see: {path} --help", err=True)
     return 2
+
+
+def _toml(value: object) -> str:
+    """Text, numbers, booleans and lists of text are written alike in JSON and TOML."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 if __name__ == "__main__":

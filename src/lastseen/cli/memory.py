@@ -36,6 +36,7 @@ def register(app: typer.Typer) -> None:
     for command in (objects, history, changes, export, reindex, forget, stats):
         app.command(command.__name__)(command)
     app.command("map")(draw_map)
+    app.command("import")(import_home)
 
 
 def objects(
@@ -150,24 +151,52 @@ def changes(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="A .json, .csv or .ply file to write.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Argument(help="A file to write: .json, .csv, .ply, .geojson or .dsg.json.", show_default=False),
+    ],
     memory: MemoryFile = DEFAULT_FILE,
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
 ) -> None:
-    """Write the objects to a file: facts as JSON or CSV, boxes as PLY.
+    """Write objects and rooms to a file for other programs, by its ending; see docs/export.md.
 
     Example: [bold]lastseen export home.ply[/bold]
     """
-    from lastseen.errors import InvalidValue
-    from lastseen.memory.export import WRITERS
+    check_file(memory)
+    from dataclasses import asdict
 
-    if out.suffix.lower() not in WRITERS:
-        known = ", ".join(sorted(WRITERS))
-        raise InvalidValue("out", str(out), "is of no kind that can be written", remedy=f"name it {known}")
+    from lastseen.memory.export import home_tree, writer_of
+    from lastseen.server.serializers import object_json
+
+    write = writer_of(out)
     with open_memory(memory) as opened:
-        states = opened.states(include_tentative=tentative)
-        WRITERS[out.suffix.lower()](out, [_object_facts(state) for state in states])
-    typer.echo(f"wrote {counted(len(states), 'object')} to {out}")
+        objects = [
+            {**object_json(one), "label_scores": one.label_scores, "extent": one.extent or (0.0, 0.0, 0.0)}
+            for one in opened.objects(include_tentative=tentative)
+        ]
+        path = [(x, y) for _, x, y, _ in opened.space.path.points]
+        write(out, home_tree(objects, [asdict(room) for room in opened.rooms()], path))
+    typer.echo(f"wrote {counted(len(objects), 'object')} to {out}")
+
+
+def import_home(
+    file: Annotated[Path, typer.Argument(help="A home.json of ours, or a scene graph of spark-dsg.")],
+    memory: MemoryFile = DEFAULT_FILE,
+) -> None:
+    """Tell a memory the objects and rooms of a file; what the robot sees later corrects them. See docs/export.md.
+
+    Example: [bold]lastseen import home.json --memory new.lastseen[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.memory.export import read_home, tell_home
+    from lastseen.memory.memory import Memory
+
+    home = read_home(file)
+    with Memory.open(memory, settings=current_settings()) as opened:
+        taken, refused = tell_home(opened, home)
+    for line in refused:
+        typer.echo(f"left out {line}", err=True)
+    typer.echo(f"told {memory} {counted(taken, 'thing')} of {file}")
 
 
 def draw_map(
@@ -313,27 +342,9 @@ def open_memory(
     return Memory.open(path, settings=chosen, read_only=read_only, image_encoder=image_encoder)
 
 
-def _object_facts(state: Any) -> dict[str, Any]:
-    return {
-        "id": state.id,
-        "label": state.label,
-        "label_scores": state.label_scores,
-        "xyz_world": [float(value) for value in state.xyz_world],
-        "extent": [float(value) for value in state.extent],
-        "hits": state.hits,
-        "stability": state.stability,
-        "view_bins": len(state.view_bins),
-        "confirmed": state.confirmed,
-        "state": state.state,
-        "stale": state.stale,
-        "first_seen": state.first_seen,
-        "last_seen": state.last_seen,
-    }
-
-
 def what(one: Object) -> str:
     """An object in words: its colour and label, and its state where it is not simply there."""
-    named = " ".join(filter(None, (one.color, one.label or "without a name")))
+    named = " ".join(filter(None, (one.color, one.name or "without a name")))
     return named if one.state == "confirmed" else f"{named} ({one.state})"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from lastseen.bridges.bridge import Bridge
     from lastseen.config import Settings
 
 OptionsFile = Annotated[
@@ -28,6 +31,29 @@ SourcePoses = Annotated[
     str | None,
     typer.Option("--poses", help="recorded, or odometry: from the images, for a recording or camera without poses."),
 ]
+
+
+Rerun = Annotated[
+    str | None, typer.Option("--rerun", help="Show it in rerun: live, or a new .rrd file (extra rerun).")
+]
+Foxglove = Annotated[
+    str | None, typer.Option("--foxglove", help="Show it in Foxglove: live, or a new .mcap file (extra foxglove).")
+]
+
+
+@contextmanager
+def viewers(rerun: str | None, foxglove: str | None) -> Iterator[list[Bridge]]:
+    """The viewers that were asked for; their files are whole at the end, whatever happens."""
+    asked = [(option, target) for option, target in (("--rerun", rerun), ("--foxglove", foxglove)) if target]
+    with ExitStack() as stack:
+        bridges: list[Bridge] = []
+        for option, target in asked:
+            from lastseen.bridges.bridge import open_bridge
+
+            bridge = open_bridge(option, target)
+            stack.callback(bridge.close)
+            bridges.append(bridge)
+        yield bridges
 
 
 def source_changes(change: list[str] | None, poses: str | None) -> list[str]:

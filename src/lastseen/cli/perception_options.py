@@ -93,10 +93,9 @@ class PerceptionOptions:
         """
         from lastseen.encoders.registry import open_encoder, reads_both
         from lastseen.perception.detectors import open_detector, open_sam
-        from lastseen.perception.pipeline import Perception
+        from lastseen.perception.pipeline import Perception, warm_up
         from lastseen.perception.sam import Outlined
         from lastseen.perception.vocabulary import Namer, household_list, read_words
-        from lastseen.perception.warm_up import warm_up
 
         model, namer = None, None
         targets = tuple(name.strip() for name in self.look_for.split(",") if name.strip())

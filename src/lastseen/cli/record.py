@@ -40,6 +40,8 @@ def record(
         open_source(source, options, changes=source_changes(change, poses), settings=current_settings()) as opened,
         Progress(*columns, console=Console(stderr=True), transient=True) as bar,
     ):
+        if opened.greeting:
+            bar.console.print(opened.greeting, soft_wrap=True, highlight=False, markup=False)
         total = opened.length() if frames is None else min(frames, opened.length() or frames)
         task = bar.add_task("record", total=total)
         try:

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
-from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges, SourcePoses, source_changes
+from lastseen.cli.options import (
+    Foxglove,
+    IndexAddress,
+    OptionsFile,
+    Rerun,
+    SourceChanges,
+    SourcePoses,
+    source_changes,
+    viewers,
+)
 from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
 from lastseen.cli.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lastseen.errors import SourceError
+    from lastseen.frame import Frame
+    from lastseen.observation import Observation
     from lastseen.sources.follow import Summary
 
 
@@ -30,6 +43,8 @@ def run(
     poses: SourcePoses = None,
     perception_options: PerceptionOptions,
     index: IndexAddress = None,
+    rerun: Rerun = None,
+    foxglove: Foxglove = None,
     frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -58,12 +73,15 @@ def run(
     is_new = not memory.exists()
     image_encoder, perception_of = perception_options.open_models(settings)
     with open_source(source, options, changes=source_changes(change, poses), settings=settings) as opened:
+        if opened.greeting:
+            typer.echo(opened.greeting, err=True)
         perception = perception_of(opened)
         analyzer = open_analyzer(settings)
         with (
             Memory.open(
                 None if forget else memory, settings=settings, image_encoder=image_encoder, scene_analyzer=analyzer
             ) as kept,
+            viewers(rerun, foxglove) as bridges,
             bar,
         ):
             task = bar.add_task("frames", total=frames or opened.length(), rate="")
@@ -78,7 +96,12 @@ def run(
                 bar.update(task, completed=summary.frames, rate=text)
 
             opened.waiting = lambda silent: bar.update(task, rate=f"nothing for {silent:.0f} s, waiting")
-            summary = follow(opened, kept, perception, progress=show, max_frames=frames)
+
+            def show_frame(frame: Frame, seen: Sequence[Observation]) -> None:
+                for bridge in bridges:
+                    bridge.show(frame, kept, seen=seen)
+
+            summary = follow(opened, kept, perception, progress=show, show=show_frame, max_frames=frames)
     if not summary.frames:
         if is_new and not forget:
             memory.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file
+from lastseen.cli.options import Foxglove, Rerun, SourceChanges, viewers
 from lastseen.cli.text import counted
 from lastseen.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from lastseen.bridges.bridge import Bridge
     from lastseen.config import Settings
-    from lastseen.protocols import Detector
+    from lastseen.protocols import Detector, Environment
     from lastseen.search.loop import SearchResult
     from lastseen.search.search import Search
 
@@ -26,8 +31,21 @@ def search(
     memory: MemoryFile = DEFAULT_FILE,
     robot: Annotated[
         str | None,
-        typer.Option("--robot", help="Who walks: sim://7, or package.module:function. Without it: the plan only."),
+        typer.Option(
+            "--robot", help="Who walks: sim://7, ros2://, or package.module:function. Without it: the plan only."
+        ),
     ] = None,
+    drive: Annotated[bool, typer.Option("--drive", help="Let a ros2:// robot move; without, a dry run.")] = False,
+    max_speed: Annotated[float, typer.Option("--max-speed", help="m/s of a ros2:// robot driven by cmd_vel.")] = 0.3,
+    max_distance: Annotated[float, typer.Option("--max-distance", help="Metres from its start, of ros2://.")] = 15.0,
+    max_time: Annotated[float, typer.Option("--max-time", help="Seconds of the whole search, of ros2://.")] = 900.0,
+    keep_out: Annotated[
+        list[str] | None,
+        typer.Option("--keep-out", help="'x,y x,y': a box that a ros2:// robot avoids; may repeat."),
+    ] = None,
+    change: SourceChanges = None,
+    rerun: Rerun = None,
+    foxglove: Foxglove = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Stop after this many steps.")] = None,
     planner: Annotated[
         str | None, typer.Option("--planner", help="The model that explores: offline, gemini, openai:MODEL.")
@@ -72,23 +90,47 @@ def search(
     if robot is None:
         _print_plan(goal, memory, settings, as_json=as_json)
         return
-    from lastseen.perception.named_detector import open_named_detector
+    from lastseen.perception.detectors import open_named_detector
+    from lastseen.search.robot import open_robot
 
     if masks is not None and detector is None:
         raise InvalidValue("--masks", masks, "needs --detector", remedy="give the model whose boxes are outlined")
-    result = _walk(
-        goal,
-        None if forget else memory,
-        settings,
-        robot=robot,
-        steps=steps,
-        planner=planner,
-        policy=policy,
-        detector=None if detector is None else open_named_detector(detector, masks=masks, settings=settings),
-        constraints=constraint or [],
-        log=log,
-        quiet=as_json,
-    )
+    walker: AbstractContextManager[Environment]
+    opened = None if detector is None else open_named_detector(detector, masks=masks, settings=settings)
+    if robot.startswith("ros2://"):
+        from lastseen.ros2.driving import Limits, parse_zone
+        from lastseen.ros2.robot import ros_robot
+        from lastseen.sources.options import SourceOptions
+
+        zones = tuple(parse_zone(zone) for zone in keep_out or ())
+        limits = Limits(speed=max_speed, distance=max_distance, seconds=max_time, keep_out=zones)
+        options = SourceOptions().with_words(change or [])
+        walker = ros_robot(robot, drive=drive, limits=limits, detector=opened, options=options)
+    elif drive or keep_out or change:
+        raise InvalidValue("--robot", robot, "is no robot of ROS 2", remedy="--drive, --keep-out, --set need ros2://")
+    else:
+        walker = nullcontext(open_robot(robot, settings))
+    from lastseen.ros2.driving import DryRun
+
+    try:
+        result = _walk(
+            goal,
+            None if forget else memory,
+            settings,
+            robot=robot,
+            walker=walker,
+            shown=viewers(rerun, foxglove),
+            steps=steps,
+            planner=planner,
+            policy=policy,
+            detector=opened,
+            constraints=constraint or [],
+            log=log,
+            quiet=as_json,
+        )
+    except DryRun as planned:
+        typer.echo(f"{planned}; add --drive to let it move")
+        return
     if as_json:
         typer.echo(json.dumps(_outcome(result), indent=2, sort_keys=True, default=str))
     else:
@@ -121,7 +163,7 @@ def self_check(
 def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> None:
     from lastseen.cli.memory import open_memory
     from lastseen.search.goal import check_goal
-    from lastseen.search.plan import plan_search
+    from lastseen.search.search import plan_search
 
     check_goal(goal)
     with open_memory(file, settings=settings) as opened:
@@ -132,7 +174,7 @@ def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> 
         typer.echo(json.dumps(outcome, indent=2, sort_keys=True, default=str))
         return
     typer.echo("\n".join(plan.lines()))
-    typer.echo("to walk it: add --robot sim://SEED, or package.module:function (docs/robot.md)", err=True)
+    typer.echo("to walk it: add --robot sim://SEED, ros2://, or package.module:function (docs/robot.md)", err=True)
 
 
 def _walk(
@@ -141,6 +183,8 @@ def _walk(
     settings: Settings,
     *,
     robot: str,
+    walker: AbstractContextManager[Environment],
+    shown: AbstractContextManager[list[Bridge]],
     steps: int | None,
     planner: str | None,
     policy: str,
@@ -158,14 +202,12 @@ def _walk(
     from lastseen.search.goal import check_goal
     from lastseen.search.log import RunLog
     from lastseen.search.planning.scene import open_analyzer
-    from lastseen.search.robot import open_robot
     from lastseen.search.search import Search
     from lastseen.search.timing import TimingLog
 
     check_goal(goal)
     if steps is not None:
         settings = replace(settings, search=replace(settings.search, max_steps=steps))
-    walker = open_robot(robot, settings)
     timing = None if log is None else log.with_suffix(".timing.jsonl")
     bar = Progress(
         TextColumn("{task.description}"),
@@ -175,13 +217,15 @@ def _walk(
         transient=True,
     )
     with (
+        walker as walking,
+        shown as bridges,
         RunLog(log) as run_log,
         TimingLog(timing, settings=settings.planner) as times,
         Memory.open(file, settings=settings, scene_analyzer=open_analyzer(settings)) as memory,
     ):
         running = Search(
             goal,
-            walker,
+            walking,
             memory,
             planner=planner,
             policy=policy,
@@ -197,6 +241,8 @@ def _walk(
             last = None
             while running.result is None:
                 record = _step(running, robot)
+                for bridge in bridges:
+                    bridge.show(running.world.frame, memory, belief=running.loop.belief)
                 bar.update(task, completed=running.loop.steps)
                 decision = record["decision"]
                 if not quiet and decision is not None and decision["why"] != last:

@@ -34,6 +34,9 @@ def serve(
     *,
     forget: Annotated[bool, typer.Option("--no-memory", help="A memory that ends with this process.")] = False,
     source: Annotated[str | None, typer.Option("--source", help="Follow a folder, a bag or an address.")] = None,
+    phone: Annotated[
+        bool, typer.Option("--phone", help="Follow a phone: a page for its browser, in the home network.")
+    ] = False,
     options: OptionsFile = None,
     change: SourceChanges = None,
     perception_options: PerceptionOptions,
@@ -52,6 +55,10 @@ def serve(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Change nothing in the file; follow whoever writes it.")
     ] = False,
+    robot: Annotated[
+        str | None,
+        typer.Option("--robot", help="Who searches when the page asks: sim://7, or package.module:function."),
+    ] = None,
     allow_reset: Annotated[
         bool, typer.Option("--allow-reset", help="Let token holders forget every object, after a backup.")
     ] = False,
@@ -67,6 +74,14 @@ def serve(
         file = DEFAULT_FILE
     elif forget:
         file = None
+    if phone:
+        if demo or source is not None:
+            raise InvalidValue("--phone", source or "--demo", "is another source", remedy="give one of them")
+        source = "phone://"
+    if robot is not None and (demo or source is not None or read_only):
+        raise InvalidValue(
+            "--robot", robot, "feeds the memory itself", remedy="leave --demo, --source, --read-only out"
+        )
     if demo and source is not None:
         raise InvalidValue("--demo", source, "does not go with --source", remedy="give one of them")
     if read_only and (demo or source is not None or file is None):
@@ -74,6 +89,13 @@ def serve(
     if source is None:
         _needs_no_source({"--options": options, "--set": change, **perception_options.given()})
     token = _token(token_file)
+    if robot is not None and not robot.startswith("sim://") and token is None:
+        raise InvalidValue(
+            "--robot",
+            robot,
+            "is real, and moves for token holders only",
+            remedy="give --token-file or LASTSEEN_TOKEN",
+        )
     if allow_reset and (token is None or file is None or read_only):
         raise InvalidValue(
             "--allow-reset", True, "needs a memory file and a token", remedy="give --token-file or LASTSEEN_TOKEN"
@@ -83,11 +105,12 @@ def serve(
 
     settings = perception_options.applied_to(current_settings(index=index))
     opening: Callable[[], RecordSource] | None = None
+    scheme = ""
     if source is not None:
         from lastseen.sources import open_source
         from lastseen.sources.registry import scheme_of
 
-        scheme_of(source)
+        scheme, _ = scheme_of(source)
         opening = partial(open_source, source, options, changes=change or (), settings=settings)
     with contextlib.ExitStack() as stack:
         # before any file is opened or made: an address that cannot be had must leave no trace
@@ -99,6 +122,11 @@ def serve(
             allowed=tuple(allow_host or ()),
         )
         stack.callback(listening.close)
+        greeting = ""
+        if opening is not None and scheme == "phone":
+            # bound now, as the address above: it is shown before anybody can use it
+            opened = stack.enter_context(opening())
+            opening, greeting = (lambda: opened), opened.greeting
         running: Running | None = None
 
         def stop() -> None:
@@ -119,12 +147,16 @@ def serve(
             perception_options=perception_options,
             read_only=read_only,
         )
+        if robot is not None:
+            runner = _searcher(service, robot)
         service.allow_reset = allow_reset
         running = Running(service, listening)
         typer.echo(f"lastseen serves {_what(file, is_new=is_new, read_only=read_only)}")
         # a token of the user's own is a secret that logs must not hold; one made here has to be told once
         typer.echo(f"page: {running.address.page if token is None else f'{running.address.base}/viewer/'}")
         typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
+        if greeting:
+            typer.echo(greeting)
         if runner is not None:
             runner.start()
             stack.callback(runner.stop)
@@ -145,7 +177,7 @@ def mcp(
 
     if find_spec("mcp") is None:
         raise MissingExtra("lastseen mcp", extra="mcp")
-    from lastseen.server.fresh_file import FreshFile
+    from lastseen.server.live import FreshFile
     from lastseen.server.mcp_server import create_mcp
 
     fresh = FreshFile(file, current_settings(index=index))
@@ -171,11 +203,10 @@ def _service(
     from lastseen.errors import InvalidValue
     from lastseen.memory.memory import Memory
     from lastseen.search.planning.scene import open_analyzer
-    from lastseen.server.live import DemoRunner
     from lastseen.server.service import Service
 
     if read_only and file is not None:
-        from lastseen.server.fresh_file import FileRunner, FreshFile
+        from lastseen.server.live import FileRunner, FreshFile
 
         fresh = FreshFile(file, settings, encoder=perception_options.encoder)
         stack.callback(fresh.close)
@@ -185,7 +216,7 @@ def _service(
         return _following(stack, settings, file=file, opening=opening, perception_options=perception_options)
     if demo is not None:
         from lastseen.encoders.color_shape import ColorShapeEncoder
-        from lastseen.server.demo import demo_settings
+        from lastseen.server.demo import Demo, demo_settings
 
         memory = stack.enter_context(
             Memory.open(file, settings=demo_settings(settings), image_encoder=ColorShapeEncoder.name)
@@ -193,7 +224,7 @@ def _service(
         if memory.sessions():
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
-        return service, DemoRunner(service, seed=demo)
+        return service, Demo(service, seed=demo)
     # before the file: an encoder that cannot be used makes none
     name = perception_options.encoder
     encoder = None if name is None else open_encoder(name, settings.encoding)
@@ -201,6 +232,15 @@ def _service(
     memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=encoder, scene_analyzer=analyzer))
     _note(memory.names_only())
     return Service(memory, mode="file", image_encoder=memory.image_encoder), None
+
+
+def _searcher(service: Service, address: str) -> Runner:
+    """Lets a robot search this memory when the page asks for it."""
+    from lastseen.search.robot import open_robot
+    from lastseen.server.searching import RobotRunner, SearchDesk
+
+    service.desk = SearchDesk("simulated" if address.startswith("sim://") else "real")
+    return RobotRunner(service, open_robot(address, service.settings), service.desk)
 
 
 def _following(

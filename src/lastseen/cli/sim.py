@@ -103,3 +103,19 @@ def _chosen_home(
     if npz is not None:
         return Home.from_npz(npz)
     return generate_home(seed, rooms=rooms, settings=settings.homes)
+
+
+@app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def ros2(
+    context: typer.Context,
+    robot: Annotated[str, typer.Argument(help="The robot: sim://7, with ?level=good&rooms=5&start=1.")] = "sim://7",
+    nav2: Annotated[bool, typer.Option("--nav2/--no-nav2", help="Offer the NavigateToPose action.")] = True,
+) -> None:
+    """Run a simulated robot on the ROS 2 graph: camera, tf, odometry and detections; docs/ros2.md.
+
+    Example: [bold]lastseen sim ros2 sim://7[/bold]
+    """
+    from lastseen.cli.options import current_settings
+    from lastseen.ros2.sim_robot import run_sim_robot
+
+    run_sim_robot(robot, current_settings(), context.args, nav2=nav2)

@@ -4,9 +4,8 @@
 Each part of the system reads only its own section, so the sections live in one file per part.
 """
 
-from lastseen.config.loading import ENVIRONMENT_PREFIX, load, settings_from_mapping
 from lastseen.config.section import Section, describe, setting
-from lastseen.config.settings import Settings
+from lastseen.config.settings import ENVIRONMENT_PREFIX, Settings, load, settings_from_mapping
 
 __all__ = [
     "ENVIRONMENT_PREFIX",

@@ -1,4 +1,4 @@
-"""Settings of perception: from detections in an image to observations in the world."""
+"""Settings of perception: the models a user brings, and the step from an image to observations in the world."""
 
 from __future__ import annotations
 
@@ -58,3 +58,74 @@ class MaskFilter(Section):
     max_extent: float = setting(2.6, unit="m", low=0.0, why="larger than a sofa is structure")
     min_extent: float = setting(0.03, unit="m", low=0.0, why="smaller than a cup is noise at room range")
     top_k: int = setting(24, unit="masks", low=1, why="bounds the encoder's time on a cluttered frame")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector(Section):
+    """How a detector's answers become detections."""
+
+    min_score: float = setting(
+        0.4, low=0.0, high=1.0, why="the score that D-FINE's and RT-DETR's own demos draw from; lower adds ghosts"
+    )
+    fit: str = setting(
+        "auto",
+        choices=("auto", "stretch", "letterbox"),
+        why="RT-DETR and D-FINE are trained on stretched images, YOLO on whole ones with bars: auto goes by that",
+    )
+    side: int = setting(
+        640, unit="px", low=32, why="input side where the graph leaves it open, as these were trained"
+    )
+    threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Section):
+    """How encoders of images and text run."""
+
+    batch: int = setting(8, unit="crops", low=1, why="a frame has about this many things; more at once only waits")
+    threads: int = setting(0, unit="threads", low=0, why="0 lets onnxruntime take one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(Section):
+    """When a name chosen from a list by appearance is sure enough to be given."""
+
+    min_share: float = setting(
+        0.25, low=0.0, high=1.0, why="a name with less than a quarter of the belief is a guess"
+    )
+    min_lead: float = setting(
+        0.1, low=0.0, high=1.0, why="two names this close cannot be told apart, unless people mix them up too"
+    )
+    template: str = setting("a photo of a {}", why="the sentence CLIP was tried with; {} is the name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounding(Section):
+    """A detector that finds the names it is given (Grounding DINO)."""
+
+    min_score: float = setting(0.3, low=0.0, high=1.0, why="near the 0.25 to 0.35 that its authors use for boxes")
+    names_at_once: int = setting(
+        24, unit="names", low=1, why="its text holds 256 tokens, and more names at once blur into each other"
+    )
+    threads: int = setting(0, unit="threads", low=0, why="0 leaves torch's own choice, one per core")
+    device: str = setting("auto", why="where it runs: auto is cuda where there is one, else cpu; or cuda:1, mps")
+    household: str = setting(
+        "bed, sofa, chair, dining table, desk, nightstand, dresser, wardrobe, shelf, cabinet, refrigerator, oven, "
+        "sink, toilet, bathtub, washing machine, tv, lamp, plant, book, mirror, curtain, door",
+        why="asked for beside the goal of a search, so that places and objects get names; with it one question of 24",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlines(Section):
+    """Masks by SAM, of boxes or of everything in the picture."""
+
+    points_per_side: int = setting(
+        12, unit="points", low=1, high=64, why="a mug two metres away is a twelfth of the picture's width"
+    )
+    at_once: int = setting(32, unit="prompts", low=1, why="bounds memory: each prompt decodes to three masks")
+    min_quality: float = setting(
+        0.85, low=0.0, high=1.0, why="the overlap SAM predicts for its own mask; its authors keep 0.88 and more"
+    )
+    max_area: float = setting(0.5, unit="share of the image", low=0.0, high=1.0, why="more is a wall or the floor")
+    device: str = setting("auto", why="where SAM runs: auto is cuda where there is one, else cpu; or cuda:1, mps")

@@ -1,28 +1,66 @@
-"""The whole tree: one section per part of the system."""
+"""The whole tree of settings, one section per part of the system, and how it is read.
+
+A misspelt key that is silently ignored costs an afternoon on a robot, so every unknown name is an error that
+suggests the nearest valid one. Later sources win: defaults, then the TOML file, then the environment.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from lastseen.config.evaluation import Evaluation
-from lastseen.config.models import Detector, Encoding, Grounding, Outlines, Vocabulary
-from lastseen.config.moving import Branches, DeadReckoning, Localization, Patterns, Places
-from lastseen.config.objects import Absence, Association, Labels, Lifecycle, Promotion, Relations, Views
-from lastseen.config.perception import Keyframes, Lift, MaskFilter, Segment
-from lastseen.config.policy import Explored, PixelNav, Policy, Stop
-from lastseen.config.section import Section
-from lastseen.config.seeking import (
+from lastseen.config.memory import (
+    Absence,
+    Association,
+    Branches,
+    DeadReckoning,
+    Find,
+    Labels,
+    Lifecycle,
+    Localization,
+    Patterns,
+    Places,
+    Promotion,
+    Relations,
+    Retention,
+    Store,
+    Views,
+)
+from lastseen.config.perception import (
+    Detector,
+    Encoding,
+    Grounding,
+    Keyframes,
+    Lift,
+    MaskFilter,
+    Outlines,
+    Segment,
+    Vocabulary,
+)
+from lastseen.config.programs import Camera, Evaluation, Homes, Live, Robot, Server
+from lastseen.config.search import (
     Context,
     DiscoveredContext,
+    Explored,
     Panorama,
+    PixelNav,
     Planner,
+    Policy,
     Retrieval,
     Scene,
     Search,
+    Stop,
 )
-from lastseen.config.serving import Live, Server
-from lastseen.config.sim import Camera, Homes, Robot
-from lastseen.config.store import Find, Retention, Store
+from lastseen.config.section import Section, describe
+from lastseen.errors import SettingsError
+
+ENVIRONMENT_PREFIX = "LASTSEEN__"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,3 +112,82 @@ class Settings(Section):
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     grounding: Grounding = field(default_factory=Grounding)
     outlines: Outlines = field(default_factory=Outlines)
+
+
+def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read settings from a TOML file and ``LASTSEEN__SECTION__NAME`` variables over the defaults.
+
+    >>> load(environment={"LASTSEEN__ASSOCIATION__RADIUS": "0.4"}).association.radius
+    0.4
+    """
+    tree: dict[str, Any] = {} if path is None else _read_toml(Path(path))
+    for name, text in sorted((os.environ if environment is None else environment).items()):
+        if name.startswith(ENVIRONMENT_PREFIX):
+            _put(tree, name, text)
+    return settings_from_mapping(tree)
+
+
+def settings_from_mapping(tree: Mapping[str, Any]) -> Settings:
+    """Build settings from nested mappings, as TOML and JSON give them."""
+    settings = _build(Settings, tree, prefix="")
+    assert isinstance(settings, Settings)
+    return settings
+
+
+def _build(section: type[Section], tree: Mapping[str, Any], *, prefix: str) -> Section:
+    fields = {field.name: field for field in dataclasses.fields(section)}
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if key not in fields:
+            raise SettingsError(name, value, "is not a setting", remedy=_suggest(name))
+        factory: object = fields[key].default_factory
+        if isinstance(factory, type) and issubclass(factory, Section):
+            if not isinstance(value, Mapping):
+                raise SettingsError(name, value, "is a section", remedy=f"write it as [{name}] with keys below")
+            values[key] = _build(factory, value, prefix=f"{name}.")
+        else:
+            values[key] = value
+    return section(**values)
+
+
+def _suggest(name: str) -> str:
+    known = [described.name for described in describe(Settings())]
+    known += sorted({leaf.rpartition(".")[0] for leaf in known})
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if not near:
+        last = name.rpartition(".")[2]
+        near = [leaf for leaf in known if leaf.endswith(f".{last}")][:1]
+    return f"did you mean {near[0]}?" if near else "see `lastseen config` for all of them"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            "settings file", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
+        ) from error
+    except RecursionError as error:
+        raise SettingsError(
+            "settings file", str(path), "is nested too deeply", remedy="see what `lastseen config` prints"
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(
+            "settings file", str(path), f"is not TOML ({error})", remedy="see what `lastseen config` prints"
+        ) from error
+
+
+def _put(tree: dict[str, Any], variable: str, text: str) -> None:
+    """Place one environment variable in the tree, its text read as a TOML value where it is one."""
+    keys = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+    node = tree
+    for key in keys[:-1]:
+        node = node.setdefault(key, {})
+        if not isinstance(node, dict):
+            raise SettingsError(variable, text, "goes below a single value", remedy=_suggest(".".join(keys)))
+    try:
+        value: Any = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        value = text
+    node[keys[-1]] = value

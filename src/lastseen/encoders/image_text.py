@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.config.models import Encoding
+from lastseen.config.perception import Encoding
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.models.folder import checked_folder, first_line, folder_hash
 

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from lastseen.config.models import Encoding
+from lastseen.config.perception import Encoding
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 

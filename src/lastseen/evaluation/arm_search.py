@@ -11,8 +11,7 @@ from typing import Any
 
 from lastseen.config import Settings
 from lastseen.evaluation.arms import Arm, Context, FrontierBackend, RandomBackend, editor
-from lastseen.evaluation.hints import hints_of
-from lastseen.evaluation.metrics import unique_ratio
+from lastseen.evaluation.metrics import hints_of, unique_ratio
 from lastseen.evaluation.visits import analyzer_of, memory_settings
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object

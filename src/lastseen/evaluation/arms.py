@@ -104,6 +104,7 @@ ALL_PARTS = frozenset(
         "sightings",
         "remembered",
         "unexplored",
+        "rooms",
         "places",
         "visited",
         "nearby",
@@ -164,8 +165,8 @@ ARMS: dict[str, Arm] = {
                 ("context_no_queue", "the discovered-context queue", {"discovered_context"}),
                 (
                     "context_no_places",
-                    "places, anchors and the path",
-                    {"places", "visited", "nearby", "neighbors", "path"},
+                    "rooms, places, anchors and the path",
+                    {"rooms", "places", "visited", "nearby", "neighbors", "path"},
                 ),
                 ("context_no_edges", "unexplored edges", {"unexplored"}),
             )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+import numpy as np
 
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.evaluation.arm_search import Ran, Record, search_arm
 from lastseen.evaluation.arms import Arm, Context
 from lastseen.evaluation.cases import Case, camera_of
-from lastseen.evaluation.metrics import soft_spl, spl
+from lastseen.evaluation.metrics import drawn, ended_stuck, path_length, revisited_area, soft_spl, spl
 from lastseen.evaluation.visits import Odometry
-from lastseen.evaluation.witness import Witness, drawn, ended_stuck, revisited_area
+from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
 from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.protocols import StepResult
 from lastseen.search.log import RunLog
 from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.timing import TimingLog
@@ -35,6 +38,52 @@ _UNSEARCHED: Record = {
 """The figures of a walk without a search: that of the oracle."""
 _ELSEWHERE = 0.5
 """Metres from which a remembered object counts as known to be elsewhere."""
+_MIN_PIXELS = 12
+"""Pixels of a goal in a 160 pixel wide image that a person would notice."""
+
+
+class Witness:
+    """An environment that keeps the true path; implements ``lastseen.protocols.Environment``.
+
+    It watches from outside: where the robot truly went, and whether a goal was truly in its view. The search never
+    sees any of it.
+    """
+
+    def __init__(self, environment: SimEnvironment, goal_ids: Collection[int]) -> None:
+        self.environment = environment
+        self.goal_ids = np.array(sorted(goal_ids))
+        self.path: list[Pose2D] = []
+        self.collisions = 0
+        self.goal_in_view = 0
+
+    def reset(self) -> Frame:
+        """Go back to the start; the path begins anew."""
+        self.path.clear()
+        frame = self.environment.reset()
+        self._note(frame)
+        return frame
+
+    def step(self, action: Action) -> StepResult:
+        """Do one action and take note of what truly happened."""
+        result = self.environment.step(action)
+        self.collisions += result.collided
+        self._note(result.frame)
+        return result
+
+    @property
+    def pose(self) -> Pose2D:
+        """Where the robot truly is."""
+        return self.environment.agent.pose
+
+    @property
+    def travelled(self) -> float:
+        """Metres of the true path."""
+        return path_length(self.path)
+
+    def _note(self, frame: Frame) -> None:
+        self.path.append(self.pose)
+        ids = self.environment.view_of(frame).ids
+        self.goal_in_view += int(np.isin(ids, self.goal_ids).sum()) >= _MIN_PIXELS
 
 
 def run_arm(
@@ -133,6 +182,7 @@ def environment_of(case: Case, settings: Settings) -> SimEnvironment:
         senses=Senses(depth=level, pose=level, actuation=level),
         settings=settings,
         intrinsics=camera_of(settings),
+        grid=case.grid,
     )
 
 

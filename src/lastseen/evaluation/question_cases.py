@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lastseen.memory.query.parser import room_name
+from lastseen.memory.query.vocabulary import room_name
 from lastseen.memory.reply import Reply
 from lastseen.sim.catalog import CLASSES
 from lastseen.sim.change import Change, ChangeKind

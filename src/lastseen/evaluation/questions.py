@@ -2,10 +2,11 @@
 
 On the first day it walks; then things are moved, taken away and added behind its back; on the second day it walks
 again. The truth of every question comes from the home, never from the memory. A question counts as "seen enough"
-where every thing it rests on is a confirmed object of this memory that was detected again on the second day; where
-the thing it asks for is no object of the memory at all, a refusal is right, and so is a true answer. What lies
-between, a thing seen only in part, is counted and not scored. The blind control answers from what homes are usually
-like.
+where every thing it rests on is a confirmed object of this memory that was detected again on the second day. Where
+the thing it asks for is no object of the memory at all ("unseen") it must be refused: ``not_remembered``, or a true
+answer; "no" and "none" are no refusals. What lies between, some of its things seen, is judged by the same rule and
+listed apart: a memory that saw two of three chairs cannot know of the third. The blind control answers from what
+homes are usually like.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Tally:
     unseen: int = 0
     unseen_refused: int = 0
     partly: int = 0
+    partly_refused: int = 0
     blind: int = 0
 
     @property
@@ -191,16 +193,18 @@ def _put(life: _Life, case: Case, before: Counter[int], score: Score) -> None:
         state = "enough"
     else:
         state = "unseen" if case.things and case.things[0] not in held else "partly"
+    fine = right or (state != "enough" and reply.status == "not_remembered")
     if state == "enough":
         tally.enough += 1
-        tally.enough_right += right
+        tally.enough_right += fine
     elif state == "unseen":
         tally.unseen += 1
-        tally.unseen_refused += right or reply.status == "not_remembered" or reply.yes is False or not reply.count
+        tally.unseen_refused += fine
     else:
         tally.partly += 1
-    if state == "enough" and not right:
-        score.wrong.append((case.question, reply.sentence))
+        tally.partly_refused += fine
+    if state != "partly" and not fine:
+        score.wrong.append((f"{case.question} [{state}]", reply.sentence))
 
 
 def _confirmed(life: _Life) -> Iterator[tuple[str, Counter[int]]]:

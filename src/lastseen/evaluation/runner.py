@@ -23,7 +23,7 @@ from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import run_arm
-from lastseen.evaluation.visits import Visit, analyzer_of, memory_settings, told_start, visit_of
+from lastseen.evaluation.visits import Visit, analyzer_of, given_start, memory_settings, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.search.log import JsonLines
 from lastseen.search.policy.protocol import GEOMETRIC
@@ -157,7 +157,7 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
         return {**ran.record, "goal_seen_before": None}, timing
     visit = _visit(plan, arm, seed)
     start = case_of(seed, plan.settings, plan.scene).episode.start
-    told = told_start(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
+    given = given_start(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
     with (
         tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
         Memory.open(
@@ -176,7 +176,7 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
             policy=plan.policy,
             donor=donor,
             memory=memory,
-            start=told,
+            start=given,
             began=began,
         )
     # seen, not remembered: what the memory of the visit lost must not drop out of the figures

@@ -10,8 +10,7 @@ from typing import Any
 
 from lastseen.evaluation.arm_search import CAUSES, Record
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.hints import hint_figures
-from lastseen.evaluation.metrics import bootstrap, paired_difference
+from lastseen.evaluation.metrics import bootstrap, hint_figures, paired_difference
 
 SUMMARY_FILE = "summary.json"
 FIGURES = {

@@ -108,8 +108,8 @@ def analyzer_of(settings: Settings, key: str, *, seed: int) -> SceneAnalyzer:
 
 
 def memory_settings(settings: Settings) -> Settings:
-    """The settings of an evaluation's memories: without pictures, which nobody looks at."""
-    return replace(settings, store=replace(settings.store, store_crops=False))
+    """The settings of an evaluation's memories: without pictures and coloured surface, which nobody looks at."""
+    return replace(settings, store=replace(settings.store, store_crops=False, surface=False))
 
 
 class Odometry:
@@ -137,7 +137,7 @@ class Odometry:
         return StepResult(_posed(result.frame, self._pose), result.collided)
 
 
-def told_start(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> Pose2D:
+def given_start(visit: Visit, start: Pose2D, *, seed: int, settings: Settings, lost: bool = False) -> Pose2D:
     """The start pose in the map of the visit, with the error of the level's localization.
 
     With ``lost`` the localization took another spot of the map for this one, as it does where rooms look alike.

@@ -94,6 +94,18 @@ class Intrinsics:
         points[..., 2] = depth
         return points
 
+    def thinned(self, step: int) -> Intrinsics:
+        """The camera of the image that keeps every ``step``-th pixel, from the middle of the first ``step`` on."""
+        middle = step // 2
+        return Intrinsics(
+            self.fx / step,
+            self.fy / step,
+            (self.cx - middle) / step,
+            (self.cy - middle) / step,
+            len(range(middle, self.width, step)),
+            len(range(middle, self.height, step)),
+        )
+
     def resized(self, width: int, height: int) -> Intrinsics:
         """The same camera after its image was resized: pixel edges map to pixel edges."""
         sx, sy = width / self.width, height / self.height

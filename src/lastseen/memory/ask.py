@@ -8,30 +8,22 @@ does not hold. No model is needed, and what is not remembered is said to be so (
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lastseen.encoders.words import is_filler, singular, tokens
+from lastseen.memory.answers import MOST, NAMED, Answers
 from lastseen.memory.facts import Fact
-from lastseen.memory.history import Change
-from lastseen.memory.object import Answer, Object
-from lastseen.memory.phrases import capital, confidence, date, name, noted, noted_words, seen
-from lastseen.memory.query.parser import Thing, parse_question, room_name
+from lastseen.memory.object import Object
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
-from lastseen.memory.query.ranker import MARGIN
-from lastseen.memory.reply import Reply
+from lastseen.memory.query.vocabulary import STOREYS, room_name
+from lastseen.memory.reply import Reply, capital, date, name, noted, noted_words, seen
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
 
-_MOST = 1000
-"""Objects that an answer counts; more of one name than a building holds."""
-_MOST_EVENTS = 2000
-"""Events that a question about changes reads, from the newest back: weeks of a home."""
-_NAMED = 5
-"""Objects or changes that a sentence names; twenty times as many objects come beside it."""
-_STILL = re.compile(r"\b(still|there|now|any ?more|yet|last seen|seen|been|it|so far|located|kept)\b")
+_STILL = re.compile(r"\b(still|there|now|any ?more|yet|last seen|seen(?! from)|been|it|so far|located|kept)\b")
 """Words that a question may say of a thing without asking for more."""
 
 
@@ -63,42 +55,42 @@ def ask(memory: Memory, question: str) -> Reply:
     return asker.with_pictures(answers[kind](rest))
 
 
-class _Asker:
+class _Asker(Answers):
     """Puts the rest of one question to a memory."""
-
-    def __init__(self, memory: Memory, question: str) -> None:
-        self.memory = memory
-        self.question = question
 
     def where(self, rest: str) -> Reply:
         before = re.search(r"\bbefore (?:it|they) (?:was |were |got )?moved\b", rest)
         text = rest[: before.start()] if before else rest
-        answer = self._find(_STILL.sub(" ", text))
+        answer = self.find(_STILL.sub(" ", text))
         if not answer.fitting:
-            return self._lives(text) or self._refused("where", answer)
-        best = self._equal(answer)
+            return self._lives(text) or self.refused("where", answer)
+        best = self.equal(answer)
         if before:
             return self._earlier(best[0])
-        told = "; ".join(f"{name(one)} is {self._place_of(one)}, {seen(one)}" for one in best[:_NAMED])
-        more = f" ({len(best) - _NAMED} more)" if len(best) > _NAMED else ""
+        past = self.asked_time(text)
+        if past is not None:
+            told = "; ".join(f"{name(one)} was {self._spot(one)}" for one in best[:NAMED])
+            return self.about("where", best, f"{capital(told)}, as known on {date(past)}{noted(answer)}.", answer)
+        told = "; ".join(f"{name(one)} is {self.place_of(one)}, {seen(one)}" for one in best[:NAMED])
+        more = f" ({max(answer.total, len(best)) - NAMED} more)" if len(best) > NAMED else ""
         homes = self._homes(text)
         lives = f"; told that {homes[-1].text.rstrip('.')} ({homes[-1].id})" if homes else ""
-        reply = self._about("where", best, f"{capital(told)}{more}{lives}{noted(answer)}.", answer)
+        reply = self.about("where", best, f"{capital(told)}{more}{lives}{noted(answer)}.", answer)
         return replace(reply, facts=(*reply.facts, *homes[-1:]))
 
     def when(self, rest: str) -> Reply:
-        answer = self._find(_STILL.sub(" ", rest), gone=True)
+        answer = self.find(_STILL.sub(" ", rest), gone=True, k=MOST)
         if not answer.fitting:
-            return self._refused("when", answer)
-        best = min(self._equal(answer), key=lambda one: (one.age, one.id))
-        told = f"{name(best)} was {seen(best)}, {self._place_of(best)}"
-        return self._about("when", [best], f"{capital(told)}{noted(answer)}.", answer)
+            return self.refused("when", answer)
+        best = min(self.equal(answer), key=lambda one: (one.age, one.id))
+        told = f"{name(best)} was {seen(best)}, {self.place_of(best)}"
+        return self.about("when", [best], f"{capital(told)}{noted(answer)}.", answer)
 
     def since_when(self, rest: str) -> Reply:
-        answer = self._find(_STILL.sub(" ", rest))
+        answer = self.find(_STILL.sub(" ", rest))
         if not answer.fitting:
-            return self._refused("since when", answer)
-        best = self._equal(answer)[0]
+            return self.refused("since when", answer)
+        best = self.equal(answer)[0]
         came = [entry for entry in self.memory.history(best.id) if entry.kind in ("appeared", "moved", "reappeared")]
         wall = came[-1].wall if came else best.first_seen
         when = (
@@ -108,38 +100,40 @@ class _Asker:
             if came
             else "its first sighting"
         )
-        told = f"{name(best)} is {self._place_of(best)} since {when}"
-        reply = self._about("since when", [best], f"{capital(told)}{noted(answer)}.", answer)
+        told = f"{name(best)} is {self.place_of(best)} since {when}"
+        reply = self.about("since when", [best], f"{capital(told)}{noted(answer)}.", answer)
         return replace(reply, times=() if wall is None else (wall,))
 
     def how_often(self, rest: str) -> Reply:
-        answer = self._find(_STILL.sub(" ", rest), gone=True)
+        answer = self.find(_STILL.sub(" ", rest), gone=True, k=MOST)
         if not answer.fitting:
-            return self._refused("how often", answer)
-        best = self._equal(answer)
+            return self.refused("how often", answer)
+        best = self.equal(answer)
         count = sum(one.hits or 0 for one in best)
-        told = " and ".join(f"{name(one)} {one.hits or 0} times" for one in best[:_NAMED])
-        return replace(self._about("how often", best, f"Seen: {told}{noted(answer)}.", answer), count=count)
+        told = " and ".join(f"{name(one)} {one.hits or 0} times" for one in best[:NAMED])
+        return replace(self.about("how often", best, f"Seen: {told}{noted(answer)}.", answer), count=count)
 
     def how_many(self, rest: str) -> Reply:
         text = re.sub(r"\b(?:are|is|do|you|we|have|see|there|remember|know)\b", " ", rest)
-        answer = self._find(f"all {text}")
+        answer = self.find(f"all {text}")
         if not answer.fitting:
-            return replace(self._refused("how many", answer), status="answered", count=0, confidence=None)
-        best = self._equal(answer)
-        names = ", ".join(one.id for one in best[:_NAMED]) + (" ..." if len(best) > _NAMED else "")
-        noun = self._parse(text).noun or "thing"
-        noun = " ".join([*tokens(noun)[:-1], singular(tokens(noun)[-1])]) if len(best) == 1 else noun
-        told = f"{len(best)} {noun} {'is' if len(best) == 1 else 'are'} remembered: {names}"
-        return replace(self._about("how many", best, f"{told}{noted(answer)}.", answer), count=len(best))
+            refused = replace(self.refused("how many", answer), count=0)
+            return refused if self.is_unknown(answer, text) else replace(refused, status="answered")
+        best = self.equal(answer)
+        count = max(answer.total, len(best))
+        names = ", ".join(one.id for one in best[:NAMED]) + (" ..." if count > NAMED else "")
+        noun = self.parse(text).noun or "thing"
+        noun = " ".join([*tokens(noun)[:-1], singular(tokens(noun)[-1])]) if count == 1 else noun
+        told = f"{count} {noun} {'is' if count == 1 else 'are'} remembered: {names}"
+        return replace(self.about("how many", best, f"{told}{noted(answer)}.", answer), count=count)
 
     def what_is_there(self, rest: str) -> Reply:
-        answer = self._find(f"all things {rest}")
+        answer = self.find(f"all things {rest}", k=MOST)
         if not answer.fitting and answer.refused in ("place", "relation"):
-            nothing = replace(self._plain("what is there", f"Nothing is remembered {rest}."), count=0)
+            nothing = replace(self.plain("what is there", f"Nothing is remembered {rest}."), count=0)
             return replace(nothing, refused=answer.refused, not_understood=answer.not_understood)
         if not answer.fitting:
-            return self._refused("what is there", answer)
+            return self.refused("what is there", answer)
         found = list(answer.fitting)
         labels: dict[str, int] = {}
         for one in found:
@@ -147,32 +141,41 @@ class _Asker:
         named = ", ".join(f"{count} x {label}" if count > 1 else label for label, count in sorted(labels.items()))
         thing = "thing" if len(found) == 1 else "things"
         told = f"{len(found)} {thing} {rest}: {named}"
-        return replace(self._about("what is there", found, f"{told}{noted(answer)}.", answer), count=len(found))
+        return replace(self.about("what is there", found, f"{told}{noted(answer)}.", answer), count=len(found))
 
     def is_it_there(self, rest: str) -> Reply:
-        answer = self._find(_STILL.sub(" ", rest))
+        answer = self.find(_STILL.sub(" ", rest))
         if not answer.fitting:
-            return replace(self._refused("is it there", answer, lead="No: "), status="answered", yes=False)
-        best = self._equal(answer)
-        told = f"Yes: {name(best[0])} is {self._place_of(best[0])}, {seen(best[0])}"
-        doubt = " (not seen for long)" if best[0].stale else ""
-        return replace(self._about("is it there", best, f"{told}{doubt}{noted(answer)}.", answer), yes=True)
+            refused = self.refused("is it there", answer, lead="No: ")
+            if not self.is_unknown(answer):
+                return replace(refused, status="answered", yes=False)
+            # "is there a piano" asks the memory, and it has none; "is the piano in the hall" supposes one
+            supposed = re.match(r"\W*(?:is|are|was|were) (?!there\b)", self.question, re.IGNORECASE) is not None
+            return self.refused("is it there", answer) if supposed else replace(refused, yes=False)
+        best = self.equal(answer)
+        told = f"{name(best[0])} is {self.place_of(best[0])}, {seen(best[0])}"
+        if answer.not_understood:
+            # a part that was not compared may be the one that is false
+            reply = self.about("is it there", best, f"Not known: {told}{noted(answer)}.", answer)
+            return replace(reply, status="not_remembered")
+        told, doubt = f"Yes: {told}", " (not seen for long)" if best[0].stale else ""
+        return replace(self.about("is it there", best, f"{told}{doubt}{noted(answer)}.", answer), yes=True)
 
     def what_changed(self, rest: str) -> Reply:
-        thing = self._dated(self._parse(f"things {rest}"))
+        thing = self.dated(self.parse(f"things {rest}"))
         wanted = None
         if re.search(r"\bmoved\b", self.question.lower()):
             wanted = ("moved",)
         elif re.search(r"\b(?:new|appeared)\b", self.question.lower()):
             wanted = ("appeared",)
         kinds = wanted or ("appeared", "moved", "missing", "removed", "reappeared")
-        found = [one for one in self._changes(thing) if one.kind in kinds]
+        found = [one for one in self.changes(thing) if one.kind in kinds]
         if not found:
-            return replace(self._nothing("what changed", "Nothing is known to have changed", thing), count=0)
-        named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in found[-_NAMED:])
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            return replace(self.nothing("what changed", "Nothing is known to have changed", thing), count=0)
+        named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in found[-NAMED:])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         count = f"{len(found)} change" + ("" if len(found) == 1 else "s")
-        ids = tuple(dict.fromkeys(one.object_id for one in found[-_NAMED * 20 :]))
+        ids = tuple(dict.fromkeys(one.object_id for one in found[-NAMED * 20 :]))
         return Reply(
             question=self.question,
             kind="what changed",
@@ -187,39 +190,52 @@ class _Asker:
         )
 
     def what_is_missing(self, rest: str) -> Reply:
-        thing = self._dated(self._parse(f"things {rest}"))
-        gone = [one for one in self.memory.objects(include_removed=True) if one.state in ("missing", "removed")]
-        gone = [one for one in gone if _in_places(thing, one.place)]
+        thing = self.dated(self.parse(f"things {rest}"))
+        gone = self.memory.described(self.memory.browse.gone())
+        gone = [one for one in gone if self.is_in(thing, one.place, one.position)]
         if thing.times:
-            late = {one.object_id for one in self._changes(thing) if one.kind in ("missing", "removed")}
+            late = {one.object_id for one in self.changes(thing) if one.kind in ("missing", "removed")}
             gone = [one for one in gone if one.id in late]
         if not gone:
-            return replace(self._nothing("what is missing", "Nothing is known to be missing", thing), count=0)
-        named = "; ".join(f"{name(one)}, {seen(one)} {self._place_of(one)}" for one in gone[:_NAMED])
-        more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
+            return replace(self.nothing("what is missing", "Nothing is known to be missing", thing), count=0)
+        named = "; ".join(f"{name(one)}, {seen(one)} {self.place_of(one)}" for one in gone[:NAMED])
+        more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
         sentence = f"{capital(named)}{more}{noted_words(thing.not_understood)}."
-        return replace(self._about("what is missing", gone, sentence), count=len(gone))
+        return replace(self.about("what is missing", gone, sentence), count=len(gone))
 
     def been_there(self, rest: str) -> Reply:
-        thing = self._parse(f"things in {re.sub(r'^(?:to|in|at|inside) ', '', rest)}")
+        thing = self.parse(f"things in {re.sub(r'^(?:to|in|at|inside) ', '', rest)}")
         rooms = [room for room in self.memory.rooms() if room.name != "unknown"]
         if rest.startswith("here"):
             here = self.memory.pose()
             known = here is not None and self.memory.room_at([here.translation])[0] is not None
             sentence = "Yes: this place is remembered." if known else "No: nothing around here is remembered."
-            return replace(self._plain("been there", sentence), yes=known)
+            return replace(self.plain("been there", sentence), yes=known)
         if not thing.places:
             return self.not_remembered("been there", f"{rest!r} is no place that is known.")
+        if thing.places[0].storey:
+            return self._been_on(thing.places[0].name)
         name = thing.places[0].name
         seen = [room for room in rooms if room_name(room.name) == name]
         if not seen:
             known_rooms = ", ".join(sorted({room.name for room in rooms})) or "none yet"
             return replace(
-                self._plain("been there", f"No: no {name} is remembered; rooms: {known_rooms}."), yes=False
+                self.not_remembered("been there", f"No: no {name} is remembered; rooms: {known_rooms}."), yes=False
             )
         counted = f"{len(seen)} {name}{'' if len(seen) == 1 else 's'} remembered"
-        reply = self._plain("been there", f"Yes: {counted}.")
+        reply = self.plain("been there", f"Yes: {counted}.")
         return replace(reply, yes=True, places=(name,), confidence=max(room.confidence for room in seen))
+
+    def _been_on(self, name: str) -> Reply:
+        """Whether a storey was seen: with one alone, there is no upstairs."""
+        storeys = self.memory.space.storeys
+        on = [room for room in self.memory.rooms() if room.storey in storeys.named(name)]
+        been = bool(on) and (len(storeys) > 1 or name not in ("upstairs", "downstairs"))
+        if not been:
+            return replace(self.plain("been there", "No: one storey is remembered."), yes=False)
+        rooms = tuple(sorted({room.name for room in on}))
+        reply = self.plain("been there", f"Yes: {STOREYS[name]} these rooms are remembered: {', '.join(rooms)}.")
+        return replace(reply, yes=True, places=rooms, confidence=1.0)
 
     def home(self, rest: str) -> Reply:
         plain = re.sub(r" (?:live|belong|go)$", "", rest)
@@ -235,15 +251,15 @@ class _Asker:
         ]
         if not found:
             about = f" about {rest}" if rest else ""
-            return replace(self._plain("told", f"Nothing was told{about}."), count=0)
-        named = "; ".join(f"{fact.text.rstrip('.')} ({fact.id})" for fact in found[-_NAMED:])
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        reply = replace(self._plain("told", f"Told: {named}{more}."), count=len(found), facts=tuple(found))
+            return replace(self.plain("told", f"Nothing was told{about}."), count=0)
+        named = "; ".join(f"{fact.text.rstrip('.')} ({fact.id})" for fact in found[-NAMED:])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        reply = replace(self.plain("told", f"Told: {named}{more}."), count=len(found), facts=tuple(found))
         return replace(reply, times=tuple(fact.wall for fact in found if fact.wall is not None), confidence=1.0)
 
     def _homes(self, text: str) -> list[Fact]:
         """The facts that say where a thing lives, oldest first."""
-        noun = [singular(word) for word in tokens(self._parse(text).noun) if not is_filler(word)]
+        noun = [singular(word) for word in tokens(self.parse(text).noun) if not is_filler(word)]
         homes = [fact for fact in self.memory.facts() if fact.kind == "home"] if noun else []
         return [fact for fact in homes if noun[-1] in [singular(word) for word in tokens(fact.name or "")]]
 
@@ -253,134 +269,30 @@ class _Asker:
         if not homes:
             return None
         fact = homes[-1]
-        there = self._parse(f"thing {fact.relation}")
+        there = self.parse(f"thing {fact.relation}")
         nouns = [anchor.noun for relation in there.relations for anchor in relation.anchors]
-        at = [one for noun in nouns for one in self._find(noun).fitting[:1]]
-        placed = "; ".join(f"{name(one)} is {self._place_of(one)}" for one in at)
+        at = [one for noun in nouns for one in self.find(noun).fitting[:1]]
+        placed = "; ".join(f"{name(one)} is {self.place_of(one)}" for one in at)
         unseen = "not seen, but told" if kind == "where" else "told"
         sentence = f"{unseen} that {fact.text.rstrip('.')} ({fact.id}){': ' + placed if placed else ''}"
-        reply = self._about(kind, at, f"{capital(sentence)}.")
+        reply = self.about(kind, at, f"{capital(sentence)}.")
         times = () if fact.wall is None else (fact.wall,)
         return replace(reply, facts=(fact,), times=times, confidence=0.5)
 
-    def not_remembered(self, kind: Kind, sentence: str) -> Reply:
-        """A reply that says what is lacking."""
-        return Reply(question=self.question, kind=kind, status="not_remembered", sentence=sentence)
-
-    def with_pictures(self, reply: Reply) -> Reply:
-        """The reply with the ids of its first objects that have a picture."""
-        kept = [one.id for one in reply.objects[:_NAMED] if self.memory.store.journal.crops(one.id)]
-        return replace(reply, pictures=tuple(kept))
-
-    def _parse(self, text: str) -> Thing:
-        return parse_question(text, self.memory.browse.facts.place_names())
-
-    def _find(self, text: str, *, gone: bool = False) -> Answer:
-        plain = " ".join(text.split())
-        if not self._parse(plain).noun and not self._parse(plain).limited:
-            return Answer("not_found", "the question names no thing")
-        return self.memory.find(plain, k=_MOST, include_removed=gone)
-
-    def _equal(self, answer: Answer) -> list[Object]:
-        """The objects that fit as well as the best: a cup is not counted among mugs."""
-        best = answer.fitting
-        return [one for one in best if (one.score or 0.0) >= (best[0].score or 0.0) - MARGIN]
-
-    def _dated(self, thing: Thing) -> Thing:
-        """The thing without days that cannot be told where no session has a date; they are named instead."""
-        clock = self.memory.browse.clock
-        if clock.wall(clock.now) is not None:
-            return thing
-        lost = [f"{term.words} (no session has a date)" for term in thing.times if term.seconds is None]
-        kept = tuple(term for term in thing.times if term.seconds is not None)
-        return replace(thing, times=kept, not_understood=(*thing.not_understood, *lost))
-
-    def _changes(self, thing: Thing) -> list[Change]:
-        clock = self.memory.browse.clock
-        found = self.memory.what_changed(newest=_MOST_EVENTS)
-        now = clock.wall(clock.now)
-        for term in thing.times:
-            if now is not None:
-                start, end = term.bounds(now)
-                found = [
-                    one
-                    for one in found
-                    if one.wall is not None and one.wall >= start and (end is None or one.wall < end)
-                ]
-            elif term.seconds is not None:
-                since = clock.now - term.seconds
-                found = [one for one in found if clock.time((one.session, one.stamp), name="stamp") >= since]
-        if thing.places and found:
-            points = [one.position or (0.0, 0.0, 0.0) for one in found]
-            rooms = self.memory.room_at(points, [one.object_id for one in found])
-            found = [
-                one
-                for one, room in zip(found, rooms, strict=True)
-                if _in_places(thing, None if room is None else room.name)
-            ]
-        return found
+    def _spot(self, one: Object) -> str:
+        """Where an object was, by what was known then."""
+        room = f"in the {one.place} " if one.place not in (None, "unknown") else ""
+        return f"{room}at ({one.position[0]:.1f}, {one.position[1]:.1f})"
 
     def _earlier(self, one: Object) -> Reply:
         """Where an object was before its last move."""
         moves = [entry for entry in self.memory.history(one.id) if entry.kind == "moved"]
         before = moves[-1].evidence.get("before") if moves else None
         if not isinstance(before, list | tuple) or len(before) < 3:
-            return replace(self._plain("where", f"{name(one)} is not known to have moved."), objects=(one,))
+            return replace(self.plain("where", f"{name(one)} is not known to have moved."), objects=(one,))
         room = self.memory.room_at([before])[0]
         place = f"in the {room.name}, " if room is not None and room.name != "unknown" else ""
         told = f"{name(one)} was {place}at ({before[0]:.1f}, {before[1]:.1f}) before it moved"
         wall = moves[-1].wall
-        reply = replace(self._plain("where", f"{capital(told)}."), objects=(one,), confidence=one.score)
+        reply = replace(self.plain("where", f"{capital(told)}."), objects=(one,), confidence=one.score)
         return replace(reply, times=() if wall is None else (wall,))
-
-    def _about(self, kind: Kind, found: Sequence[Object], sentence: str, answer: Answer | None = None) -> Reply:
-        places = tuple(dict.fromkeys(one.place for one in found if one.place is not None))
-        return Reply(
-            question=self.question,
-            kind=kind,
-            status="answered",
-            sentence=sentence,
-            objects=tuple(found),
-            times=tuple(one.last_seen for one in found if one.last_seen is not None),
-            places=places,
-            facts=self._facts_of(found[:_NAMED]),
-            confidence=min((confidence(one) for one in found), default=None),
-            not_understood=() if answer is None else answer.not_understood,
-        )
-
-    def _facts_of(self, found: Sequence[Object]) -> tuple[Fact, ...]:
-        """What was told of objects and not seen since."""
-        facts = self.memory.browse.facts
-        told = [one for one in found if one.record is not None and len(facts)]
-        ids = {one.id for one in told if one.provenance != "seen" or facts.container_of(one.record) is not None}  # type: ignore[arg-type]
-        return tuple(fact for fact in self.memory.facts() if fact.object_id in ids) if ids else ()
-
-    def _refused(self, kind: Kind, answer: Answer, *, lead: str = "") -> Reply:
-        reply = self.not_remembered(kind, f"{capital(lead + answer.reason)}.")
-        return replace(
-            reply, objects=answer.closest[:_NAMED], refused=answer.refused, not_understood=answer.not_understood
-        )
-
-    def _nothing(self, kind: Kind, sentence: str, thing: Thing) -> Reply:
-        where = "".join(f" in the {place.name}" for place in thing.places)
-        when = "".join(f" {term.words}" for term in thing.times)
-        reply = self._plain(kind, f"{sentence}{where}{when}{noted_words(thing.not_understood)}.")
-        return replace(reply, not_understood=thing.not_understood)
-
-    def _plain(self, kind: Kind, sentence: str) -> Reply:
-        return Reply(question=self.question, kind=kind, status="answered", sentence=capital(sentence))
-
-    def _place_of(self, one: Object) -> str:
-        container = self.memory.browse.container(one.id)
-        support = None if container is not None else self.memory.browse.support(one.id)
-        parts = [
-            *([f"in the {one.place}"] if one.place not in (None, "unknown") else []),
-            *([f"in the {container}"] if container is not None else []),
-            *([f"on the {support}"] if support is not None else []),
-        ]
-        return " ".join(parts) or f"at ({one.position[0]:.1f}, {one.position[1]:.1f})"
-
-
-def _in_places(thing: Thing, place: str | None) -> bool:
-    name = None if place is None else room_name(place)
-    return all((name == term.name) != term.negated for term in thing.places)

@@ -19,12 +19,12 @@ from lastseen.memory.facts import Facts
 from lastseen.memory.history import past_states
 from lastseen.memory.object import Object, Point, id_order
 from lastseen.memory.objects import ObjectMemory, ObjectState, State
+from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.labels import normal
-from lastseen.memory.objects.layout import id_text
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.query.ranker import main_color
 from lastseen.memory.store.clock import Clock, Moment
-from lastseen.memory.store.records import MISSING, PROTO, REMOVED, CropRecord
+from lastseen.memory.store.records import MISSING, REMOVED, TENTATIVE, CropRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.observation import SURFACE
 
@@ -117,7 +117,7 @@ class Browse:
         """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
         self.flush()
         time = self.clock.time(as_of, name="as_of")
-        left_out = (*(() if include_tentative else (PROTO,)), *(() if include_absent else (MISSING, REMOVED)))
+        left_out = (*(() if include_tentative else (TENTATIVE,)), *(() if include_absent else (MISSING, REMOVED)))
         if label is None:
             total, some = self.store.journal.page_as_of(time, without=left_out, offset=offset, limit=limit)
         else:
@@ -143,6 +143,14 @@ class Browse:
                 if row is not None:
                     found.append(read_state(store, row, now=self.working.now))
             return found
+
+    def gone(self) -> list[ObjectState]:
+        """The objects that are missing or removed, in the order of their ids."""
+        with self.lock:
+            store = self.working.store
+            rows = self.working.listed(include_absent=True)
+            rows = rows[store.state[rows] > State.CONFIRMED]
+            return [read_state(store, row, now=self.working.now) for row in rows.tolist()]
 
     def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
         """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
@@ -196,8 +204,11 @@ class Browse:
         """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""
         with self.lock:
             store = self.working.store
-            rows = [store.row_of.get(int(object_id.rpartition("-")[2])) for object_id in ids]
-            return np.array([np.zeros(3) if row is None else store.extent[row] for row in rows]).reshape(-1, 3)
+            numbers = [int(object_id.rpartition("-")[2]) for object_id in ids]
+            rows = np.array([store.row_of.get(number, -1) for number in numbers], dtype=np.int64)
+            found = np.zeros((len(rows), 3))
+            found[rows >= 0] = store.extent[rows[rows >= 0]]
+            return found
 
     def here(self) -> Point | None:
         """Where the camera was in the newest frame; None before the first."""
@@ -206,12 +217,22 @@ class Browse:
 
     def support(self, object_id: str) -> str | None:
         """What an object stands on, by its label; None where that is not known."""
+        return self.stands(object_id)[1]
+
+    def stands(self, object_id: str) -> tuple[str | None, str | None]:
+        """What an object is inside of, as it was told, else by the boxes, and what it stands on, by their labels."""
         with self.lock:
-            if self.working.store.row_of.get(int(object_id.rpartition("-")[2])) is None:
-                return None
-            under = [one for one in self.working.relations(object_id) if one.kind == "on"]
-            labels = [state.label for state in self.states([one.other_id for one in under[:1]])]
-            return labels[0] if labels else None
+            states = self.states([object_id])
+            if not states:
+                return None, None
+            told = self.facts.container_of(states[0])
+            relations = self.working.relations(object_id)
+            inside, under = ([one.other_id for one in relations if one.kind == kind] for kind in ("in", "on"))
+            if told is not None and told.container_id is not None:
+                inside = [told.container_id]
+            found = [self.states(ids[:1]) for ids in (inside, under)]
+            container, support = (states[0].label if states else None for states in found)
+            return container, support
 
     def told_inside(self, ids: Sequence[str]) -> list[str | None]:
         """The id of what each object was told to be inside of; None where nothing was told or it was seen since."""
@@ -220,20 +241,6 @@ class Browse:
         known = {state.id: self.facts.container_of(state) for state in self.states(list(ids))}
         told = [known.get(each) for each in ids]
         return [None if fact is None else fact.container_id for fact in told]
-
-    def container(self, object_id: str) -> str | None:
-        """What an object is inside of, by its label, as it was told, else by the boxes; None where neither says."""
-        with self.lock:
-            states = self.states([object_id])
-            told = self.facts.container_of(states[0]) if states else None
-            if told is not None and told.container_id is not None:
-                inside = [told.container_id]
-            else:
-                inside = (
-                    [one.other_id for one in self.working.relations(object_id) if one.kind == "in"] if states else []
-                )
-            labels = [state.label for state in self.states(inside[:1])]
-            return labels[0] if labels else None
 
     def changed(self, since: int) -> Changed:
         """What changed after a revision; 0 gives everything."""

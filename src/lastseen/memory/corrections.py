@@ -14,6 +14,7 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.facts import ID_PREFIX as FACT_PREFIX
 from lastseen.memory.facts import Fact
 from lastseen.memory.objects import Event
+from lastseen.memory.sessions import drop_copies
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.write_path import Forgotten, WritePath
 
@@ -49,27 +50,35 @@ class Corrections:
                 subscriber(event)
         return events
 
+    def settle(self) -> None:
+        """Let what the running session wrote stay, whatever is found out about its map."""
+
     def _correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
         """Make a change that does not come from a frame, tell the subscribers and write it."""
         events = self._publish(self._writes.correct(change))
         self.flush()
         return events
 
+    def _by_hand(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        """Make a change that a person or a search asked for: what they say is not taken back with a session."""
+        self.settle()
+        return self._correct(change)
+
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
-        return self._correct(lambda: self._objects.relabel(object_id, label))
+        return self._by_hand(lambda: self._objects.relabel(object_id, label))
 
     def confirm(self, object_id: str) -> tuple[Event, ...]:
         """Vouch for a tentative object: someone went there and saw it. A search does so with what it found."""
-        return self._correct(lambda: self._objects.confirm(object_id))
+        return self._by_hand(lambda: self._objects.confirm(object_id))
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
-        return self._correct(lambda: self._objects.delete(object_id))
+        return self._by_hand(lambda: self._objects.delete(object_id))
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
-        return self._correct(lambda: self._objects.merge(keep, lose))
+        return self._by_hand(lambda: self._objects.merge(keep, lose))
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete, merge or tell of this session."""
@@ -85,7 +94,7 @@ class Corrections:
                 self._writes.facts.add(replace(fact, object_id=event.object_id))
             return events
 
-        return self._correct(undo)
+        return self._by_hand(undo)
 
     def _tell(self, fact: Fact, change: Callable[[int], tuple[str | None, tuple[Event, ...]]]) -> Fact:
         """Keep a fact and make the change of objects that it means, given its number; writes both."""
@@ -97,7 +106,7 @@ class Corrections:
             kept = self._writes.facts.add(replace(fact, object_id=object_id or fact.object_id))
             return events
 
-        self._correct(add)
+        self._by_hand(add)
         return replace(kept, wall=self._clock.wall(kept.time))
 
     def facts(self) -> list[Fact]:
@@ -124,6 +133,10 @@ class Corrections:
         """
         if (object_id is None) == (before is None):
             raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
+        self.settle()
+        if self._store.journal.path is not None:
+            frames = [self._writes.frames.of(session.id) for session in self._clock.sessions]
+            drop_copies(self._store.journal.path, frames)
         self.flush()
         facts: list[int] = []
         if object_id is not None and object_id.startswith(FACT_PREFIX):

@@ -26,6 +26,8 @@ Outline = tuple[tuple[float, float], ...]
 ID_PREFIX = "fact-"
 _MOST_CORNERS = 200
 """Corners of an outline: more than a room drawn by hand has."""
+_BELOW, _HIGH = 0.3, 2.5
+"""Metres below and above the floor that a region was told on within which a thing is in it: one storey."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,10 @@ class Facts:
         regions = self.of("region") if self._facts else []
         found: list[tuple[str, ...]] = [()] * len(points)
         for fact in regions:
-            within = inside(fact.outline, np.asarray(points, dtype=np.float64).reshape(-1, 3)[:, :2])
+            xyz = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+            within = inside(fact.outline, xyz[:, :2])
+            if fact.position is not None:
+                within &= (xyz[:, 2] >= fact.position[2] - _BELOW) & (xyz[:, 2] < fact.position[2] + _HIGH)
             found = [
                 (*names, fact.name or "") if is_in else names for names, is_in in zip(found, within, strict=True)
             ]

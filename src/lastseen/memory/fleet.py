@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lastseen.memory.query.filter import Filter
     from lastseen.memory.query.finder import Query
     from lastseen.memory.query.shared import SharedSnapshot
-    from lastseen.memory.store.index.milvus import MilvusIndex
+    from lastseen.memory.store.milvus import MilvusIndex
     from lastseen.memory.store.outbox import Outbox
 
 _CLOSING_WAIT = 2.0
@@ -57,7 +57,7 @@ class Shared:
         """Read the address and start sending where this process may write."""
         if index == "faiss":
             return cls(store, clock, settings, address=None)
-        from lastseen.memory.store.index.milvus import MilvusAddress
+        from lastseen.memory.store.milvus import MilvusAddress
         from lastseen.memory.store.outbox import Outbox
 
         address = str(MilvusAddress.parse(index))
@@ -123,10 +123,10 @@ class Shared:
                 "robots", robots, "needs a shared index", remedy="open with index='milvus://host:port/collection'"
             )
         if self._asked is None:
-            from lastseen.memory.store.index.milvus import MilvusIndex
+            from lastseen.memory.store.milvus import MilvusIndex
 
             dim = None if self._store.main is None else self._store.main.dim
-            self._asked = MilvusIndex(self._address, dim, encoder=self._store.look or "")
+            self._asked = MilvusIndex(self._address, dim, encoder=self._store.image_encoder or "")
         vector = query.text_embedding if query.embedding is None else query.embedding
         return fetch(
             self._asked,
@@ -166,10 +166,10 @@ class Shared:
 
     def _connect(self) -> MilvusIndex:
         """The index that commits go to; a memory without embeddings has room for those of the built-in encoder."""
-        from lastseen.memory.store.index.milvus import MilvusIndex
+        from lastseen.memory.store.milvus import MilvusIndex
 
         assert self._address is not None
-        dim, encoder = ColorShapeEncoder.dim, self._store.look or ColorShapeEncoder.name
+        dim, encoder = ColorShapeEncoder.dim, self._store.image_encoder or ColorShapeEncoder.name
         return MilvusIndex(self._address, dim if self._store.main is None else self._store.main.dim, encoder=encoder)
 
 

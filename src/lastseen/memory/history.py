@@ -12,7 +12,7 @@ import numpy as np
 from lastseen.detection import best_label
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.store.clock import Clock
-from lastseen.memory.store.records import PROTO, STATUSES, VersionRecord
+from lastseen.memory.store.records import STATUSES, TENTATIVE, VersionRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.table import ObjectTable
 from lastseen.observation import OBJECT
@@ -76,7 +76,7 @@ def past_states(
                 label_scores=dict(version.label_scores),
                 stability=0.0 if today is None else today.stability,
                 hits=version.hits,
-                confirmed=version.status != PROTO,
+                confirmed=version.status != TENTATIVE,
                 image_crops=(),
                 last_seen=last_seen,
                 first_seen=version.first_seen,
@@ -115,7 +115,7 @@ def changes(store: LongTermStore, clock: Clock, *, since: float | None, newest: 
     found = []
     for event in store.journal.events(since=since, newest=newest):
         row = table.row_of.get(event.object_id)
-        if row is None or STATUSES[int(table.columns.status[row])] == PROTO:
+        if row is None or STATUSES[int(table.columns.status[row])] == TENTATIVE:
             continue
         session, stamp, wall = _when(clock, event.time)
         # the name it had then; events of files from before names were kept have that of now

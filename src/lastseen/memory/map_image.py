@@ -29,6 +29,8 @@ _RIGHT = 0.5
 _UNKNOWN: Colour = (226, 226, 224)
 _FREE: Colour = (252, 252, 250)
 _WALL: Colour = (188, 189, 194)
+_HIGH_WALL: Colour = (92, 94, 102)
+"""Of what stands higher than furniture; the lighter one is of whatever is in a robot's way."""
 _KNOWN: Colour = (36, 132, 76)
 _WRONG: Colour = (204, 56, 48)
 _GONE: Colour = (150, 150, 150)
@@ -70,6 +72,11 @@ def draw_memory(memory: Memory, *, truth: Truth | None = None, title: str = "") 
     rooms = memory.rooms()
     image = _with_rooms(image, [[pixel(x, y) for x, y in room.outline] for room in rooms])
     draw = ImageDraw.Draw(image)
+    walls = memory.space.walls
+    for i, j in np.argwhere(walls.occupied).tolist():
+        x, y = walls.point_of((i, j))
+        half = walls.settings.cell / 2
+        draw.rectangle([*pixel(x - half, y + half), *pixel(x + half, y - half)], fill=_HIGH_WALL)
     for start, end in pairwise(memory.space.path.points):
         # a robot that was carried, or begins a session elsewhere, did not walk there
         if math.dist(start[1:3], end[1:3]) < _LONGEST_STEP:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float, float]
 Status = Literal["found", "ambiguous", "not_found"]
+Known = Literal["aligned", "unverified", "unknown"]
+
+
+SURE_NAME = 0.5
+"""Mean confidence from which a label is a name: a detector's score is about the share of times that it is right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +38,9 @@ class Object:
     ``score`` tells how well it answers a question, 0 to 1, None where none was asked. The fields that
     docs/object-memory.md lists are there under its names too. ``kind`` is object, or surface for floor, walls, table
     tops and the like. ``provenance`` is seen, told (not yet seen; ``last_seen`` is when it was told), or restored
-    (brought back by an undo and not seen since).
+    (brought back by an undo and not seen since). ``alignment`` tells whether its position is in the map that the
+    newest session is in: aligned, unverified (so it is taken, and nothing has shown it yet), or unknown (it is
+    remembered, but where that is from here is not known yet); see docs/alignment.md.
     """
 
     id: str
@@ -54,7 +61,16 @@ class Object:
     score: float | None = None
     kind: str = "object"
     provenance: str = "seen"
+    alignment: Known = "aligned"
     record: ObjectState | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str | None:
+        """Its label, with "maybe" before one that detectors were mostly not sure of; None where it has no label."""
+        scores = {} if self.record is None else self.record.label_scores
+        if self.label is None or self.provenance != "seen" or scores.get(self.label, 1.0) >= SURE_NAME:
+            return self.label
+        return f"maybe {self.label}"
 
     @property
     def stale(self) -> bool:
@@ -109,7 +125,8 @@ class Answer:
     Weak evidence is ``not_found``; several that fit equally well and stand apart are ``ambiguous``. ``accept`` is
     the score that was enough to fit: ``fitting`` are the hits that reach it, the others are the closest that do not.
     ``refused`` names the part of the question that does not hold (thing, colour, anchor, anchor colour, relation,
-    place, size, number, time), and ``not_understood`` the parts that could not be compared.
+    place, place not known, number, time), and ``not_understood`` the parts that could not be compared.
+    ``alignment`` is that of the best hit. ``total`` counts all that fit as well as the best, listed or not.
     """
 
     status: Status
@@ -118,6 +135,8 @@ class Answer:
     accept: float = 0.0
     refused: str | None = None
     not_understood: tuple[str, ...] = ()
+    alignment: Known = "aligned"
+    total: int = 0
 
     @property
     def fitting(self) -> tuple[Object, ...]:

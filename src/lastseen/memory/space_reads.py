@@ -13,6 +13,7 @@ from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.rooms import Room
 from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.space.keyframes import Keyframe
 from lastseen.memory.space.space import LastPose, Space
 from lastseen.memory.space.viewpoints import Spot
 from lastseen.memory.write_path import WritePath
@@ -32,6 +33,11 @@ class SpaceReads:
     def space(self) -> Space:
         """What the home looks like and where the robot went: for whoever displays this memory."""
         return self._writes.space
+
+    def keyframes(self) -> tuple[Keyframe, ...]:
+        """Pictures of what the robot saw, oldest first, each with its pose and the objects in it."""
+        with self._writes.lock:
+            return self._writes.space.keyframes.all
 
     @property
     def floor(self) -> FloorGrid:

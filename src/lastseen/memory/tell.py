@@ -7,21 +7,99 @@ instead. What is seen later corrects what was told (docs/telling.md).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from lastseen.detection import check_readable
+from lastseen.encoders.words import tokens
 from lastseen.errors import InvalidValue
 from lastseen.memory.facts import Fact, checked_outline
 from lastseen.memory.object import Object, Point
 from lastseen.memory.objects import Event
-from lastseen.memory.query.parser import parse_question, room_name
-from lastseen.memory.query.statements import Statement, parse_statement
+from lastseen.memory.query.parser import parse_question
+from lastseen.memory.query.vocabulary import room_name
 from lastseen.memory.rooms import Room
 from lastseen.memory.write_path import WritePath
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
+
+StatementKind = Literal["room", "region", "home", "object", "note"]
+LONGEST = 500
+"""Characters of a sentence that may be told."""
+_ARTICLE = r"(?:(?:the|a|an|my|our|your|his|her|some) )?"
+_WHERE = (
+    r"(?:(?:up)?on|on top of|in|inside|into|within|under|underneath|below|beneath|near|next to|beside|by|close to|at)"
+)
+_LIVES = r"(?:lives?|belongs?|go(?:es)?|(?:is|are) (?:kept|usually|always|stored))"
+_PUT = r"(?:put|placed|left|moved|laid|stored)"
+_IS = rf"(?:(?:is|are)(?: now)?|stands?|lies|lie|(?:was|were) {_PUT})"
+_NOTE = re.compile(r"\s*(?:note|remember)(?:\s+that)?\s*[:,]?\s+(?P<text>\S.*)", re.IGNORECASE | re.DOTALL)
+_FORMS: tuple[tuple[StatementKind, str], ...] = (
+    ("region", rf"th(?:is|at) (?:area|region|corner|part|spot) is (?:called )?{_ARTICLE}(?P<name>.+)"),
+    ("room", rf"(?:this|here)(?: room| place)? is (?:called )?{_ARTICLE}(?P<name>.+)"),
+    ("room", rf"(?:call|rename) (?P<room>this(?: room| place)?|room \d+) (?:to |as )?{_ARTICLE}(?P<name>.+)"),
+    ("room", rf"(?P<room>room \d+) is (?:called )?{_ARTICLE}(?P<name>.+)"),
+    ("room", r"(?:call|rename) the (?P<room>.+?) (?:to |as |into )(?:the )?(?P<name>.+)"),
+    ("room", r"(?:call|rename) the (?P<room>.+?) (?:the|my|our) (?P<name>.+)"),
+    (
+        "home",
+        rf"{_ARTICLE}(?P<name>.+?) {_LIVES} (?P<where>{_WHERE} .+)",
+    ),
+    ("object", rf"there(?: is| are|s| s) {_ARTICLE}(?P<name>.+?) (?P<where>here|{_WHERE} .+)"),
+    ("object", rf"there(?: is| are|s| s) {_ARTICLE}(?P<name>.+)"),
+    (
+        "object",
+        rf"(?:i|we|you)(?: have| ve)? {_PUT} {_ARTICLE}(?P<name>.+?) (?P<where>here|{_WHERE} .+)",
+    ),
+    (
+        "object",
+        rf"{_ARTICLE}(?P<name>.+?) {_IS} (?P<where>here|{_WHERE} .+)",
+    ),
+)
+_PATTERNS = [(kind, re.compile(form)) for kind, form in _FORMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a sentence says: the ``name`` of a place or thing, ``where`` in words, and for a name which ``room``.
+
+    ``definite`` is a thing that may be remembered already: "the mug is on the table", not "there is a mug".
+    """
+
+    kind: StatementKind
+    name: str
+    where: str = ""
+    room: str = ""
+    definite: bool = False
+
+
+def parse_statement(text: str) -> Statement:
+    """Read what is told; a sentence of no known form raises.
+
+    >>> parse_statement("The keys live on the hook.")
+    Statement(kind='home', name='keys', where='on the hook', room='', definite=True)
+    """
+    if len(text) > LONGEST:
+        raise InvalidValue(
+            "tell", f"{text[:40]}...", f"is longer than {LONGEST} characters", remedy="tell less at once"
+        )
+    note = _NOTE.fullmatch(text)
+    if note is not None:
+        return Statement("note", note["text"].strip())
+    words = " ".join(tokens(text))
+    for kind, pattern in _PATTERNS:
+        found = pattern.fullmatch(words)
+        if found is not None:
+            parts = found.groupdict()
+            where = re.sub(r"^(?:into|within)\b", "in", parts.get("where") or "")
+            definite = re.match(r"(?:there|an?|some)\b", words) is None
+            return Statement(kind, parts["name"], where, parts.get("room") or "", definite)
+    remedy = "tell it as: there is a kettle on the stove; keys live on the hook; this is the pantry; note: ..."
+    raise InvalidValue("tell", text, "is not understood", remedy=remedy)
+
 
 _EXTENT = (0.2, 0.2, 0.2)
 """Metres of a thing whose size was not told: between a cup and a box."""
@@ -88,11 +166,16 @@ class _Teller:
         if outline is not None:
             corners = checked_outline(outline)
             number = self.writes.rooms.take_id() if self.said.kind == "room" else None
-            return self._keep(self._fact(kind=self.said.kind, name=name, outline=corners, room_id=number))
+            # of the storey the robot is on
+            x, y = (sum(axis) / len(corners) for axis in zip(*corners, strict=True))
+            middle = (x, y, self.writes.space.storeys.current.height)
+            return self._keep(
+                self._fact(kind=self.said.kind, name=name, outline=corners, room_id=number, position=middle)
+            )
         if self.said.kind == "region":
             raise InvalidValue("outline", self.text, "is needed for a region", remedy="give its corners as x,y")
         room = self._room(point)
-        return self._keep(self._fact(kind="room", name=name, position=(*room.center, 0.0)))
+        return self._keep(self._fact(kind="room", name=name, position=(*room.center, self._height(room))))
 
     def thing(self, point: Point | None, extent: Point | None) -> Fact:
         """A thing that is somewhere: the remembered one that is meant, or a new one."""
@@ -153,7 +236,7 @@ class _Teller:
     def _spot(self, anchor: Object | Room | None, size: Point) -> Point:
         """Where a thing of a size stands, by the words that say it."""
         if isinstance(anchor, Room):
-            return (*anchor.center, _HELD)
+            return (*anchor.center, self._height(anchor) + _HELD)
         if anchor is None:
             pose = self.memory.pose()
             if pose is None:
@@ -187,6 +270,10 @@ class _Teller:
         if room is None:
             raise InvalidValue("tell", self.text, "is of no room seen so far", remedy="give its outline")
         return room
+
+    def _height(self, room: Room) -> float:
+        """Metres of a room's floor in the world frame."""
+        return next(one.height for one in self.writes.space.storeys if one.number == room.storey)
 
     def _named_room(self, name: str) -> Room:
         found = [room for room in self.memory.rooms() if room_name(room.name) == name]

@@ -12,21 +12,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from lastseen.config import Settings
+from lastseen.detection import Box
 from lastseen.encoders.color_shape import ColorShapeEncoder, crop_colors
 from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.memory.facts import Facts
 from lastseen.memory.fleet import Shared
-from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, Rows
-from lastseen.memory.objects.layout import id_text
+from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, ObjectState, Rows
+from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.snapshot import room
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.rooms.rooms import Rooms
+from lastseen.memory.session_frames import SessionFrames
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
 from lastseen.memory.store.journal.forgetting import MARK
@@ -59,41 +62,53 @@ class WritePath:
     ``lock`` lets one frame in at a time and no question into the middle of one; commits and searches do not hold it.
     """
 
+    lock: threading.RLock
+    store: LongTermStore
+
     def __init__(
         self,
         path: str | Path | None,
         settings: Settings,
         *,
         read_only: bool,
-        image_encoder: str | None,
-        index: str,
-        analyzer: SceneAnalyzer | None,
-        wall_clock: Callable[[], float] | None,
+        image_encoder: str | None = None,
+        index: str = "faiss",
+        analyzer: SceneAnalyzer | None = None,
+        wall_clock: Callable[[], float] | None = None,
+        again: WritePath | None = None,
     ) -> None:
-        self.lock = threading.RLock()
+        # one that is read again from its journal goes on under the same lock
+        self.lock = threading.RLock() if again is None else again.lock
+        journal = None if again is None else again.store.journal
         self.read_only = read_only
         self.settings = settings
         self.objects = ObjectMemory(settings, crop_sink=self._take_crop)
         self.store, rows = LongTermStore.open(
-            path, settings, read_only=read_only, look=image_encoder, room=partial(room, self.objects.store)
+            path,
+            settings,
+            read_only=read_only,
+            image_encoder=image_encoder,
+            room=partial(room, self.objects.store),
+            journal=journal,
         )
         try:
             # nobody knows how long a stopped clock stood: what was seen once or twice before it must be seen anew
             pause = settings.lifecycle.tentative_ttl + PAUSE
             self.clock = Clock(self.store.journal.sessions(), pause=pause)
             self.space = Space(self.store.journal, settings, analyzer=analyzer)
-            self._colors = dict(self.store.colors)
+            self.colors = dict(self.store.colors)
             self._version = 0
             if rows is not None:
                 self._restore(rows)
             self.facts = Facts(self.store.journal)
+            self.frames = SessionFrames(self.store.journal)
             self.rooms = Rooms(self.space, self.objects, self.store.journal, self.facts)
             self.shared = Shared.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()
             raise
         self.place_events: list[SpatialEvent] = []
-        self._wall_clock = wall_clock
+        self._wall_clock, self._index = wall_clock, index
         self._order = StampOrder()
         self._last_upsert: float | None = None
         self._closed = False
@@ -105,6 +120,7 @@ class WritePath:
         *,
         seen: Sequence[tuple[str, float]] | None,
         step: Step | None,
+        people: Sequence[Box] | None,
     ) -> tuple[Event, ...]:
         """Take one frame and what was seen in it into working memory; ``flush_if_due`` writes it."""
         with self.lock:
@@ -115,7 +131,7 @@ class WritePath:
                 events += self._correct_facts(events)
             self._stage_events(events)
             self.place_events = self.space.observe(
-                frame, observations, ids=self.objects.matched, events=events, seen=seen, step=step
+                frame, observations, ids=self.objects.matched, events=events, seen=seen, step=step, people=people
             )
         return events
 
@@ -172,14 +188,16 @@ class WritePath:
         self.check_writable("forget")
         if not ids and not facts:
             return Forgotten()
+        self.flush()
         with self.lock:
             absorbed = self.store.journal.absorbed_by(ids)
             states = [self.objects.state(object_id) for object_id in ids]
-            boxes = [(state.xyz_world.tolist(), state.extent.tolist()) for state in states]
+            # where it stands, and where it stood before: pictures may show it there without naming it
+            boxes = [(place, state.extent.tolist()) for state in states for place in self._places_of(state)]
             labels = self.objects.forget(ids, absorbed=absorbed)
             self.space.forget([*ids, *absorbed], labels, boxes=boxes)
             for object_id in ids:
-                self._colors.pop(object_id, None)
+                self.colors.pop(object_id, None)
             self.pull()
             gone = self.facts.drop([*facts, *self.facts.about({*ids, *absorbed}, labels)])
             self.objects.forget_told(gone)
@@ -192,6 +210,11 @@ class WritePath:
         reasons = (self.store.journal.not_wiped, self.shared.not_told())
         return Forgotten([*ids, *gone], not_yet=(reason for reason in reasons if reason is not None))
 
+    def _places_of(self, state: ObjectState) -> list[tuple[float, ...]]:
+        """Where an object stands and stood, to a decimetre: it wavers by less with every sighting."""
+        known = (state.xyz_world.tolist(), *(version.xyz for version in self.store.journal.versions(state.id)))
+        return sorted({tuple(round(float(value), 1) for value in xyz) for xyz in known})
+
     def pull(self) -> None:
         """Bring what changed in working memory to where it can be searched; the journal gets it later."""
         if self.read_only:
@@ -200,15 +223,15 @@ class WritePath:
             if self.objects.store.version == self._version:
                 return
             rows = self.objects.export_rows(self._version)
-            if rows.dim is not None and self.store.look is None:
-                self.store.look = encoder_name(None, rows.dim)
-            reads_colors = self.store.look == ColorShapeEncoder.name
-            records = records_of(rows, colors=self._colors, reads_colors=reads_colors)
+            if rows.dim is not None and self.store.image_encoder is None:
+                self.store.image_encoder = encoder_name(None, rows.dim)
+            reads_colors = self.store.image_encoder == ColorShapeEncoder.name
+            records = records_of(rows, colors=self.colors, reads_colors=reads_colors)
             gone = [id_text(number) for number in rows.gone]
             self.store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
             self._version = rows.version
             for object_id in gone:
-                self._colors.pop(object_id, None)
+                self.colors.pop(object_id, None)
             self.space.viewpoints.forget(gone)
 
     def flush(self, *, final: bool = False) -> int:
@@ -220,9 +243,9 @@ class WritePath:
             return 0
         self.pull()
         with self.lock:
-            self.space.path.drop_before(self.store.journal.history_kept)
+            self.space.drop_before(self.store.journal.history_kept)
             self.store.stage_space(self.space.take_changed(final=final))
-            self.store.stage_space(SpaceChanges(facts=self.facts.take_changed()))
+            self.store.stage_space(SpaceChanges(facts=self.facts.take_changed(), frames=self.frames.take_changed()))
             self.store.stage(meta=self.rooms.take_changed())
         if not self.store.waiting:
             return 0
@@ -237,6 +260,38 @@ class WritePath:
         rows = self.store.journal.thin(self.clock.now, self.settings.retention)
         self.flush()
         return rows
+
+    def reopened(self) -> WritePath:
+        """The same memory as its journal has it now; this one is not to be used any more."""
+        self.shared.close()
+        made = WritePath(
+            self.store.journal.path,
+            self.settings,
+            read_only=False,
+            image_encoder=self.store.image_encoder,
+            index=self._index,
+            analyzer=self.space.tracker.analyzer,
+            wall_clock=self._wall_clock,
+            again=self,
+        )
+        made.space.keeps_surface, made.space.keeps_keyframes = self.space.keeps_surface, self.space.keeps_keyframes
+        objects = made.objects.store
+        # whoever follows the changes sees all objects as changed
+        objects.version = max(objects.version, self.objects.store.version) + 1
+        objects.mark_changed(objects.live())
+        return made
+
+    def queue_shared(self, changed: Sequence[str], made: Sequence[str]) -> None:
+        """Tell the shared index that objects are what they were again, and that others are no more."""
+        if self.shared.used:
+            self.store.journal.queue(changed, "upsert")
+            self.store.journal.queue(made, "remove")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""
@@ -276,16 +331,16 @@ class WritePath:
 
     def _take_crop(self, crop: Crop) -> None:
         """Keep a picture, and learn the object's colour from it where its embedding does not tell."""
-        if self.store.look != ColorShapeEncoder.name:
+        if self.store.image_encoder != ColorShapeEncoder.name:
             self._learn_color(crop)
         self.store.stage(crops=[CropRecord(crop.object_id, crop.stamp, crop.quality, crop.jpeg)])
 
     def _learn_color(self, crop: Crop) -> None:
-        shares, known = crop_colors(crop.jpeg), self._colors.get(crop.object_id)
+        shares, known = crop_colors(crop.jpeg), self.colors.get(crop.object_id)
         if shares is None:
             _log.warning("the picture of %s cannot be read; its colour stays as it was", crop.object_id)
         else:
-            self._colors[crop.object_id] = shares if known is None else known + (shares - known) * _NEW_CROP
+            self.colors[crop.object_id] = shares if known is None else known + (shares - known) * _NEW_CROP
 
     def _restore(self, rows: Rows) -> None:
         """Fill working memory with what the file held of it."""

@@ -105,6 +105,61 @@ def outlines(
 
 
 @compiled
+def region_contacts(
+    labels: Labels,
+    depth: Floats,
+    folds: Bools,
+    usable: Bools,
+    step: Floats,
+    outlines: tuple[Doubles, Doubles, Doubles],
+    contacts: tuple[Doubles, Doubles],
+) -> None:
+    """Add up each label's outline along rows and columns, and how labels meet.
+
+    ``outlines`` (labels) are pixel pairs of the whole outline, where what is behind is farther than ``step``, and
+    where something nearer hides it; ``contacts`` (labels, labels) those that meet without a step, and of these those
+    in a fold.
+    """
+    outline, own, hidden = outlines
+    smooth, folded = contacts
+    for axis in range(2):
+        lines, length = labels.shape if axis == 0 else labels.shape[::-1]
+        for line in range(lines):
+            last = -1
+            for at in range(length):
+                row, column = (line, at) if axis == 0 else (at, line)
+                if not usable[row, column]:
+                    continue
+                b = labels[row, column]
+                if last < 0:
+                    outline[b] += 1.0
+                    own[b] += at > 0
+                else:
+                    row_a, column_a = (line, last) if axis == 0 else (last, line)
+                    a = labels[row_a, column_a]
+                    gap = depth[row, column] - depth[row_a, column_a]
+                    limit = max(step[row_a, column_a], step[row, column])
+                    if a != b or abs(gap) > limit:
+                        outline[a] += 1.0
+                        outline[b] += 1.0
+                        if gap > limit:
+                            own[a] += 1.0
+                            hidden[b] += 1.0
+                        elif gap < -limit:
+                            own[b] += 1.0
+                            hidden[a] += 1.0
+                        elif last == at - 1 and a > 0 and b > 0:
+                            low, high = min(a, b), max(a, b)
+                            smooth[low, high] += 1.0
+                            folded[low, high] += folds[row, column] or folds[row_a, column_a]
+                last = at
+            if last >= 0:
+                row, column = (line, last) if axis == 0 else (last, line)
+                outline[labels[row, column]] += 1.0
+                own[labels[row, column]] += last < length - 1
+
+
+@compiled
 def grow(labels: Labels, free: Bools, rgb: Floats, rounds: int) -> None:
     """Give free pixels without a label that of the neighbour whose colour is nearest, in place, round by round."""
     height, width = labels.shape

@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.appearance import sharpness
 from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
@@ -125,11 +126,3 @@ def small_gray(rgb: NDArray[np.uint8], *, columns: int = 80) -> NDArray[np.float
     small = rgb[step // 2 :: step, step // 2 :: step].astype(np.float32)
     gray: NDArray[np.float32] = small @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
     return gray
-
-
-def sharpness(rgb: NDArray[np.uint8]) -> float:
-    """Mean of the strongest tenth of second differences between neighbouring pixels: falls with any blur."""
-    green = rgb[:: max(1, rgb.shape[0] // 120), :, 1].astype(np.int16)
-    bend = np.abs(2 * green[:, 1:-1] - green[:, :-2] - green[:, 2:]).ravel()
-    count = max(1, len(bend) // 10)
-    return float(np.partition(bend, len(bend) - count)[-count:].mean())

@@ -1,24 +1,27 @@
 """Named things on a CPU without torch: a detector that the user has as an ONNX file.
 
-RT-DETR and D-FINE (both Apache-2.0) and the YOLO family; names and sizes are read from the graph, from its metadata
-and from the files beside it.
+RT-DETR and D-FINE (both Apache-2.0) and the YOLO family. Exports differ in names, types and sizes, which are read
+from the graph, from its metadata and from the files beside it. Four layouts are known. ``final``: images and their
+sizes in, labels, boxes and scores out, as RT-DETR's and D-FINE's own exporters write it. ``raw``: pixels in, logits
+and relative boxes out, as the exporters around transformers do. ``yolo`` and ``plugin``: the YOLO family (yolo.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.models import Detector as Rules
+from lastseen.config.perception import Detector as Rules
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.frame import Frame
-from lastseen.models.folder import config_beside
-from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, corners, merge_same
+from lastseen.models.folder import config_beside, first_line
+from lastseen.perception.boxes import MAX_NAMES, OTHER_SCORE, Fit, Fitted, ImageInput, corners, merge_same, scaling_of
 from lastseen.perception.label_names import (
     COCO_BY_ID,
     COCO_NAMES,
@@ -28,8 +31,28 @@ from lastseen.perception.label_names import (
     read_labels,
     sides_of,
 )
-from lastseen.perception.onnx_graph import Fit, Fitted, Graph, ImageInput, scaling_of
-from lastseen.perception.yolo import UnknownLayout, decode, decode_plugin, outline
+from lastseen.perception.yolo import PLUGIN_OUTPUTS, UnknownLayout, decode, decode_plugin, outline
+
+Kind = Literal["final", "raw", "yolo", "plugin"]
+
+FINAL = ("labels", "boxes", "scores")
+RAW = ("logits", "pred_boxes")
+_ROLES: dict[Kind, tuple[str, ...]] = {"final": FINAL, "raw": RAW, "plugin": PLUGIN_OUTPUTS, "yolo": ()}
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+}
+_REMEDY = (
+    "known are RT-DETR and D-FINE by their own exporters (labels, boxes, scores) or transformers' (logits, "
+    "pred_boxes), and YOLO from version 5 on (output0, and output1 for outlines)"
+)
+MAX_SIDE = 4096
+"""Pixels; a larger input is a mistake of the export."""
+
 
 _SOFTMAX_MODELS = frozenset({"detr", "yolos", "table-transformer"})
 """Models that score a last class "nothing" against the others; all later ones score each class by itself."""
@@ -52,6 +75,7 @@ class OnnxDetector:
         config = config_beside(self._graph.path)
         self._softmax = config.get("model_type") in _SOFTMAX_MODELS
         self._names, self._given = self._read_names(labels, config)
+        self.knows_people = "person" in (COCO_NAMES if self._names is None else self._names)
         mean, std = scaling_of(config_beside(self._graph.path, "preprocessor_config.json"))
         fit = self.settings.fit if self.settings.fit != "auto" else "letterbox" if yolo else "stretch"
         height, width = sides_of(metadata) or (self.settings.side, self.settings.side)
@@ -189,3 +213,122 @@ def _sigmoid(logits: NDArray[np.floating]) -> NDArray[np.float64]:
 def _softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     shifted = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One input of the graph: its name and the type it takes."""
+
+    name: str
+    dtype: type[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the image goes in and what comes out; sizes are None where the graph leaves them open."""
+
+    kind: Kind
+    image: Port
+    width: int | None
+    height: int | None
+    size: Port | None
+    mask: Port | None
+    outputs: tuple[str, ...]
+
+    def feeds(self, pixels: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+        """The graph's inputs for one prepared image; boxes are asked for in pixels of that image."""
+        height, width = pixels.shape[2:]
+        feeds: dict[str, NDArray[Any]] = {self.image.name: pixels.astype(self.image.dtype)}
+        if self.size is not None:
+            feeds[self.size.name] = np.array([[width, height]], dtype=self.size.dtype)
+        if self.mask is not None:
+            feeds[self.mask.name] = np.ones((1, height, width), dtype=self.mask.dtype)
+        return feeds
+
+
+class Graph:
+    """A loaded ONNX graph that turns onnxruntime's errors into one clear line."""
+
+    def __init__(self, path: str | Path, *, threads: int = 0) -> None:
+        try:
+            import onnxruntime
+            from onnxruntime.capi import onnxruntime_pybind11_state as state
+        except ImportError:
+            raise MissingExtra("the ONNX detector", extra="onnx") from None
+        self.path = Path(path)
+        self._errors = tuple(
+            kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)
+        )
+        if not self.path.is_file():
+            raise InvalidValue("detector", str(path), "is not a file", remedy=_REMEDY)
+        onnxruntime.disable_telemetry_events()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(self.path), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except self._errors as error:
+            problem = f"is not a graph that onnxruntime can run ({first_line(error)})"
+            raise InvalidValue("detector", str(path), problem, remedy="get or export the file again") from error
+        self.layout = layout_of(self.path, self._session.get_inputs(), self._session.get_outputs())
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+
+    def run(self, pixels: NDArray[np.float32]) -> Mapping[str, NDArray[Any]]:
+        """The graph's outputs for one prepared image, by the names of the layout."""
+        try:
+            values = self._session.run(list(self.layout.outputs), self.layout.feeds(pixels))
+        except self._errors as error:
+            problem = f"failed on an image of {pixels.shape[3]}x{pixels.shape[2]} ({first_line(error)})"
+            raise InvalidValue("detector", str(self.path), problem, remedy="export it for one image") from error
+        return dict(zip(_ROLES[self.layout.kind] or self.layout.outputs, map(np.asarray, values), strict=True))
+
+
+def layout_of(path: Path, inputs: list[Any], outputs: list[Any]) -> Layout:
+    """Tell the layout from the graph's inputs and outputs, or say what they are."""
+    images = [port for port in inputs if len(port.shape) == 4]
+    sizes = [port for port in inputs if len(port.shape) == 2]
+    masks = [port for port in inputs if len(port.shape) == 3]
+    names = {port.name.lower(): port.name for port in outputs}
+    if len(images) != 1 or len(sizes) > 1 or len(masks) > 1 or images[0].shape[1] not in (3, None, "num_channels"):
+        raise InvalidValue("detector", str(path), f"takes {_listed(inputs)}", remedy=_REMEDY)
+    kind = next((one for one, roles in _ROLES.items() if roles and set(roles) <= set(names)), None)
+    if kind is None and _is_yolo(outputs) and len(inputs) == 1:
+        kind = "yolo"
+    if kind is None:
+        raise InvalidValue("detector", str(path), f"gives {_listed(outputs)}", remedy=_REMEDY)
+    batch, _, height, width = images[0].shape
+    if isinstance(batch, int) and batch != 1:
+        raise InvalidValue("detector", str(path), f"takes {batch} images at once", remedy="export it for one image")
+    sides = [side for side in (height, width) if isinstance(side, int)]
+    if any(not 32 <= side <= MAX_SIDE for side in sides):
+        problem = f"takes images of {width}x{height} pixels"
+        raise InvalidValue("detector", str(path), problem, remedy=f"export it for sides of 32 to {MAX_SIDE}")
+    return Layout(
+        kind=kind,
+        image=_port(path, images[0]),
+        width=width if isinstance(width, int) else None,
+        height=height if isinstance(height, int) else None,
+        size=_port(path, sizes[0]) if sizes else None,
+        mask=_port(path, masks[0]) if masks else None,
+        outputs=tuple(names[role] for role in _ROLES[kind]) or tuple(port.name for port in outputs[:2]),
+    )
+
+
+def _is_yolo(outputs: list[Any]) -> bool:
+    """Rows of boxes, and at most one stack of prototypes for outlines beside them."""
+    ranks = [len(port.shape) for port in outputs[:2]]
+    return all(port.type in {"tensor(float)", "tensor(float16)"} for port in outputs[:2]) and (
+        ranks in ([3], [3, 4]) or (ranks == [2] and outputs[0].shape[1] == 7)
+    )
+
+
+def _port(path: Path, port: Any) -> Port:
+    if port.type not in _TYPES:
+        raise InvalidValue("detector", str(path), f"takes {port.name} as {port.type}", remedy="export it in float32")
+    return Port(port.name, _TYPES[port.type])
+
+
+def _listed(ports: list[Any]) -> str:
+    return ", ".join(f"{port.name} {list(port.shape)}" for port in ports[:6])

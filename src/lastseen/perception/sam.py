@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.config.models import Outlines
+from lastseen.config.perception import Outlines
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.perception.torch_models import check_folder, device_of, load_model, load_part, transformers_for
@@ -103,6 +103,7 @@ class Outlined:
     def __init__(self, detector: Detector, sam: Sam) -> None:
         self._detector = detector
         self._sam = sam
+        self.knows_people = bool(getattr(detector, "knows_people", False))
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """What the detector finds, outlined, in its order."""

@@ -1,13 +1,13 @@
 """Things without a name or a model: what stands out of floors, tables and walls, and the surfaces themselves.
 
 Planes are taken out first; the rest falls apart at steps in depth and at inward folds, where a thing rests on
-another. Pieces of one thing are joined again (``pieces.py``), small things of another colour that stand out of what
-they lie on are added (``color_regions.py``), and planes become surfaces, unless they are soft or end all around.
+another. Pieces of one thing are joined again, small things of another colour that stand out of what
+they lie on are added, and planes become surfaces, unless they are soft or end all around.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,22 @@ from lastseen.config.perception import Segment
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import OBJECT, SURFACE
-from lastseen.perception.color_regions import add_color_regions
 from lastseen.perception.kernels import (
     grow,
     heights_above,
     label_means,
-    label_spreads,
     outlines,
     surface_geometry,
 )
-from lastseen.perception.pieces import CLOSED, contacts_of, joined
-from lastseen.perception.planes import LOOSE, Plane, Planes, find_planes
-from lastseen.perception.surfaces import Surface, SurfaceMap
+from lastseen.perception.pieces import (
+    THIN,
+    TOUCHING,
+    add_color_regions,
+    contacts_of,
+    joined,
+    shapes_of,
+)
+from lastseen.perception.planes import LOOSE, Plane, Planes, Surface, SurfaceMap, find_planes
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -50,15 +54,10 @@ SOFT_TILT = 3.5
 """Degrees by which half of a soft surface is tilted against its mean at least; tables and carpets have under 3."""
 SOFT_WINDOW = 9
 """Pixels over which the tilt is read, so that depth noise does not count."""
-FLAT = 0.02
-"""Metres of standard deviation below which a piece is flat."""
-FLAT_LENGTH, SLAB_LENGTH = 0.5, 1.0
-"""Metres; a flat piece longer than the first must end by itself at a third of its outline, else it is a part of
-something, and longer than the second at most of it, else it is a surface."""
+SLAB_LENGTH, SLAB_THICKNESS = 1.0, 0.03
+"""Metres; a piece that is longer than the first and no thicker (standard deviation) than the second is a surface."""
 OPEN = 0.35
-"""That third."""
-THIN = 2
-"""Every second pixel of a row and column tells means and shapes as well, at a quarter of the time."""
+"""Share of its outline at which a shorter one must end by itself, else it is a part of something."""
 ENOUGH_POINTS = 500
 """Points that tell the box of a surface."""
 SURFACE_SCORE = 0.5
@@ -156,9 +155,7 @@ class GeometricSegmenter:
         lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
-        seen = self._assembled(labels, planes, view)
-        skip = seen.surfaces | frozenset(seen.boxes)
-        return replace(seen, labels=add_color_regions(seen.labels, rgb, smooth, areas=view.areas, skip=skip))
+        return self._assembled(labels, planes, view)
 
     def _assembled(self, labels: Labels, planes: Planes, view: _View) -> Labelled:
         """Pieces and planes joined to things and surfaces, numbered anew."""
@@ -175,11 +172,19 @@ class GeometricSegmenter:
         step = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * view.depth
         contacts = contacts_of(labels, view.depth, view.folds, view.usable, step=step)
         sizes = np.bincount(labels.ravel(), minlength=count)
-        colors, below, rises = self._measured(labels, planes, view, levels)
-        groups = joined(labels, contacts, colors, below=below, rises=rises, pieces=pieces)
+        colors, below, rises = self._measured(labels, planes, view, order)
+        groups = joined(
+            labels,
+            contacts,
+            colors,
+            below=below,
+            rises=rises,
+            pieces=pieces,
+            shapes=shapes_of(labels, np.arange(count, dtype=np.int32), view.world),
+        )
         grouped = groups[labels]
         edges = contacts_of(grouped, view.depth, view.folds, view.usable, step=step)
-        thickness, length = _shapes(labels, groups, view.world, count)
+        shapes = shapes_of(labels, groups, view.world)
         hanging = np.bincount(groups[1 : pieces + 1], weights=sizes[1 : pieces + 1], minlength=count)
         present = [number for number in np.unique(grouped).tolist() if number > 0]
         renumbered = np.zeros(count, dtype=np.int32)
@@ -207,35 +212,54 @@ class GeometricSegmenter:
         for number, surface in known.items():
             renumbered[number] = ordered.index(surface) + 1
         surfaces = {at for at, surface in enumerate(ordered, start=1) if not surface.is_thing}
-        boxes = {at: surface.box for at, surface in enumerate(ordered, start=1)}
+        boxes = {at: surface.box for at, surface in enumerate(ordered, start=1) if not surface.is_thing}
         last = len(ordered)
+        noise = np.bincount(grouped.ravel(), weights=planes.margin.ravel(), minlength=count) / np.maximum(
+            np.bincount(grouped.ravel(), minlength=count), 1
+        )
+        things: list[int] = []
         for number in present:
-            closed = float(edges.closed[number])
-            flat = thickness[number] < FLAT and length[number] > FLAT_LENGTH and closed < CLOSED
-            if number > pieces or (flat and length[number] <= SLAB_LENGTH and closed < OPEN):
+            long = float(shapes.length[number]) > SLAB_LENGTH
+            if number > pieces:
                 continue
+            if long and shapes.thickness[number] < SLAB_THICKNESS:
+                last += 1
+                renumbered[number] = last
+                surfaces.add(last)
+                continue
+            if shapes.is_flat(number, 0.5 * noise[number]) and edges.closed[number] < OPEN:
+                touched = (
+                    order[other - pieces - 1] for other in edges.touched_by(number, TOUCHING) if other > pieces
+                )
+                relief = [planes.plane_of[index].height_of(shapes.mean[number]) for index in touched]
+                if max(relief, default=0.0) < noise[number]:
+                    continue
+            things.append(number)
+        for number in things:
             last += 1
             renumbered[number] = last
-            if flat and length[number] > SLAB_LENGTH:
-                surfaces.add(last)
-        return Labelled(renumbered[grouped], frozenset(surfaces), boxes)
+        # on planes a thing stands out by depth; on a pillow or a chest colour has to part it from what it leans on
+        labels = add_color_regions(
+            renumbered[grouped], view.rgb, view.depth, areas=view.areas, skip=range(1, len(ordered) + 1)
+        )
+        return Labelled(labels, frozenset(surfaces), boxes)
 
     @staticmethod
     def _measured(
-        labels: Labels, planes: Planes, view: _View, levels: list[int]
+        labels: Labels, planes: Planes, view: _View, order: list[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Mean colours, and for each level plane the share of each label below it and how far it rises above it."""
+        """Mean colours, and for each plane the share of each label behind it and how far it rises above it."""
         count = int(labels.max()) + 1
         colors = np.empty((count, 3))
         label_means(labels, view.rgb, THIN, colors, np.empty(count))
-        # of walls neither says anything
-        below = np.zeros((len(planes.plane_of), count))
-        rises = np.full((len(planes.plane_of), count), np.inf)
-        for row, index in enumerate(levels):
+        below, rises = np.zeros((len(order), count)), np.empty((len(order), count))
+        for row, index in enumerate(order):
             plane = planes.plane_of[index]
             heights_above(
                 labels, view.world, plane.normal, plane.offset, planes.margin, THIN, rises[row], below[row]
             )  # fmt: skip
+        # bumps are a matter of soft level planes alone
+        rises[[not planes.plane_of[index].level for index in order]] = np.inf
         return colors, below, 2.0 * rises
 
     def _is_soft(self, plane: Plane, mask: Bools, normals: Floats) -> bool:
@@ -252,18 +276,6 @@ class GeometricSegmenter:
         mean = window.mean(axis=0)
         tilt = np.median(window @ (mean / np.linalg.norm(mean)))
         return bool(np.degrees(np.arccos(np.clip(tilt, -1.0, 1.0))) > SOFT_TILT)
-
-
-def _shapes(
-    labels: Labels, groups: Labels, world: Floats, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Standard deviation across and full length along the points of each group of labels, in metres."""
-    mean, sizes, spread = np.empty((count, 3)), np.empty(count), np.empty((count, 3, 3))
-    label_means(groups[labels], world, THIN, mean, sizes)
-    label_spreads(labels, groups, world, THIN, mean, sizes, spread)
-    axes = np.sqrt(np.maximum(np.linalg.eigvalsh(spread), 0.0))
-    # an even strip is as long as the square root of twelve times its standard deviation
-    return axes[:, 0], np.sqrt(12.0) * axes[:, 2]
 
 
 def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats, Floats]:

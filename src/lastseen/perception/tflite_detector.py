@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.config.models import Detector as Rules
+from lastseen.config.perception import Detector as Rules
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.frame import Frame
@@ -54,6 +54,7 @@ class TfliteDetector:
         own = read_labels(labels) if labels is not None else _names_inside(self.path)
         # label maps leave out the background, whose number is not given either
         self._names = COCO_BY_ID[1:] if own is None else own
+        self.knows_people = "person" in self._names
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """What is in the image, best first; its classes are fixed, ``targets`` only choose among words for one."""

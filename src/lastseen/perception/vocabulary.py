@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.models import Vocabulary as Rules
+from lastseen.config.perception import Vocabulary as Rules
 from lastseen.encoders.household import confusable
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder

@@ -15,12 +15,11 @@ from os import PathLike
 from lastseen.config import Settings
 from lastseen.errors import LastseenError
 from lastseen.memory.nodes.store import seed_demo_store
-from lastseen.search.log import RunLog
+from lastseen.search.log import RunLog, one_line
 from lastseen.search.loop import MEMORY_SCORE_THRESH, SearchLoop, SearchResult
 from lastseen.search.node_world import NodeWorld, SearchedNodes, linked_by_distance, open_nodes
-from lastseen.search.planning.constraints import judgeable
 from lastseen.search.planning.hypothesis import RULES, HypothesisPlanner
-from lastseen.search.step_record import one_line
+from lastseen.search.planning.node_graph import judgeable
 from lastseen.vlm import open_backend
 
 __all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult", "main", "said", "search_nodes"]
@@ -42,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             backend=options.backend,
             constraints=options.constraint,
             log=options.log,
-            tell=print,
+            write=print,
         )
     except LastseenError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -61,9 +60,9 @@ def search_nodes(
     constraints: Iterable[str] = (),
     log: str | PathLike[str] | None = None,
     settings: Settings | None = None,
-    tell: Callable[[str], object] = lambda _: None,
+    write: Callable[[str], object] = lambda _: None,
 ) -> SearchResult:
-    """Search in a world that is what the nodes say; ``tell`` gets one line per step."""
+    """Search in a world that is what the nodes say; ``write`` gets one line per step."""
     settings = settings or Settings()
     kept, _ = judgeable(constraints := list(constraints))
     model = None if backend == RULES else open_backend(backend, settings.planner, seed=seed)
@@ -85,7 +84,7 @@ def search_nodes(
         )
         limit = settings.search.max_steps if steps is None else steps
         while search.result is None and search.steps < limit:
-            tell(one_line(search.step()))
+            write(one_line(search.step()))
         return search.run(limit)
 
 

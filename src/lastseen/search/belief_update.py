@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from lastseen.belief import BeliefState, Candidate
-from lastseen.config.seeking import Retrieval, Search
+from lastseen.config.search import Retrieval, Search
 from lastseen.errors import InvalidValue
 from lastseen.search.world import Sight
 

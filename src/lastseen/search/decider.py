@@ -15,10 +15,9 @@ from lastseen.belief import BeliefState, NextAction
 from lastseen.config import Settings
 from lastseen.memory.nodes.store import SemanticMemoryStore
 from lastseen.search.belief_update import unconfirmed
-from lastseen.search.planning.constraints import Map, Verdict, check_path
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.hypothesis import HypothesisPlanner
-from lastseen.search.planning.node_graph import NodePath
+from lastseen.search.planning.node_graph import Map, NodePath, Verdict, check_path
 from lastseen.search.world import Sight
 
 
@@ -69,7 +68,12 @@ class Decider:
         self.path: NodePath | None = None
         self._rules = HypothesisPlanner(None, settings)
 
-    def looked(self, belief: BeliefState, sight: Sight) -> None:
+    def enter_map(self, store: SemanticMemoryStore, paths: Map) -> None:
+        """Go on in another map: what was tried and followed was in the one before."""
+        self.store, self.paths = store, paths
+        self.attempts, self.following, self.path = Attempts(), None, None
+
+    def mark_tried(self, belief: BeliefState, sight: Sight) -> None:
         """Note what this look is the end of: from where nothing was seen, there is no second visit."""
         self.attempts.own = sight.own_nodes
         if sight.idle and sight.ready and belief["visible_streak"] == 0:

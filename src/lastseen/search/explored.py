@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.policy import Explored, Policy
+from lastseen.config.search import Explored, Policy
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import ORIGIN, Pose2D
-from lastseen.search.floor_paths import FloorPaths, Segment
+from lastseen.search.paths import FloorPaths, Segment
 
 _MIN_WIDTH = 0.4
 """Metres: what a door leaves once the robot's width is taken off; narrower ones are shadows."""

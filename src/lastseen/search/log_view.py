@@ -6,14 +6,16 @@ import colorsys
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from lastseen.memory.space.floor import FloorGrid
 from lastseen.search.log import Run
-from lastseen.search.planning.prompt_text import say_angle
+from lastseen.search.planning.prompt import say_angle
 
 _SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
 
@@ -98,6 +100,7 @@ _SCALE = 2
 """Everything is drawn twice as large and then reduced: lines come out smooth."""
 _GOLDEN = 0.618033988749895
 _GREY: Colour = (90, 90, 90)
+_WALL: Colour = (120, 122, 128)
 _MARKS: dict[str, tuple[str, Colour]] = {
     "stuck": ("STUCK", (200, 30, 30)),
     "ababa": ("ABABA", (150, 0, 150)),
@@ -124,13 +127,23 @@ def place_colour(place_id: int) -> Colour:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def draw_map(run: Run) -> Image.Image:
-    """Draw a run; the start is a black ring, the end a black square."""
+def draw_map(run: Run, *, walls: FloorGrid | None = None) -> Image.Image:
+    """Draw a run; the start is a black ring, the end a black square.
+
+    With the ``walls`` that a memory knows, the walk is drawn in the frame of the robot's poses, which is theirs, and
+    else as its actions add up.
+    """
+    if walls is not None:
+        run = _in_world(run)
     poses = [(step["pose"][0], step["pose"][1]) for step in run.steps] or [(0.0, 0.0)]
-    frame = _fit(poses)
+    standing = [] if walls is None else [walls.point_of((int(i), int(j))) for i, j in np.argwhere(walls.occupied)]
+    frame = _fit([*poses, *standing])
     image = Image.new("RGB", ((_SIZE + _LEGEND) * _SCALE, _SIZE * _SCALE), "white")
     draw = ImageDraw.Draw(image)
     _grid(draw, frame)
+    for x, y in standing:
+        half = walls.settings.cell / 2 if walls is not None else 0.0
+        draw.rectangle([*frame.pixel(x - half, y + half), *frame.pixel(x + half, y - half)], fill=_WALL)
     for before, after in zip(run.steps, run.steps[1:], strict=False):
         ends = [frame.pixel(*before["pose"][:2]), frame.pixel(*after["pose"][:2])]
         draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * _SCALE)
@@ -152,9 +165,20 @@ def draw_map(run: Run) -> Image.Image:
     return image.resize((_SIZE + _LEGEND, _SIZE), Image.Resampling.LANCZOS)
 
 
-def save_map(run: Run, path: str | Path) -> None:
+def save_map(run: Run, path: str | Path, *, walls: FloorGrid | None = None) -> None:
     """Draw a run into a PNG file."""
-    draw_map(run).save(path, format="PNG")
+    draw_map(run, walls=walls).save(path, format="PNG")
+
+
+def _in_world(run: Run) -> Run:
+    """The run with the poses of the robot's frames in place of those that its actions add up to."""
+    at = {step["step_id"]: step["world_pose"] for step in run.steps}
+    steps = [{**step, "pose": step["world_pose"]} for step in run.steps]
+    events = [
+        {**event, "pose": at[event["step_id"]]} if "pose" in event and event["step_id"] in at else event
+        for event in run.events
+    ]
+    return replace(run, steps=steps, events=events)
 
 
 def _fit(points: Iterable[Point]) -> _Frame:

@@ -23,10 +23,9 @@ from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.object import Answer
 from lastseen.search.belief_update import MEMORY_SCORE_THRESH, apply_memory_retrieval, perceive
 from lastseen.search.decider import Decided, Decider
-from lastseen.search.log import RunLog
-from lastseen.search.planning.constraints import Map, parse_constraint
+from lastseen.search.log import RunLog, planner_meta, retrieval_meta, step_record
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall
-from lastseen.search.step_record import planner_meta, retrieval_meta, step_record
+from lastseen.search.planning.node_graph import Map, parse_constraint
 from lastseen.search.world import Moved, Sight, World
 
 __all__ = ["MEMORY_SCORE_THRESH", "SearchLoop", "SearchResult"]
@@ -83,6 +82,11 @@ class SearchLoop:
         self._fallbacks: Counter[str] = Counter()
         self._logged: int | None = None
 
+    def enter_map(self, store: SemanticMemoryStore, paths: Map, answer: Answer) -> None:
+        """Go on in another map: nodes and paths of the one before lead nowhere from here."""
+        self.store, self.answer = store, answer
+        self.decider.enter_map(store, paths)
+
     @property
     def calls(self) -> int:
         """How often a model was asked where to go."""
@@ -110,7 +114,7 @@ class SearchLoop:
         # after memory: what is seen outranks what is remembered
         perceive(belief, sight, step=self.steps, settings=self.settings.search)
         # a node from which nothing was seen gets no second visit, or the search would not end
-        self.decider.looked(belief, sight)
+        self.decider.mark_tried(belief, sight)
         # taken before the robot moves: it tells of this view, not of the next
         seen = self.world.record()
         # what is followed already, else memory first, then the planner; a new proposal is checked

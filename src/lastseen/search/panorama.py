@@ -10,13 +10,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from lastseen.body import body_points, free_ahead
 from lastseen.config import Settings
-from lastseen.config.seeking import Panorama
+from lastseen.config.search import Panorama
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.images import read_color
-from lastseen.search.planning.prompt import View
-from lastseen.search.planning.prompt_text import say_angle, whole_degrees
+from lastseen.search.planning.prompt import View, say_angle, whole_degrees
 from lastseen.vlm.protocol import EncodedImage
 
 _TILE_WIDTH = 256

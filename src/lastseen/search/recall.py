@@ -18,10 +18,9 @@ from lastseen.memory.nodes_of_memory import NodesOfMemory
 from lastseen.memory.object import Answer, Object
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.explored import Spot
-from lastseen.search.floor_paths import FloorPaths, Segment
+from lastseen.search.paths import FloorPaths, Segment, rounded_path, simplified
 from lastseen.search.planning.node_graph import NodeGraph, NodePath
-from lastseen.search.planning.paths import rounded_path, simplified
-from lastseen.search.planning.prompt_text import Where
+from lastseen.search.planning.prompt import Where
 
 _MOST_ASKED = 50
 """Objects that memory is asked for: more of a kind than a home holds."""
@@ -100,10 +99,10 @@ class Recall:
         """A full turn was made here: what is around would have been seen."""
         self._looked.append(here)
 
-    def looked_at(self) -> set[int]:
+    def exhausted(self) -> set[int]:
         """Nodes not worth a visit: looked around from, made on this walk, or named for objects that are not there."""
         found = set(self.own_nodes())
-        named = [hit for hit in self._hits() if hit.id in self._known]
+        named = self._left_of_known()
         gone = {hit.id for hit in named if self._is_done(hit)}
         labels = {hit.label for hit in named}
         for node_id, node in self.nodes.store.nodes.items():
@@ -125,7 +124,7 @@ class Recall:
     def remembered(self, here: Pose2D, *, most: int | None = _MOST) -> list[Remembered]:
         """Objects that fit the goal and that nobody has looked for yet, the shortest path over known floor first."""
         self._offered = []
-        left = [hit for hit in self._hits() if hit.id in self._known and not self._is_done(hit)]
+        left = [hit for hit in self._left_of_known() if not self._is_done(hit)]
         cell = self.memory.floor.cell_of(here.x, here.y)
         if not left or cell is None:
             return []
@@ -177,6 +176,10 @@ class Recall:
         poses = [here, *(self.graph.nodes[node_id].pose for node_id in path.nodes)]
         return simplified([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
 
+    def _left_of_known(self) -> list[Object]:
+        """Of the objects that were known when the search began, those that memory still takes for the goal."""
+        return [hit for hit in self._hits() if hit.id in self._known] if self._known else []
+
     def _hits(self) -> tuple[Object, ...]:
         """The objects that memory takes for the goal now; where none is confirmed, those seen from one side only.
 
@@ -193,7 +196,10 @@ class Recall:
 
     def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
         """The path to the best of its viewpoints, and on towards it; None where none can be reached."""
-        floor, (x, y, _) = self.memory.floor, hit.position
+        floor, (x, y, z) = self.memory.floor, hit.position
+        if not self.memory.space.storeys.is_here(z):
+            # the floor under a thing upstairs leads nowhere near it
+            return None
         spots = []
         for viewpoint in self.memory.viewpoints(hit.id):
             cell = floor.cell_of(*viewpoint)

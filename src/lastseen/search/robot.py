@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from lastseen.action import Action, apply
 from lastseen.config import Settings
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
@@ -41,7 +41,7 @@ class Robot:
     Args:
         frames: A source, or any iterable of frames, each with its pose in the map that the robot localizes in.
         drive: Gets a goal pose in that map, blocks until the robot stands still, and returns "reached" or "failed".
-            A failure is told to the search as a collision; it tries another way.
+            A failure is outcome to the search as a collision; it tries another way.
         detector: Finds things in a frame.
         motion: Step length and turn angle; by default 0.25 m and 30 degrees.
         buffered: Frames dropped after each drive: those a camera took before the robot stopped.
@@ -77,7 +77,7 @@ class Robot:
         return self._next()
 
     def step(self, action: Action) -> StepResult:
-        """Drive one action and look; a drive that failed is told as a collision."""
+        """Drive one action and look; a drive that failed is outcome as a collision."""
         if self._frame is None:
             raise InvalidValue("action", str(action), "comes before reset", remedy="call reset first")
         if action is Action.STOP:
@@ -86,12 +86,12 @@ class Robot:
             raise InvalidValue(
                 "action", str(action), "needs a camera that tilts", remedy="use a policy without looks up and down"
             )
-        told = self.drive(apply(self._frame.floor_pose, action, motion=self.motion))
-        if told not in ("reached", "failed"):
-            raise InvalidValue("drive", told, "is no answer", remedy='return "reached" or "failed"')
+        outcome = self.drive(apply(self._frame.floor_pose, action, motion=self.motion))
+        if outcome not in ("reached", "failed"):
+            raise InvalidValue("drive", outcome, "is no answer", remedy='return "reached" or "failed"')
         for _ in range(self.buffered):
             self._next()
-        return StepResult(self._next(), told == "failed")
+        return StepResult(self._next(), outcome == "failed")
 
     def _next(self) -> Frame:
         frame = next(self._stream, None)

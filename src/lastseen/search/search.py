@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
+from lastseen.frame import floor_pose
 from lastseen.memory.memory import Memory
 from lastseen.memory.nodes.embedding import EncoderEmbedder
+from lastseen.memory.object import Answer, Object
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.protocols import Detector, Environment
 from lastseen.search.goal import Goal
 from lastseen.search.log import RunLog
 from lastseen.search.loop import SearchLoop, SearchResult
-from lastseen.search.planning.memory_first import MemoryFirstPlanner
-from lastseen.search.planning.panorama_planner import PanoramaPlanner
+from lastseen.search.planning.panorama_planner import MemoryFirstPlanner, PanoramaPlanner
 from lastseen.search.planning.scene import open_analyzer
 from lastseen.search.policy.protocol import GEOMETRIC, PixelPolicy, open_policy
 from lastseen.search.recall import Recall
@@ -99,7 +100,9 @@ class Search:
         name = settings.planner.backend if planner is None else planner
         model = open_backend(name, settings.planner, seed=seed) if isinstance(name, str) else name
         metered = MeteredBackend(model, timing, kind="planner", step_id=lambda: self.spatial.step_id)
-        panorama = PanoramaPlanner(metered, memory.spatial, settings=settings, use_context=use_context, edit=edit)
+        self._panorama = panorama = PanoramaPlanner(
+            metered, memory.spatial, settings=settings, use_context=use_context, edit=edit
+        )
         self.log.header(
             goal=self.goal.text, seed=seed, settings=settings, backend=model.name, scene_backend=memory.analyzer.name
         )
@@ -110,7 +113,6 @@ class Search:
             goal=self.goal,
             memory=memory,
             recall=self.recall,
-            planner=panorama,
             settings=settings,
             log=self.log,
             with_images=model.name != "offline" if with_images is None else with_images,
@@ -128,6 +130,9 @@ class Search:
             answer=self.recall.answer,
             dc_queue=panorama.queue.to_list,
         )
+        self._maps_entered = 0
+        if self.world.maps_entered:
+            self._enter_map()
         # the first view is in memory now, and its place can be retrieved
         self.recall.refresh()
         self._last_poses: deque[Pose2D] = deque(maxlen=_STANDSTILL)
@@ -136,12 +141,15 @@ class Search:
     @property
     def spatial(self) -> Any:
         """The places and anchors of the memory that is searched."""
-        return self.memory.spatial
+        return self.memory.current.spatial
 
     def step(self) -> dict[str, Any]:
         """One action of the robot; returns its log record. ``result`` is set when the search is over."""
         record = self.loop.step()
-        if any(event["event"] in {"anchor_created", "scene_analyzed"} for event in self.memory.place_events):
+        if self.world.maps_entered != self._maps_entered:
+            self._enter_map()
+        place_events = self.memory.current.place_events
+        if any(event["event"] in {"anchor_created", "scene_analyzed"} for event in place_events):
             self.recall.nodes.refresh()
         self._last_poses.append(self.world.pose)
         if self.loop.result is not None:
@@ -152,6 +160,14 @@ class Search:
             reason = f"the robot did not move in {_STANDSTILL} actions: check that drive() drives and poses follow"
             self._end(SearchResult("not_found", reason, self.loop.steps, self.loop.belief, answer=self.recall.answer))
         return record
+
+    def _enter_map(self) -> None:
+        """Search in the memory of the map that the robot is in: it turned out to be another than its poses said."""
+        self._maps_entered = self.world.maps_entered
+        memory = self.memory.current
+        self.recall = self.world.recall = Recall(self.goal.text, memory, self.settings)
+        self._panorama.spatial = memory.spatial
+        self.loop.enter_map(self.recall.nodes.store, self.recall, self.recall.answer)
 
     def run(self, *, over: Callable[[], bool] = lambda: False) -> SearchResult:
         """Search until the goal is reached, nothing is left to try, the steps are spent, or the world is ``over``.
@@ -191,12 +207,13 @@ class Search:
     def _confirm_goal(self) -> None:
         """Vouch for what was found: the path to it may have shown one side only, and memory drops what it doubts."""
         since = self.world.check.since
-        hits = self.memory.find(self.goal.text, include_tentative=True).fitting
+        memory = self.memory.current
+        hits = memory.find(self.goal.text, include_tentative=True).fitting
         seen = [hit for hit in hits if since is not None and hit.age <= self.world.frame.stamp - since]
         if seen:
             here = self.world.pose
             nearest = min(seen, key=lambda hit: (math.dist((here.x, here.y), hit.position[:2]), hit.id))
-            self.memory.confirm(nearest.id)
+            memory.confirm(nearest.id)
 
     def _stands_still(self) -> bool:
         poses = self._last_poses
@@ -207,3 +224,63 @@ class Search:
             first.distance_to(pose) < _STILL and abs(wrap_angle(pose.yaw - first.yaw)) < _SAME_HEADING
             for pose in poses
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One place to look: the object that is remembered there, and the metres of known floor to it.
+
+    ``metres`` is None where no path over known floor leads there from where the robot was last.
+    """
+
+    object: Object
+    metres: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """The stops in their order; ``answer`` is memory's own word on the goal, ``says`` a line on it."""
+
+    goal: str
+    answer: Answer
+    start: Pose2D | None
+    stops: tuple[Stop, ...]
+    says: str
+
+    def lines(self) -> list[str]:
+        """The plan for people to read."""
+        if not self.stops:
+            return [self.says, "the search would explore from where it is"]
+        start = "" if self.start is None else f", from ({self.start.x:.1f}, {self.start.y:.1f})"
+        lines = [f"looking for {self.goal!r}{start}; {self.says}"]
+        for number, stop in enumerate(self.stops, start=1):
+            thing = stop.object
+            place = f" in the {thing.place}" if thing.place not in (None, "unknown") else ""
+            distance = f"{stop.metres:.1f} m" if stop.metres is not None else "no path known"
+            x, y, _ = thing.position
+            score = "" if thing.score is None else f", score {thing.score:.2f}"
+            lines.append(
+                f"  {number}. {distance}: {thing.label or 'a thing without a name'} ({thing.id}){place} at "
+                f"({x:.1f}, {y:.1f}); {thing.state}, last seen {_when(thing)}{score}"
+            )
+        lines.append("  then, if it is not there: explore")
+        return lines
+
+
+def plan_search(goal: str, memory: Memory) -> SearchPlan:
+    """Plan a search from where the robot was last; changes nothing."""
+    recall = Recall(goal, memory, memory.settings)
+    last = memory.pose()
+    start = None if last is None else floor_pose(last)
+    metres: dict[str, float] = {}
+    if start is not None:
+        metres = {offer.object.id: offer.spot.metres for offer in recall.remembered(start, most=None)}
+    stops = [Stop(hit, metres.get(hit.id)) for hit in recall.known]
+    stops.sort(key=lambda stop: (stop.metres is None, stop.metres or 0.0))
+    return SearchPlan(goal, recall.answer, start, tuple(stops), recall.says())
+
+
+def _when(thing: Object) -> str:
+    if thing.last_seen is not None:
+        return thing.last_seen.strftime("%Y-%m-%d %H:%M:%SZ")
+    return f"{thing.age:.0f} s before the newest frame"

@@ -61,7 +61,7 @@ class Checked:
 def self_check() -> list[Checked]:
     """Check every invariant; a check that breaks in any way has failed."""
     # importing them registers their rules; at the top it would be a circle
-    from lastseen.search import retrieval_invariants, search_invariants  # noqa: F401
+    from lastseen.search import invariants  # noqa: F401
 
     checked = []
     for each in INVARIANTS:
@@ -74,14 +74,14 @@ def self_check() -> list[Checked]:
     return checked
 
 
-def print_self_check(tell: Callable[[str], object] = print) -> int:
+def print_self_check(write: Callable[[str], object] = print) -> int:
     """Print a table of all rules; returns the exit code, 1 when one is broken."""
     checked = self_check()
     width = max(len(each.name) for each in checked)
     for each in checked:
-        tell(f"{'pass' if each.problem is None else 'FAIL'}  {each.name:{width}}  {each.sentence}")
+        write(f"{'pass' if each.problem is None else 'FAIL'}  {each.name:{width}}  {each.sentence}")
         if each.problem is not None:
-            tell(f"{'':6}{'':{width}}  {each.problem[:300]}")
+            write(f"{'':6}{'':{width}}  {each.problem[:300]}")
     broken = sum(each.problem is not None for each in checked)
-    tell(f"{len(checked) - broken} of {len(checked)} invariants hold")
+    write(f"{len(checked) - broken} of {len(checked)} invariants hold")
     return 1 if broken else 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.search.log import JsonLines
 from lastseen.search.planning.model_call import Attempt
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
-from lastseen.server import corrections, ingest, page, rest, rtsm, status, websocket
+from lastseen.server import camera, corrections, ingest, page, rest, rtsm, searching, status, websocket
 from lastseen.server.connections import Connections
 from lastseen.server.middleware import CountRequests, KeepMemoryOpen, RobotFirst
 from lastseen.server.responses import error_response, install_error_handlers
@@ -59,8 +59,9 @@ def create_app(service: Service, access: Access, connections: Connections) -> Fa
         ],
     )
     install_error_handlers(app)
-    for part in (rest, corrections, ingest):
+    for part in (rest, camera, corrections, ingest):
         app.include_router(part.routes(service))
+    app.include_router(searching.routes(service, has_token=access.token is not None))
     app.include_router(rtsm.routes(service, access))
     app.include_router(status.routes(service, access))
     app.include_router(page.routes(access))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.perception.pipeline import Perception
+from lastseen.protocols import StepResult
+from lastseen.server.live import Runner
+from lastseen.server.searching import SearchDesk
 from lastseen.server.service import Service
 from lastseen.sim.change import ChangeKind
 from lastseen.sim.coverage import endless_tour
@@ -21,6 +25,9 @@ from lastseen.sim.random_change import random_changes
 WIDTH, HEIGHT = 320, 240
 _CHANGE_EVERY = 60
 """Frames between changes in the home: half a minute of frame time."""
+_PACE = 0.25
+"""Seconds per frame: a robot at twice its pace sees a flat in two minutes."""
+_ROOMS = 4
 
 
 def demo_settings(settings: Settings) -> Settings:
@@ -28,43 +35,49 @@ def demo_settings(settings: Settings) -> Settings:
     return replace(settings, camera=replace(settings.camera, width=WIDTH, height=HEIGHT))
 
 
-class Demo:
-    """One robot in one home; ``walk`` never ends."""
+class Demo(Runner):
+    """One robot in one home; it walks until it is stopped."""
 
-    def __init__(
-        self, service: Service, *, seed: int, rooms: int | None = 4, change_every: int = _CHANGE_EVERY
-    ) -> None:
-        settings = service.settings
-        self.service = service
+    def __init__(self, service: Service, *, seed: int, change_every: int = _CHANGE_EVERY) -> None:
+        super().__init__(service)
         self.seed = seed
         self.change_every = change_every
-        home = generate_home(seed, rooms=rooms, settings=settings.homes)
-        # a memory that goes on is older than this walk: its clock must not run backwards
-        sessions = service.memory.sessions()
-        first = sessions[-1].stamp(sessions[-1].last) + 1.0 if sessions else 0.0
-        self.world = SimEnvironment(
-            home, seed=seed, senses=Senses.all(Level.GOOD), settings=settings, first_stamp=first
-        )
-        detector = SimulatedDetector(self.world, level=Level.GOOD, seed=seed)
-        self.perception = Perception(settings, detector=detector)
         self._drawn = 0
+        self.desk = service.desk = SearchDesk("simulated")
+
+    def feed(self) -> None:
+        """Walk until stopped, at a pace that people can follow."""
+        for _ in self.walk():
+            self.service.source.state = "running"
+            if self.stopped.wait(_PACE):
+                return
 
     def walk(self) -> Iterator[Frame]:
-        """Every frame of the walk, each already taken into memory."""
+        """Every frame of a walk without end, each already taken into memory."""
+        settings = self.service.settings
+        home = generate_home(self.seed, rooms=_ROOMS, settings=settings.homes)
+        # a memory that goes on is older than this walk: its clock must not run backwards
+        sessions = self.service.memory.sessions()
+        first = sessions[-1].stamp(sessions[-1].last) + 1.0 if sessions else 0.0
+        self.world = SimEnvironment(
+            home, seed=self.seed, senses=Senses.all(Level.GOOD), settings=settings, first_stamp=first
+        )
+        detector = SimulatedDetector(self.world, level=Level.GOOD, seed=self.seed)
+        self.perception = Perception(settings, detector=detector)
         yield self._see(self.world.reset())
-        for number, action in enumerate(
-            endless_tour(self.world.agent, (self.world.start.x, self.world.start.y)), start=1
-        ):
-            yield self._see(self.world.step(action).frame)
-            if number % self.change_every == 0:
-                self._change()
+        number = 0
+        while True:
+            for action in endless_tour(self.world.agent, (self.world.start.x, self.world.start.y)):
+                number += 1
+                yield self._see(self.world.step(action).frame)
+                if number % self.change_every == 0:
+                    self._change()
+                if self.desk.wanted:
+                    break
+            self.desk.run(self.service, _Here(self.world, detector), over=lambda _: self.stopped.wait(_PACE / 4))
 
     def _see(self, frame: Frame) -> Frame:
-        perceived = self.perception.perceive(frame)
-        if perceived.refusal is None:
-            self.service.observe(frame, perceived.observations)
-        else:
-            self.service.show(frame)
+        self.service.observe(frame, self.perception.perceive(frame))
         return frame
 
     def _change(self) -> None:
@@ -83,3 +96,18 @@ class Demo:
         except InvalidValue:
             # no room for it, or it would land on the robot: the next change comes soon
             return
+
+
+class _Here:
+    """The demo's robot for a search: it begins where it stands, not where the walk began."""
+
+    def __init__(self, world: SimEnvironment, detector: SimulatedDetector) -> None:
+        self.world, self.detector = world, detector
+
+    def reset(self) -> Frame:
+        """Turn a little and look."""
+        return self.world.step(Action.TURN_LEFT).frame
+
+    def step(self, action: Action) -> StepResult:
+        """Do one action and look."""
+        return self.world.step(action)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event, ObjectState
-from lastseen.memory.objects.layout import id_text
+from lastseen.memory.objects.columns import id_text
 from lastseen.server.queries import now_json
 from lastseen.server.responses import json_text
 from lastseen.server.serializers import events_json, listed_objects

@@ -24,10 +24,9 @@ from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.server import schemas
-from lastseen.server.home_schemas import Camera
 from lastseen.server.parameters import FARTHEST, LATEST
 from lastseen.server.responses import WRITE_ERRORS, json_response, problem_of
-from lastseen.server.schemas import Empty, StrictBody
+from lastseen.server.schemas import Camera, Empty, StrictBody
 from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
 
@@ -109,6 +108,17 @@ class Ingested(BaseModel):
     events: list[schemas.Event]
 
 
+class SessionBody(Empty):
+    """A session that begins."""
+
+    map_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="What its poses' map is called; see docs/alignment.md.",
+    )
+
+
 class SessionBegun(BaseModel):
     """The stamps of the next frame may start anew."""
 
@@ -158,31 +168,29 @@ class Ingest:
         self._writable()
         frame = self._frame(body)
         store = self.service.memory.store
-        if store.look not in (None, self.perception.encoder.name):
+        held = store.image_encoder
+        if held not in (None, self.perception.encoder.name):
             raise HTTPException(
-                409, f"this memory's embeddings are of {store.look}; send observations with its embeddings instead"
+                409, f"this memory's embeddings are of {held}; send observations with its embeddings instead"
             )
         with self._lock:
             self._check_stamp(frame.stamp)
             # the first embedding names the encoder of all
-            store.look = store.look or self.perception.encoder.name
+            store.image_encoder = store.image_encoder or self.perception.encoder.name
             found = None if body.detections is None else [_detection(one) for one in body.detections]
             self.perception.detector = None if found is None else _GivenDetections(found)
             perceived = self.perception.perceive(frame)
-            events: tuple[Event, ...] = ()
+            events = self.service.observe(frame, perceived, durable=True)
             if perceived.refusal is None:
-                events = self.service.observe(frame, perceived.observations, durable=True)
                 self._last_stamp = frame.stamp
-            else:
-                self.service.show(frame)
             time = self.service.memory.browse.now
         refused = None if perceived.refusal is None else perceived.refusal.value
         return self._acknowledged(body.frame_id, time, len(perceived.observations), events, refused=refused)
 
-    def new_session(self) -> None:
-        """Let the next frame's stamp start anew."""
+    def new_session(self, map_id: str | None) -> None:
+        """Let the next frame's stamp start anew, in a map of this name where one is given."""
         with self._lock:
-            self.service.memory.new_session()
+            self.service.memory.new_session(map_id=map_id)
             self._last_stamp = None
 
     def _acknowledged(
@@ -272,9 +280,9 @@ def routes(service: Service) -> APIRouter:
         return await anyio.to_thread.run_sync(ingest.frame, await request.body(), limiter=thread)
 
     @router.post("/session", response_model=SessionBegun)
-    async def session(body: Annotated[Empty, Body()]) -> Response:  # noqa: ARG001
+    async def session(body: Annotated[SessionBody, Body()]) -> Response:
         """Begin a session: the stamps of the next frame may start anew."""
-        await anyio.to_thread.run_sync(ingest.new_session, limiter=thread)
+        await anyio.to_thread.run_sync(ingest.new_session, body.map_id, limiter=thread)
         return json_response({"begun": True})
 
     return router

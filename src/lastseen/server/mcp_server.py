@@ -18,7 +18,7 @@ from lastseen.errors import InvalidValue, LastseenError
 from lastseen.server import queries
 from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
-from lastseen.server.rtsm_tools import add_rtsm_tools
+from lastseen.server.rtsm import add_rtsm_tools
 from lastseen.server.serializers import Json, answer_json, fact_json, reply_json
 from lastseen.server.service import Service, compile_once
 
@@ -121,12 +121,16 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
     @server.tool(name="ask")
     async def ask_memory(
         question: Annotated[str, Field(max_length=500, description="For example: how many chairs are in the hall?")],
+        *,
+        phrase: Annotated[bool, Field(description="Let the server's language model phrase it.")] = False,
     ) -> dict[str, Any]:
         """Answer a question: where, when, since when, how often, how many, what is in or on something, what changed.
 
         The sentence says nothing that the objects, times, places and changes beside it do not show.
         """
-        return await ask(lambda service: reply_json(service.memory, service.memory.ask(question)))
+        return await ask(
+            lambda service: reply_json(service.memory, queries.ask(service.memory, question, phrase=phrase))
+        )
 
     @server.tool(name="tell")
     async def tell_memory(

@@ -16,6 +16,7 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object, Point, Status
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import normalize_scene_type
+from lastseen.memory.reply import Reply
 from lastseen.memory.store.records import CropRecord
 from lastseen.server.parameters import DEFAULT_RADIUS, checked_point, parse_time
 from lastseen.server.serializers import (
@@ -28,6 +29,7 @@ from lastseen.server.serializers import (
     object_json,
     places_json,
     relations_json,
+    session_json,
     times,
     when,
 )
@@ -46,6 +48,14 @@ _ARRIVED = 0.8
 """Metres at which a robot stands before a thing."""
 _STRAIGHT = 15.0
 """Degrees to either side that people call ahead."""
+
+
+def ask(memory: Memory, question: str, *, phrase: bool = False) -> Reply:
+    """Answer a question in words; with ``phrase``, through the language model that the settings name."""
+    model = memory.settings.find.language_model
+    if phrase and not model:
+        raise InvalidValue("phrase", phrase, "needs a language model", remedy="set find.language_model")
+    return memory.ask(question, model=model if phrase else None)
 
 
 def find(
@@ -247,6 +257,16 @@ def timeline(memory: Memory) -> Json:
     }
 
 
+def sessions(memory: Memory) -> Json:
+    """Every session with the map it is in; ``frame`` leads from the running one's map to the memory's."""
+    clock, frame = memory.browse.clock, memory.frame
+    found = [
+        session_json(clock, session, frame)
+        for session, frame in zip(memory.sessions(), memory.session_frames(), strict=True)
+    ]
+    return {"frame": {"yaw": frame.yaw, "x": frame.x, "y": frame.y, "z": frame.z}, "sessions": found}
+
+
 def places(memory: Memory) -> Json:
     """Every room with the ids of the confirmed objects that stand in it, and every anchor."""
     found, inside = places_json(memory), _ids_by_place(memory)
@@ -299,6 +319,9 @@ def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
     for one in results:
         one.update(_direction(robot_pose, one["position"]))
     reason = f"{reason}; the robot stood there {_age_in_words(robot_pose['age'])}"
+    above = [one["id"] for one in results if not memory.space.storeys.is_here(one["position"][2])]
+    if above:
+        reason = f"{reason}; {', '.join(above)} on another storey: no path is known to it"
     return {"status": status, "reason": reason, "robot_pose": robot_pose, "results": results}
 
 

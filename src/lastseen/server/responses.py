@@ -35,7 +35,7 @@ ERRORS = {
     404: ("not_found", "not remembered"),
     405: ("method_not_allowed", "another method than those of this path"),
     408: ("too_slow", "the body did not come in time"),
-    409: ("conflict", "memory is read only, a stamp runs backwards, or there is nothing to undo"),
+    409: ("conflict", "memory is read only, a stamp runs backwards, nothing to undo, or no language model"),
     411: ("length_required", "the body does not say its length"),
     413: ("too_large", "body or query is too large"),
     415: ("unsupported_media_type", "the body is not application/json"),

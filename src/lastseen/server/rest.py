@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.object import Object
-from lastseen.server import home_schemas, queries, schemas
+from lastseen.server import queries, schemas
 from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
@@ -54,7 +54,8 @@ Near = Annotated[
 TopK = Annotated[int, Query(ge=1, le=100)]
 
 
-def _binary(kind: str) -> dict[int | str, dict[str, Any]]:
+def binary(kind: str) -> dict[int | str, dict[str, Any]]:
+    """A response of bytes, for the OpenAPI page."""
     return {200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
@@ -118,7 +119,7 @@ def _add_objects(router: APIRouter, service: Service) -> None:
     @router.get(
         "/objects/{object_id}/image",
         response_class=Response,
-        responses={**_binary("image/jpeg"), **errors(404)},
+        responses={**binary("image/jpeg"), **errors(404)},
         tags=["objects"],
     )
     def image(object_id: ObjectId) -> Response:
@@ -131,7 +132,7 @@ def _add_objects(router: APIRouter, service: Service) -> None:
     @router.get(
         "/objects/{object_id}/snapshots/{number}/image",
         response_class=Response,
-        responses={**_binary("image/jpeg"), **errors(404)},
+        responses={**binary("image/jpeg"), **errors(404)},
         tags=["objects"],
     )
     def snapshot_image(object_id: ObjectId, number: Annotated[int, Path(ge=0, le=10_000)]) -> Response:
@@ -203,14 +204,23 @@ def _add_search(router: APIRouter, service: Service) -> None:
         found = queries.find_by_label(service.memory, query, k=top_k, include_tentative=include_proto)
         return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
 
-    @router.get("/ask", response_model=schemas.Reply, tags=["search"])
+    @router.get("/ask", response_model=schemas.Reply, responses=errors(409), tags=["search"])
     def ask(
         question: Annotated[
             str, Query(max_length=500, description="In words.", examples=["how many chairs are in the kitchen?"])
         ],
+        *,
+        phrase: Annotated[
+            bool, Query(description="Let find.language_model word the question and the answer.")
+        ] = False,
     ) -> Response:
         """Answer a question in words, with the evidence: where, when, how many, what is in, what changed ..."""
-        return json_response(reply_json(service.memory, service.memory.ask(question), rest_object_json))
+        if phrase and not service.memory.settings.find.language_model:
+            # the request is as the schema wants it: what is missing is a setting of this server
+            raise HTTPException(409, "phrase: this server has no language model; set find.language_model")
+        return json_response(
+            reply_json(service.memory, queries.ask(service.memory, question, phrase=phrase), rest_object_json)
+        )
 
     @router.get("/facts", response_model=schemas.Facts, tags=["search"])
     def facts() -> Response:
@@ -245,14 +255,12 @@ def _add_search(router: APIRouter, service: Service) -> None:
 
 
 def _add_places(router: APIRouter, service: Service) -> None:
-    @router.get("/places", response_model=home_schemas.Places, tags=["places"])
+    @router.get("/places", response_model=schemas.Places, tags=["places"])
     def places() -> Response:
         """Every place with the objects that stand in it, and every anchor."""
         return json_response(queries.places(service.memory))
 
-    @router.get(
-        "/places/{place_id}", response_model=home_schemas.PlaceDetails, responses=errors(404), tags=["places"]
-    )
+    @router.get("/places/{place_id}", response_model=schemas.PlaceDetails, responses=errors(404), tags=["places"])
     def one_place(place_id: Annotated[int, Path(ge=0, le=2**53)]) -> Response:
         """One place and the objects in it."""
         place = queries.place_details(service.memory, place_id)
@@ -260,7 +268,7 @@ def _add_places(router: APIRouter, service: Service) -> None:
             raise HTTPException(404, f"place {place_id} is not known")
         return json_response(place)
 
-    @router.get("/robot", response_model=home_schemas.Robot, tags=["places"])
+    @router.get("/robot", response_model=schemas.Robot, tags=["places"])
     def robot() -> Response:
         """The newest pose and camera, and the path of this run."""
         track = service.robot
@@ -273,19 +281,22 @@ def _add_places(router: APIRouter, service: Service) -> None:
             }
         )
 
-    @router.get("/timeline", response_model=home_schemas.Timeline, tags=["places"])
+    @router.get("/timeline", response_model=schemas.Timeline, tags=["places"])
     def timeline() -> Response:
         """The sessions and the marks of what happened in them."""
         return json_response(queries.timeline(service.memory))
+
+    @router.get("/sessions", response_model=schemas.SessionFrames, tags=["places"])
+    def sessions() -> Response:
+        """Every session, the map it is in and how that is known; see docs/alignment.md."""
+        return json_response(queries.sessions(service.memory))
 
     @router.get("/changes", response_model=schemas.Changes, tags=["places"])
     def changes(since: TimeText = None, limit: Limit = 200) -> Response:
         """What happened to objects, oldest first; the newest when there are more than the limit."""
         return json_response(queries.changes(service.memory, since=since, limit=limit))
 
-    @router.get(
-        "/pointcloud", response_class=Response, responses=_binary("application/octet-stream"), tags=["places"]
-    )
+    @router.get("/pointcloud", response_class=Response, responses=binary("application/octet-stream"), tags=["places"])
     def pointcloud(decimation: Annotated[int, Query(ge=1, le=64)] = 1) -> Response:
         """The whole point cloud, in the layout of docs/server.md."""
         return Response(service.points.whole(decimation=decimation), media_type="application/octet-stream")

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lastseen.server.parameters import FARTHEST
+
 Wall = Annotated[str | None, Field(description="UTC, ISO 8601; null in a session without a date.")]
 MemoryTime = Annotated[float, Field(description="Seconds on memory's own clock, which runs through all sessions.")]
 Vector = Annotated[list[float], Field(min_length=3, max_length=3, description="x, y, z in metres, z up.")]
@@ -47,6 +49,10 @@ class Object(BaseModel):
     score: float | None = Field(description="How well it answers the question, 0 to 1.")
     kind: str = Field(examples=["object", "surface"])
     provenance: str = Field(description="seen, told (and not yet seen) or restored", examples=["seen"])
+    alignment: str = Field(
+        description="Whether its position is in the newest session's map: aligned, unverified or unknown.",
+        examples=["aligned"],
+    )
     stale: bool
     confirmed: bool
     label_primary: str | None
@@ -232,6 +238,9 @@ class SearchAnswer(BaseModel):
     reason: str
     refused: str | None = Field(default=None, description="The part of the question that does not hold.")
     not_understood: list[str] = Field(default=[], description="Parts that could not be compared.")
+    alignment: str = Field(
+        default="aligned", description="Whether positions are in the newest session's map: or unverified, unknown."
+    )
     robot_pose: RobotPose | None
     results: list[RankedHit]
 
@@ -254,6 +263,11 @@ class Reply(BaseModel):
     confidence: float | None
     refused: str | None
     not_understood: list[str]
+    phrased: str | None = Field(description="How a language model says it, where one was asked for and kept to it.")
+    cut: int = Field(description="Sentences of the model that rest on nothing in the answer.")
+    asked: list[str] = Field(description="What the model made of a question that was not understood.")
+    model: str | None
+    model_error: str | None
 
 
 class LabelAnswer(SearchAnswer):
@@ -275,3 +289,145 @@ class NearAnswer(BaseModel):
     limit: int
     count: int
     results: list[NearObject]
+
+
+class Place(BaseModel):
+    """A room; ``center`` and the corners of ``outline`` are (x, y) in the world, ``area`` is in square metres.
+
+    ``type`` is its name, "unknown" where too little was seen, and ``confidence`` how sure that is. ``next_to`` are
+    the rooms behind its doors. ``objects`` are labels seen from its anchors, ``object_ids`` what stands in it.
+    """
+
+    id: int
+    type: str
+    confidence: float
+    description: str
+    objects: list[str]
+    anchors: list[int]
+    storey: int
+    area: float
+    center: list[float]
+    outline: list[list[float]]
+    next_to: list[int]
+    provenance: str = Field(description="told where its name was told, else seen", examples=["seen"])
+    object_ids: list[str]
+
+
+class PlaceDetails(Place):
+    """A place with the objects that stand in it."""
+
+    objects_in: list[ListedObject]
+
+
+class Anchor(BaseModel):
+    """A spot on the robot's path: (x, y, yaw) by dead reckoning within its episode, and in the world if known."""
+
+    id: int
+    place_id: int | None
+    pose: list[float]
+    world_pose: list[float] | None
+    neighbors: list[int]
+    step: int
+    episode: int
+    labels: list[str]
+
+
+class Places(BaseModel):
+    """Every place and anchor."""
+
+    current_place: int | None
+    current_anchor: int | None
+    places: list[Place]
+    anchors: list[Anchor]
+
+
+class Camera(StrictBody):
+    """Intrinsics in pixels."""
+
+    fx: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    fy: Annotated[float, Field(gt=0.0, le=1e5, allow_inf_nan=False)]
+    cx: Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+    cy: Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
+    width: Annotated[int, Field(ge=8, le=8192)]
+    height: Annotated[int, Field(ge=8, le=8192)]
+
+
+class Robot(BaseModel):
+    """The newest pose and camera, and the path of this run as [memory time, x, y, z]."""
+
+    robot_pose: RobotPose | None
+    camera: Camera | None
+    path: list[list[float]]
+    clearance: Clearance | None
+
+
+class Session(BaseModel):
+    """One run of one robot."""
+
+    id: int
+    robot: str
+    first: Wall
+    first_memory_time: MemoryTime
+    last: Wall
+    last_memory_time: MemoryTime
+
+
+class Transform(BaseModel):
+    """A turn about the vertical (radians) and a shift (metres)."""
+
+    yaw: float
+    x: float
+    y: float
+    z: float
+
+
+class EarlierState(BaseModel):
+    """What was known of a session's map before."""
+
+    state: str
+    memory_time: MemoryTime
+    reason: str
+
+
+class SessionFrame(Session):
+    """A session with the map it is in."""
+
+    map_id: str | None = Field(description="What its source calls its map.")
+    state: str = Field(description="first, stated, unverified, verified, quarantined or aligned")
+    reason: str
+    transform: Transform | None = Field(description="From the session's map to the memory's.")
+    covariance: list[list[float]] | None = Field(description="Of yaw, x, y and z.")
+    evidence: float | None = Field(description="Nats.")
+    pairs: list[list[str]] = Field(description="Ids of things met again: the session's, the memory's.")
+    file: str | None = Field(description="The memory file of a session that was kept apart, beside this one's.")
+    earlier: list[EarlierState]
+
+
+class SessionFrames(BaseModel):
+    """Every session and the map it is in."""
+
+    frame: Transform = Field(description="From the map of the running session's poses to the memory's.")
+    sessions: list[SessionFrame]
+
+
+class Mark(BaseModel):
+    """Something worth a mark on a timeline."""
+
+    time: Wall
+    memory_time: MemoryTime
+    kind: str
+    id: str
+    label: str | None
+
+
+class Timeline(BaseModel):
+    """What a slider needs."""
+
+    first: Wall
+    first_memory_time: MemoryTime | None
+    last: Wall
+    last_memory_time: MemoryTime | None
+    now: Wall
+    now_memory_time: MemoryTime
+    sessions: list[Session]
+    marks: list[Mark]

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lastseen.config.serving import Server
+from lastseen.config.programs import Server
 from lastseen.errors import InvalidValue
 from lastseen.server.connections import Connections
 from lastseen.server.responses import allowed_methods, error_response

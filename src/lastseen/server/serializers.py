@@ -17,7 +17,9 @@ from lastseen.memory.object import Answer, Object
 from lastseen.memory.objects import Event, ObjectState, Relation
 from lastseen.memory.places import Anchor
 from lastseen.memory.reply import Reply
+from lastseen.memory.session_frames import SessionFrame
 from lastseen.memory.store.clock import Clock
+from lastseen.memory.store.records import SessionRecord
 
 Json = dict[str, Any]
 EVENT_TYPES = {
@@ -57,6 +59,7 @@ def object_json(one: Object) -> Json:
         "score": None if one.score is None else round(one.score, 4),
         "kind": one.kind,
         "provenance": one.provenance,
+        "alignment": one.alignment,
     }
 
 
@@ -83,7 +86,27 @@ def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_jso
         "reason": answer.reason,
         "refused": answer.refused,
         "not_understood": list(answer.not_understood),
+        "alignment": answer.alignment,
         "results": [{**serialize(hit), "fits": answer.fits(hit)} for hit in answer.hits],
+    }
+
+
+def session_json(clock: Clock, session: SessionRecord, frame: SessionFrame) -> Json:
+    """A session with the map it is in, and how that is known."""
+    to = frame.transform
+    return {
+        "id": session.id,
+        "robot": session.robot,
+        **times(clock, {"first": session.first, "last": session.last}),
+        "map_id": frame.map_id,
+        "state": frame.state,
+        "reason": frame.reason,
+        "transform": None if to is None else {"yaw": to.yaw, "x": to.x, "y": to.y, "z": to.z},
+        "covariance": frame.covariance,
+        "evidence": frame.evidence,
+        "pairs": [list(pair) for pair in frame.pairs],
+        "file": frame.file,
+        "earlier": [{"state": state, "memory_time": time, "reason": reason} for state, time, reason in frame.earlier],
     }
 
 
@@ -106,6 +129,11 @@ def reply_json(memory: Memory, reply: Reply, serialize: Callable[[Object], Json]
         "confidence": None if reply.confidence is None else round(reply.confidence, 4),
         "refused": reply.refused,
         "not_understood": list(reply.not_understood),
+        "phrased": reply.phrased,
+        "cut": reply.cut,
+        "asked": list(reply.asked),
+        "model": reply.model,
+        "model_error": reply.model_error,
     }
 
 
@@ -209,7 +237,12 @@ def places_json(memory: Memory) -> Json:
         rooms = memory.rooms()
         anchors = [spatial.graph.anchors[key] for key in sorted(spatial.graph.anchors)]
         posed = [anchor for anchor in anchors if anchor.world_pose is not None]
-        spots = [(anchor.world_pose.x, anchor.world_pose.y, 0.0) for anchor in posed if anchor.world_pose is not None]
+        heights, storey_of = [one.height for one in memory.space.storeys], memory.space.storey_of_anchor
+        spots = [
+            (anchor.world_pose.x, anchor.world_pose.y, heights[storey_of.get(anchor.anchor_id, 0)])
+            for anchor in posed
+            if anchor.world_pose is not None
+        ]
         standing = {anchor.anchor_id: room for anchor, room in zip(posed, memory.room_at(spots), strict=True)}
         described = {anchor.place_id: spatial.graph.place(anchor.place_id) for anchor in anchors}
         current = spatial.current_anchor_id

@@ -7,14 +7,15 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lastseen import __version__
+from lastseen.detection import Box
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.rooms import Room
-from lastseen.observation import Observation
 from lastseen.protocols import Encoder
 from lastseen.server.feed import Feed
 from lastseen.server.middleware import InFlight, RequestCounts
@@ -23,6 +24,10 @@ from lastseen.server.queries import now_json
 from lastseen.server.responses import json_text
 from lastseen.server.robot_track import RobotTrack
 from lastseen.server.serializers import Json, iso, places_json
+
+if TYPE_CHECKING:
+    from lastseen.perception.pipeline import Perceived
+    from lastseen.server.searching import SearchDesk
 
 _RATE_WINDOW = 5.0
 """Seconds over which the frame rate is counted."""
@@ -39,7 +44,7 @@ def compile_once() -> None:
     global _compiled  # noqa: PLW0603
     with _compiling:
         if not _compiled:
-            from lastseen.perception.warm_up import warm_up
+            from lastseen.perception.pipeline import warm_up
 
             warm_up()
             _compiled = True
@@ -62,6 +67,16 @@ class RobotUpdate:
     path: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """The newest frame and its memory time, the objects that were seen last, and where people are in the image."""
+
+    frame: Frame
+    time: float
+    ids: tuple[str | None, ...]
+    people: tuple[Box, ...] | None
+
+
 class Service:
     """One memory and everything that is derived from it while it is served.
 
@@ -75,14 +90,18 @@ class Service:
         self.mode = mode
         self.feed = Feed(lambda: self.memory)
         memory.space.keeps_surface = True
+        memory.space.keeps_keyframes = self.settings.store.keyframes != "never"
         self.points = PointCloud(memory.space.surface)
         self.robot = RobotTrack(memory.space.path.points)
+        self._space = memory.space
         self.requests = RequestCounts()
         self.in_flight = InFlight()
         self.source = SourceStatus()
         self.clients = 0
         self.stopping = False
         self.allow_reset = False
+        self.view: LiveView | None = None
+        self.desk: SearchDesk | None = None
         self.frames = 0
         self.stats_version = 0
         self.stats_text = ""
@@ -101,27 +120,41 @@ class Service:
         """Go on with a later state of the same memory, as another process wrote it, and publish what happened."""
         before, last = self.memory.last_pose(), memory.last_pose()
         self.memory = memory
-        self.points.replace(memory.space.surface)
-        self.robot.restart(memory.space.path.points)
+        self._follow_space()
         if last is not None and (before is None or last.time > before.time):
             self.robot.set_pose(last.pose, time=last.time)
         self.publish(events)
 
-    def observe(
-        self, frame: Frame, observations: Sequence[Observation], *, durable: bool = False
-    ) -> tuple[Event, ...]:
-        """Take one frame into memory and publish what happened; ``durable`` returns when it is on disk."""
+    def observe(self, frame: Frame, perceived: Perceived, *, durable: bool = False) -> tuple[Event, ...]:
+        """Take what was seen in a frame, and publish what happened; ``durable`` returns when it is on disk.
+
+        A frame that perception refused is shown, and not taken.
+        """
+        if perceived.refusal is not None:
+            self.show(frame)
+            return ()
         compile_once()
-        events = self.memory.observe(frame, observations)
+        events = self.memory.observe(frame, perceived.observations, people=perceived.people)
         if durable:
             self.flush()
-        self.show(frame)
-        self.publish(events)
+        if self.memory.space is not self._space:
+            # what a session of another map had written was taken back
+            self._follow_space()
+        self.show(self.memory.in_map(frame), people=perceived.people)
+        if self.memory.current is self.memory:
+            self.publish(events)
         return events
 
-    def show(self, frame: Frame) -> None:
-        """Let the robot be seen where a frame was taken, whether or not memory took it."""
-        self.robot.add(frame, time=self.memory.browse.now)
+    def _follow_space(self) -> None:
+        self._space = self.memory.space
+        self.points.replace(self._space.surface)
+        self.robot.restart(self._space.path.points)
+
+    def show(self, frame: Frame, *, people: tuple[Box, ...] | None = None) -> None:
+        """Let the robot and its image be seen, whether or not memory took the frame; ``people`` are blanked."""
+        now = self.memory.browse.now
+        self.robot.add(frame, time=now)
+        self.view = LiveView(frame, now, self.memory.matched, people)
         with self._lock:
             self.frames += 1
             self._frame_times.append(time.monotonic())

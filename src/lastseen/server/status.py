@@ -7,15 +7,87 @@ bounded by the routes.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
-from lastseen.server import home_schemas
 from lastseen.server.middleware import BUCKETS, RequestCounts
 from lastseen.server.responses import error_response, errors, json_response
+from lastseen.server.schemas import Clearance, MemoryTime, RobotPose, Wall
 from lastseen.server.security import Access
 from lastseen.server.service import Service
+
+
+class ServerState(BaseModel):
+    """How the server itself does."""
+
+    version: str
+    mode: Literal["file", "source", "demo"]
+    source: Literal["none", "waiting", "running", "following", "ended", "failed"]
+    source_error: str | None
+    frames: int
+    frame_rate: float
+    read_only: bool
+    clients: int
+    uptime: float
+    points: int
+
+
+class Stats(BaseModel):
+    """The figures that people and agents poll."""
+
+    objects: int
+    confirmed: int
+    tentative: int
+    stale: int
+    missing: int
+    removed: int
+    surfaces: int = Field(description="Floor, walls, table tops: confirmed, and not counted as objects.")
+    avg_hits: float
+    upserts_total: int
+    sessions: int
+    now: Wall
+    now_memory_time: MemoryTime
+    stale_after: float = Field(description="Seconds after which an unseen object is stale.")
+    robot_pose: RobotPose | None
+    forward_clearance: Clearance | None
+    server: ServerState
+
+
+class SharedIndex(BaseModel):
+    """The index that several robots share, as this memory reaches it."""
+
+    address: str
+    queued: int = Field(description="Changes that wait to be sent.")
+    error: str | None = Field(description="Why they wait; they are tried again.")
+
+
+class DetailedStats(Stats):
+    """The same, and bytes on disk and in RAM."""
+
+    counts: dict[str, int]
+    disk: dict[str, int]
+    ram: dict[str, int]
+    encoder: str
+    image_encoder: str | None
+    shared_index: SharedIndex | None
+    waiting: int = Field(description="Changes not yet on disk.")
+    events: int = Field(description="Events published since the start.")
+
+
+class Health(BaseModel):
+    """Whether all is well; degraded still answers."""
+
+    status: Literal["ok", "degraded"]
+    reasons: list[str] | None = Field(default=None, description="Only for those who show the token.")
+
+
+class Ready(BaseModel):
+    """Requests are wanted."""
+
+    status: Literal["ready"]
 
 
 def routes(service: Service, access: Access) -> APIRouter:
@@ -31,19 +103,19 @@ def routes(service: Service, access: Access) -> APIRouter:
         return json_response({"status": "degraded", **told})
 
     for path in ("/healthz", "/health"):
-        router.get(path, response_model=home_schemas.Health, operation_id=f"health_{path[1:]}")(health)
+        router.get(path, response_model=Health, operation_id=f"health_{path[1:]}")(health)
 
-    @router.get("/readyz", response_model=home_schemas.Ready, responses=errors(503))
+    @router.get("/readyz", response_model=Ready, responses=errors(503))
     def ready() -> Response:
         """Whether requests are wanted."""
         return error_response(503, "shutting down") if service.stopping else json_response({"status": "ready"})
 
-    @router.get("/stats", response_model=home_schemas.Stats)
+    @router.get("/stats", response_model=Stats)
     def stats() -> Response:
         """The figures that are polled."""
         return json_response(service.stats())
 
-    @router.get("/stats/detailed", response_model=home_schemas.DetailedStats, responses=errors(503))
+    @router.get("/stats/detailed", response_model=DetailedStats, responses=errors(503))
     def detailed() -> Response:
         """The same, and what memory takes on disk and in RAM; costs a pass over the file."""
         measured = service.memory.stats()

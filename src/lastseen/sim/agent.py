@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action, apply
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle

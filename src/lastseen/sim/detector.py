@@ -111,6 +111,9 @@ class SimulatedDetector:
     Its vocabulary is fixed: the classes of the home and what they are taken for.
     """
 
+    knows_people = True
+    """There are none in these homes."""
+
     def __init__(self, truth: Truth, *, level: Level | str = Level.TYPICAL, seed: int = 0) -> None:
         self.truth = truth
         self.level = Level.of(level)

@@ -49,6 +49,7 @@ class SimEnvironment:
     """One robot in one home; implements ``lastseen.protocols.Environment``.
 
     The clock never goes back: ``reset`` returns the robot to its start, frame ids and stamps go on.
+    A ``grid`` of this home and robot, made before, is shared.
     """
 
     def __init__(
@@ -61,12 +62,13 @@ class SimEnvironment:
         settings: Settings | None = None,
         intrinsics: Intrinsics | None = None,
         first_stamp: float = 0.0,
+        grid: NavigationGrid | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.intrinsics = intrinsics or intrinsics_of(self.settings.camera)
         self.seed = seed
-        self.renderer = Renderer(home)
-        self.grid = self._grid()
+        self.renderer = Renderer(home, scene=None if grid is None else grid.scene)
+        self.grid = grid or self._grid()
         self.start = start if start is not None else random_start(self.grid, seed=seed)
         self.senses = senses or Senses()
         self._depth_noise = DepthNoise(self.senses.depth, seed=seed)

@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.errors import HomeRefused, InvalidValue
 from lastseen.sim.catalog import CLASSES, Group, check_class
 from lastseen.sim.floorplan import draw_plan

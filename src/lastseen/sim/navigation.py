@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
-from lastseen.config.sim import Robot
+from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.sim.home import Home
 from lastseen.sim.scene import NO_HIT, Scene

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Robot
+from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D

@@ -17,12 +17,11 @@ import numpy as np
 from PIL import Image
 
 from lastseen.config import Settings
-from lastseen.detection import Detection
+from lastseen.detection import Detection, encode_mask
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.home import Home
-from lastseen.sim.mask_code import encode_mask
 from lastseen.sim.walk import Walk, WalkPlan
 
 DEPTH_SCALE = 5000.0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.sim import Camera
+from lastseen.config.programs import Camera
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.sim.home import Home
@@ -69,6 +69,8 @@ class View:
 class Renderer:
     """Draws one home; ``changed`` gives the renderer of an edited home and bakes only what was edited.
 
+    A ``scene`` that was made of this home before is shared.
+
     >>> Renderer(home).render(T_world_camera, intrinsics).depth.shape  # doctest: +SKIP
     (192, 256)
     """
@@ -76,9 +78,9 @@ class Renderer:
     scene: Scene
     _stack: TextureStack
 
-    def __init__(self, home: Home, *, previous: Renderer | None = None) -> None:
+    def __init__(self, home: Home, *, previous: Renderer | None = None, scene: Scene | None = None) -> None:
         self.home = home
-        self.scene = Scene(home, previous=None if previous is None else previous.scene)
+        self.scene = scene or Scene(home, previous=None if previous is None else previous.scene)
         same_textures = previous is not None and previous.home.textures is home.textures
         self._stack = previous._stack if previous is not None and same_textures else TextureStack(home.textures)
         surface = self.scene.surface

@@ -27,10 +27,14 @@ REMEMBERED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """What a source learnt beside its newest frame: better poses of earlier frames, by number, and a new clock."""
+    """What a source learnt beside its newest frame: better poses of earlier frames, by number, and a new beginning.
+
+    ``map_id`` names the map of the poses from here on, where they no longer fit those before.
+    """
 
     poses: dict[int, Pose3D] = field(default_factory=dict)
     restarted: bool = False
+    map_id: str | None = None
 
 
 class RecordSource(ABC):
@@ -127,6 +131,11 @@ class RecordSource(ABC):
         """What came with the newest frame and with skipped ones just before it; a second call returns nothing."""
         updates, self._updates = self._updates, Updates()
         return updates
+
+    @property
+    def greeting(self) -> str:
+        """What a person must see before frames come, such as an address to open; commands print it."""
+        return ""
 
     def length(self) -> int | None:
         """How many frames are expected; None where that is unknown."""

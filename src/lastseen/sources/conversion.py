@@ -125,6 +125,17 @@ def cameras(record: RawRecord, options: SourceOptions) -> tuple[Intrinsics, Intr
     return camera, depth_camera
 
 
+def camera_from_options(
+    options: SourceOptions, size: tuple[int, ...], *, where: str, remedy: str = "set fx, fy (and cx, cy)"
+) -> Intrinsics:
+    """Intrinsics that the options give for images of (width, height), where ``where`` stores none."""
+    width, height = size
+    if not (options.fx and options.fy):
+        raise SourceError("intrinsics", where, "does not say them", remedy=remedy)
+    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
+    return Intrinsics(options.fx, options.fy, *center, width, height)
+
+
 def _shifted(camera: Intrinsics, factor: float, right: float, down: float) -> Intrinsics:
     if factor == 1.0 and right == 0.0 and down == 0.0:
         return camera

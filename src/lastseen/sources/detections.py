@@ -17,10 +17,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from lastseen.detection import Detection
+from lastseen.detection import Detection, decode_mask, encode_mask
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.frame import Frame
-from lastseen.sim.mask_code import decode_mask, encode_mask
 from lastseen.sources.conversion import Box, mirror_box, quarter_turns, rotate_box, rotate_image, sensor_image
 from lastseen.sources.options import SourceOptions
 
@@ -117,6 +116,14 @@ class RecentDetections:
         self._rows[stamp] = list(rows)
         while len(self._rows) > RECENT:
             self._rows.popitem(last=False)
+
+    def covers(self, stamp: float) -> bool | None:
+        """Whether something looked at the image of a stamp; None where its word may still come."""
+        reach = self._options.max_stamp_difference
+        known = list(self._rows)
+        if any(abs(one - stamp) <= reach for one in known):
+            return True
+        return False if known and max(known) > stamp + reach else None
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """What came with the frame, best first; ``targets`` do not matter."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
+from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource
 
@@ -60,9 +62,12 @@ def follow(
     perception: Perception,
     *,
     progress: Callable[[Summary], None] | None = None,
+    show: Callable[[Frame, Sequence[Observation]], None] | None = None,
     max_frames: int | None = None,
 ) -> Summary:
     """Take every frame of a source through perception into memory; ``progress`` is called after each frame.
+
+    ``show`` is called with each frame that reached memory and what was seen in it.
 
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
     A frame that is no key frame does not reach memory: nothing was looked for in it, so nothing is absent from it.
@@ -76,12 +81,15 @@ def follow(
         return False
 
     source.gate = is_wanted
+    map_id = source.options.map_id or None
+    if map_id is not None:
+        memory.new_session(map_id=map_id)
     try:
         for frame in source.frames():
             updates = source.updates()
             if updates.restarted:
                 summary.begin_again()
-                memory.new_session()
+                memory.new_session(map_id=updates.map_id or map_id)
             summary.count(frame.stamp)
             if updates.poses:
                 summary.corrected += len(updates.poses)
@@ -90,7 +98,9 @@ def follow(
             if perceived.refusal is None:
                 summary.looked_at += 1
                 summary.observations += len(perceived.observations)
-                memory.observe(frame, perceived.observations)
+                memory.observe(frame, perceived.observations, people=perceived.people)
+                if show is not None:
+                    show(frame, perceived.observations)
             summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
             if progress is not None:
                 progress(summary)

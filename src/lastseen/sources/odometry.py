@@ -1,8 +1,8 @@
 """Frames of a source that has no poses, placed by the images themselves: ``--poses odometry``.
 
 The world is that of the first frames, turned so that the floor they show is level. Frames that cannot be placed are
-left out and counted, because what they show would be put in the wrong place; once the camera sees a known place again
-it goes on there.
+left out and counted, because what they show would be put in the wrong place. For a second a known place is looked
+for, where tracking goes on; after that a new map begins, and a session of the memory with it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.frame import Frame
-from lastseen.geometry import Intrinsics, Pose3D, world_to_z_up
+from lastseen.geometry import Pose3D, world_to_z_up
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource, Updates
 from lastseen.sources.doctor.gravity import floor_up
-from lastseen.sources.doctor.reprojection import View
+from lastseen.sources.doctor.reprojection import LOOKUP_WIDTH, View
 from lastseen.sources.photometric import GrayImage
 from lastseen.sources.record import RawRecord
 from lastseen.sources.tracker import Tracker
@@ -30,8 +30,8 @@ MAX_INTERVAL = 0.12
 FIRST = 10
 """Frames by which the interval and the vertical are judged before the first one is given out."""
 
-SAID_AFTER = 30
-"""Frames in a row that may be lost, a second of video, before it is said when that was."""
+GIVEN_UP = 30
+"""Frames in a row that may be lost, a second of video, before a new map begins."""
 
 SAME_VIEW = 0.02
 """Share by which the fields of view of colour and depth may differ and still be one."""
@@ -68,10 +68,15 @@ class OdometrySource(RecordSource):
             if changed is None:
                 lost += 1
                 self.intake.skip(LOST, f"stamp {frame.stamp:.6f}")
-                if lost == SAID_AFTER:
+                if lost == GIVEN_UP:
+                    yield from self._placed(first, tracker, number)
+                    number += len(first)
+                    first, T_up_world, lost, given = [], None, 0, {}
+                    self.tracker = tracker = Tracker()
+                    self._updates = Updates(restarted=True, map_id=f"odometry from {frame.stamp:.3f}")
                     self.intake.note(
-                        f"the track was lost at stamp {frame.stamp:.3f}: frames are left out until a known place is"
-                        " seen again; what never shows one, run apart into a memory of its own"
+                        f"the track was lost at stamp {frame.stamp:.3f}: what comes after it is in a map of its own"
+                        " until it is aligned (docs/alignment.md)"
                     )
                 continue
             lost = 0
@@ -92,16 +97,23 @@ class OdometrySource(RecordSource):
                 yield dataclasses.replace(one, id=number, T_world_camera=pose)
                 number += 1
                 self.intake.frames = number
-        for one in first:
-            if T_up_world is None:
-                T_up_world = self._settled(first, tracker)
-            yield dataclasses.replace(one, id=number, T_world_camera=T_up_world @ tracker.poses[one.id])
-            number += 1
-            self.intake.frames = number
+        yield from self._placed(first, tracker, number)
+
+    def _placed(self, frames: list[Frame], tracker: Tracker, number: int) -> Iterator[Frame]:
+        """Frames at the end of a track that was too short for more, with their poses."""
+        T_up_world = self._settled(frames, tracker) if frames else Pose3D.identity()
+        for at, one in enumerate(frames, start=number):
+            self.intake.frames = at + 1
+            yield dataclasses.replace(one, id=at, T_world_camera=T_up_world @ tracker.poses[one.id])
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """The records of the inner source, whose poses mean nothing."""
         return self._inner.records(wanted)
+
+    @property
+    def greeting(self) -> str:
+        """What the inner source has to say first."""
+        return self._inner.greeting
 
     def length(self) -> int | None:
         """How many frames the inner source has."""
@@ -155,15 +167,6 @@ def _gray(frame: Frame) -> GrayImage:
 
 
 def _view(frame: Frame) -> View:
-    camera = frame.camera_of_depth
-    step = max(1, camera.width // 240)
+    step = max(1, frame.camera_of_depth.width // LOOKUP_WIDTH)
     depth = frame.depth[step // 2 :: step, step // 2 :: step]
-    small = Intrinsics(
-        camera.fx / step,
-        camera.fy / step,
-        (camera.cx - step // 2) / step,
-        (camera.cy - step // 2) / step,
-        depth.shape[1],
-        depth.shape[0],
-    )
-    return View(depth, small, np.zeros((0, 3), dtype=np.float32), 1.0 / depth)
+    return View(depth, frame.camera_of_depth.thinned(step), np.zeros((0, 3), dtype=np.float32), 1.0 / depth)

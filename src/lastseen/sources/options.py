@@ -26,7 +26,7 @@ FILE_NAME = "source.toml"
 
 _CAMERA = {"world_up", "camera_axes", "pose_inverted", "quaternion_order", "depth_scale", "mirrored", "images_turned"}
 _CAMERA |= {"image_rotation", "rescale_intrinsics", "fx", "fy", "cx", "cy", "share_view", "focal_factor"}
-_CAMERA |= {"max_pixels", "depth_shift_x", "depth_shift_y", "poses", "pose_scale", "depth_focal_factor"}
+_CAMERA |= {"map_id", "max_pixels", "depth_shift_x", "depth_shift_y", "poses", "pose_scale", "depth_focal_factor"}
 _CLOCKS = {"max_stamp_difference", "max_pose_gap", "pose_delay", "depth_delay"}
 _TOPICS = {"color_topic", "depth_topic", "color_info_topic", "depth_info_topic", "pose_topic", "detections_topic"}
 _TOPICS |= {"world_frame", "camera_frame", "pose_frame", "odom_frame"}
@@ -35,14 +35,14 @@ _STREAM = {"backpressure", "queue_frames", "stall_after", "end_after", "restart_
 
 TAKEN = {
     "bag": _CAMERA | _CLOCKS | _TOPICS,
-    "layout": _CAMERA | {"min_confidence"},
+    "layout": _CAMERA | _CLOCKS | {"min_confidence"},
     "oak": _CAMERA | _STREAM,
+    "phone": (_CAMERA | _STREAM) - {"max_message_mb"},
     "realsense": _CAMERA | _STREAM,
     "record3d": _CAMERA | _STREAM | {"min_confidence"},
     "ros2": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "ros2+zenoh": _CAMERA | _CLOCKS | _TOPICS | _STREAM,
     "sim": _CAMERA,
-    "tum": _CAMERA | _CLOCKS | {"min_confidence"},
     "zmq": _CAMERA | _STREAM | {"max_stamp_difference"},
 }
 """The options that each kind of source reads, by its scheme; one that is not listed takes them all."""
@@ -71,6 +71,10 @@ class SourceOptions(Section):
         "recorded",
         choices=("recorded", "odometry"),
         why="where poses come from: the recording, or the images themselves (docs/sources.md)",
+    )
+    map_id: str = setting(
+        "",
+        why="what the poses' map is called: the same name is the same map, another one is kept apart until aligned",
     )
     pose_inverted: bool = setting(False, why="true where the poses are T_camera_world, as COLMAP writes them")
     quaternion_order: str = setting(

@@ -18,17 +18,20 @@ SCHEMES = {
     "bag": "lastseen.sources.ros.bag:BagSource",
     "layout": "lastseen.sources.layouts:open_layout",
     "oak": "lastseen.sources.camera:OakSource",
+    "phone": "lastseen.sources.phone.source:PhoneSource",
     "realsense": "lastseen.sources.camera:RealSenseSource",
     "record3d": "lastseen.sources.camera:Record3DSource",
     "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
     "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
     "sim": "lastseen.sources.simulated:SimSource",
-    "tum": "lastseen.sources.tum:TumSource",
     "zmq": "lastseen.sources.zmq_stream:ZmqSource",
 }
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
 
 BAG_FILES = (".bag", ".mcap", ".db3")
+
+PACKED = (".zip", ".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
+"""How the names of packed folders end, as datasets are downloaded."""
 
 MAX_CHILDREN = 200
 """Entries of a folder that are looked at for recordings inside it."""
@@ -93,15 +96,17 @@ def scheme_of(address: str | Path) -> tuple[str, str]:
 def _scheme_of_path(path: Path) -> str:
     if not path.exists():
         raise SourceError("source", str(path), "does not exist", remedy="check the path, or use scheme://address")
-    if path.is_dir() and (path / "rgb.txt").exists():
-        return "tum"
+    if _is_layout(path):
+        return "layout"
     if (path / "metadata.yaml").is_file() or (path.is_file() and path.suffix in BAG_FILES):
         return "bag"
     # metadata.yaml is written when a recorder ends: one that lost power leaves none
     if path.is_dir() and any(one.suffix in {".mcap", ".db3"} for one in path.iterdir()):
         return "bag"
-    if _is_layout(path):
-        return "layout"
+    if path.is_file() and path.name.lower().endswith(PACKED):
+        raise SourceError("source", str(path), "is packed", remedy="unpack it, and give the folder that comes out")
+    if path.suffix == ".sens":
+        raise SourceError("source", str(path), "is ScanNet's own file", remedy="export it with its SensReader")
     within = (
         [one.name for one in sorted(path.iterdir())[:MAX_CHILDREN] if _is_recording(one)] if path.is_dir() else []
     )
@@ -117,7 +122,7 @@ def _scheme_of_path(path: Path) -> str:
 
 
 def _is_recording(path: Path) -> bool:
-    return (path / "rgb.txt").exists() or path.suffix in BAG_FILES or _is_layout(path)
+    return path.suffix in BAG_FILES or _is_layout(path)
 
 
 def _is_layout(path: Path) -> bool:

@@ -12,13 +12,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from lastseen.config import Settings
-from lastseen.detection import Detection
+from lastseen.detection import Detection, encode_mask
 from lastseen.errors import SourceError
 from lastseen.frame import Frame
 from lastseen.protocols import Detector
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.generate import generate_home
-from lastseen.sim.mask_code import encode_mask
 from lastseen.sim.walk import Walk, WalkPlan
 from lastseen.sources.base import RecordSource
 from lastseen.sources.detections import RecordedDetections, StoredDetection
@@ -93,6 +92,9 @@ class SimSource(RecordSource):
 
 class _WalkDetector:
     """Gives detections in the pixels of the converted frame."""
+
+    knows_people = True
+    """There are none in these homes."""
 
     def __init__(self, source: SimSource) -> None:
         self._source = source

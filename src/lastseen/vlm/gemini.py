@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
 

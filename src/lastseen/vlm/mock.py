@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue
 from lastseen.vlm.protocol import Backend, EncodedImage
 

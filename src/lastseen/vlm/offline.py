@@ -14,7 +14,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError
 from lastseen.vlm.household import best, likely_room, room_beliefs, rooms_of, same_thing
 from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt

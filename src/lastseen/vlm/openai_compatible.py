@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
 

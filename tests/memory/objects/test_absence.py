@@ -8,12 +8,14 @@ import pytest
 from tests.memory.objects.scenes import CAMERA, Room, frame_at, look, seen
 
 from lastseen.config import Settings
-from lastseen.config.objects import Absence, Promotion
+from lastseen.config.memory import Absence, Promotion
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.memory.objects import Event, EventKind, ObjectMemory
+from lastseen.memory.objects import Event, EventKind, ObjectMemory, absence
 from lastseen.memory.objects.absence import views_needed
+from lastseen.memory.objects.camera import CameraView
 from lastseen.memory.objects.depth_evidence import all_behind
+from lastseen.memory.objects.store import ObjectStore
 
 MUG = [2.0, 0.0, 0.8]
 
@@ -58,8 +60,7 @@ def with_depth(frame: Frame, depth: float) -> Frame:
 
 
 GONE = (EventKind.MISSING, EventKind.REMOVED)
-HEARING = Settings(absence=Absence(missed_detection_range=1.3))
-"""Silence counts from somewhat farther than usual too: a camera that sways is there half of the time."""
+HEARING = Settings()
 """Judging flat things by what the detector leaves out too."""
 DEAF = Settings(absence=Absence(missed_detection_weight=0.0))
 """Depth alone counts."""
@@ -350,7 +351,7 @@ def doubt_of(walk: Walk, object_id: str) -> float:
     return float(walk.memory.store.doubt[walk.memory.store.row(object_id)])
 
 
-def test_a_miss_is_worth_less_from_farther_away_and_nothing_from_far_away() -> None:
+def test_a_miss_counts_from_where_the_thing_used_to_be_found_and_not_from_far_away() -> None:
     doubts = []
     for away in (0.6, 0.0, -0.45, -1.5):
         walk, poster = poster_before_a_board(HEARING)
@@ -358,8 +359,8 @@ def test_a_miss_is_worth_less_from_farther_away_and_nothing_from_far_away() -> N
         look_from(walk, [(away, 0.0, 1.4)])
         doubts.append(doubt_of(walk, poster))
     near, usual, farther, far = doubts
-    assert near > usual > farther > 0.0
-    assert far == 0.0
+    assert near == usual > 0.0
+    assert farther == far == 0.0
 
 
 def test_missed_detections_need_one_more_view_than_depth() -> None:
@@ -390,7 +391,18 @@ def test_depth_that_fits_closely_takes_doubt_back() -> None:
     walk.look(20)
     vase = walk.memory.states(label="vase")[0].id
     walk.memory.store.doubt[walk.memory.store.row(vase)] = 1.0
-    walk.look(1, unseen=["vase"])
+    walk.look(2, unseen=["vase"])
     assert 0.0 < doubt_of(walk, vase) < 1.0
     walk.look(40, unseen=["vase"])
     assert walk.told(*GONE) == []
+
+
+@pytest.mark.parametrize(("away", "weight"), [(1.5, 1.0), (2.5, 1.0), (3.5, 0.5), (4.5, 0.0)])
+def test_a_miss_counts_as_far_as_the_thing_s_own_sightings_reach(away: float, weight: float) -> None:
+    """It was seen from one to four metres: half of that from 2.5 m or farther, a quarter from 3.5 m."""
+    store = ObjectStore(Settings())
+    (row,) = store.allocate(1).tolist()
+    store.ring_camera[row, :4, 2], store.ring_n[row], store.bins[row] = (1.0, 2.0, 3.0, 4.0), 4, True
+    view = CameraView(away, *[0.0] * 17)
+    columns = store.body[row], store.counts[row], store.ring_place[row]
+    assert absence._weight_of_miss.py_func(*columns, view, store.bins[row], store.absence_rules) == weight

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.config import Settings
-from lastseen.config.objects import Association
+from lastseen.config.memory import Association
 from lastseen.memory.objects import ObjectMemory
-from lastseen.memory.objects.association import Pairs, agree_in_space, assign, size_agreement
-from lastseen.memory.objects.layout import BODY, Gate
+from lastseen.memory.objects.association import Pairs, agree_in_space, match_best, size_agreement
+from lastseen.memory.objects.columns import BODY, Gate
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import Observation
 
@@ -87,14 +87,16 @@ def test_the_sum_of_scores_decides_and_not_the_first_choice() -> None:
     one, other = rows.tolist()
     index = np.array([0, 0, 1])
     pairs = Pairs(index, np.array([one, other, one]), np.array([0.95, 0.9, 0.85]), np.full(3, np.nan))
-    assert assign(pairs, store, 2).tolist() == [other, one]
+    matched = np.full(2, -1)
+    match_best(pairs, np.ones(3, dtype=np.bool_), store, matched)
+    assert matched.tolist() == [other, one]
 
 
 def test_a_score_at_the_threshold_is_no_match() -> None:
-    store = ObjectStore(Settings())
-    rows = store.allocate(1)
-    pairs = Pairs(np.array([0]), rows, np.array([RULES.threshold]), np.full(1, np.nan))
-    assert assign(pairs, store, 1).tolist() == [-1]
+    memory = ObjectMemory(Settings(association=Association(spatial_weight=1.0, threshold=1.0)))
+    for number in range(2):
+        memory.observe(frame_at(number), [seen([2, 0, 1])])
+    assert len(memory) == 2
 
 
 def test_without_growth_and_size_the_spatial_score_is_the_document_s() -> None:
@@ -145,7 +147,7 @@ def test_the_order_of_observations_in_a_frame_does_not_matter(
 def test_the_grid_finds_every_pair_that_a_full_search_finds(
     known: list[Observation], frame: list[Observation]
 ) -> None:
-    from lastseen.memory.objects.association import gated_pairs
+    from lastseen.memory.objects.association import associate
     from lastseen.memory.objects.batch import batch_observations
 
     memory = ObjectMemory()
@@ -153,7 +155,7 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
         memory.observe(frame_at(number), [one])
     store = memory.store
     batch = batch_observations(frame_at(99), frame, store.labels)
-    found = gated_pairs(store, batch)
+    found, _ = associate(store, batch)
     everything = {
         (index, row)
         for index in range(len(batch))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.config import Settings
-from lastseen.config.objects import Promotion
+from lastseen.config.memory import Promotion
 from lastseen.memory.objects import EventKind, ObjectMemory, ObjectState
 from lastseen.memory.objects.association import SEVERAL_TIMES
 from lastseen.memory.objects.duplicates import DUPLICATE_TOLERANCE, STRAY_SHARE

@@ -7,7 +7,7 @@ from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.memory.objects import Event, EventKind, ObjectMemory
 from lastseen.memory.objects.cannot_link import CANNOT_LINK_SHARE, cannot_link
-from lastseen.memory.objects.layout import CANNOT_LINK_SLOTS
+from lastseen.memory.objects.columns import CANNOT_LINK_SLOTS
 
 
 def both_sides(memory: ObjectMemory, start: int, **thing: object) -> None:

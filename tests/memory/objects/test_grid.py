@@ -25,8 +25,8 @@ class Things:
     def put(self, row: int, place: tuple[float, ...], reach: float) -> None:
         """Set a thing down, here for the first time or from where it was."""
         x, y, z = place
-        key = key_of(x, y, z, reach, self.grid.reaches, self.grid.cells)
-        move(row, key, *self.grid.chains)
+        columns = self.grid.columns
+        move(row, key_of(x, y, z, reach, *columns[:2]), *columns[2:])
         self.at[row] = (np.array(place), reach)
 
     def near(self, *points: tuple[float, ...], widen: float = 0.0) -> set[tuple[int, int]]:

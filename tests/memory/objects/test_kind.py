@@ -46,6 +46,16 @@ def test_most_sightings_decide_what_kind_it_is() -> None:
     assert [one.kind for one in memory.states(kind=None)] == [SURFACE]
 
 
+def test_a_thing_is_no_piece_of_the_surface_it_stands_on_however_alike_they_look() -> None:
+    memory = ObjectMemory()
+    for number in range(12):
+        eye = (HERE, BEHIND)[number % 2]
+        pot = seen([2.1, 0.2, 0.8], eye=eye, size=(0.2, 0.2, 0.15), embedding=unit(1))
+        memory.observe(frame_at(number), [pot] if number > 3 else [table(eye)])
+    (surface,), (thing,) = memory.states(kind=SURFACE), memory.states()
+    assert (surface.hits, thing.hits) == (4, 8)
+
+
 def test_a_surface_never_goes_missing() -> None:
     memory = ObjectMemory()
     points = seen(TABLE).position + [[x, y, 0.02] for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.0, 0.3)]

@@ -4,7 +4,7 @@ import pytest
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.config import Settings
-from lastseen.config.objects import Labels, Lifecycle, Promotion
+from lastseen.config.memory import Labels, Lifecycle, Promotion
 from lastseen.errors import InvalidValue, StampError
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory

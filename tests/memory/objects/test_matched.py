@@ -4,7 +4,7 @@ import numpy as np
 from tests.memory.objects.scenes import CAMERA, Room, frame_at, seen, unit
 
 from lastseen.config import Settings
-from lastseen.config.objects import Lifecycle
+from lastseen.config.memory import Lifecycle
 from lastseen.memory.objects import EventKind, ObjectMemory
 
 MUG, TABLE, LAMP = [2.0, 0.0, 0.8], [2.0, 0.6, 0.4], [2.0, -0.6, 1.0]

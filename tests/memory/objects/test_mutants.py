@@ -13,17 +13,17 @@ from tests.memory.objects.scenes import Room, frame_at, seen
 
 from lastseen.compiled import Compiled
 from lastseen.config import Settings
-from lastseen.config.objects import Absence, Association
+from lastseen.config.memory import Absence, Association
 from lastseen.frame import Frame
 from lastseen.memory.objects import Event, EventKind, ObjectMemory, State, absence, association, depth_evidence
 from lastseen.memory.objects import memory as memory_module
-from lastseen.memory.objects.layout import BODY, Gate
+from lastseen.memory.objects.columns import BODY, Gate
 from lastseen.observation import Observation
 
 ASSOCIATION_MUTANTS = [
-    ("score[at] > threshold", "score[at] < threshold"),
-    ("score[at] > threshold", "score[at] > 0.0"),
-    ("score[kept] = rules.spatial_weight * spatial + ", "score[kept] = "),
+    ("score[at] > rules.threshold", "score[at] < rules.threshold"),
+    ("score[at] > rules.threshold", "score[at] > 0.0"),
+    ("score[count] = rules.spatial_weight * spatial + ", "score[count] = "),
     ("spatial + (1.0 - rules.spatial_weight) * appearance\n", "spatial\n"),
     ("0.5 + 0.5 * alike", "alike"),
     ("maximize=True", "maximize=False"),
@@ -35,7 +35,7 @@ ASSOCIATION_MUTANTS = [
     ("1.0 - rules.size_weight * (1.0 - agreement)", "1.0"),
     ("(min(one, other) + SIZE_TOLERANCE)", "min(one, other)"),
     ("and cosine[at] < SAME_APPEARANCE", ""),
-    ("state[rows[at]] > CONFIRMED and ", ""),
+    ("objects.state[rows[at]] > CONFIRMED and ", ""),
 ]
 ABSENCE_MUTANTS = [
     ("present_share >= PRESENT_SHARE", "present_share >= 2.0"),
@@ -43,9 +43,9 @@ ABSENCE_MUTANTS = [
     ("side, ahead + margin)", "side, -10.0)"),
     ("if not depth[row, column] > limit", "if depth[row, column] > limit"),
     ("depth[row, left] > limit and depth[row, right] > limit and above > limit", "True"),
-    ("farther <= rules.missed_range", "farther > rules.missed_range"),
+    ("share >= FAR_SHARE", "share < FAR_SHARE"),
     ("(mask.size and mask[line, column])", "False"),
-    ("gauge[_DOUBT] >= -math.log", "gauge[_DOUBT] <= -math.log"),
+    ("gauge[_DOUBT] >= limit", "gauge[_DOUBT] <= limit"),
     ("rules.missed_weight * _weight", "0.0 * _weight"),
     ("count[_HITS] >= MIN_HITS", "True"),
     ("proven = there and not flat", "proven = there and flat"),
@@ -111,8 +111,7 @@ def score_of(
 
 
 def association_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
-    for name in ("gated_pairs", "assign"):
-        monkeypatch.setattr(memory_module, name, names[name])
+    monkeypatch.setattr(memory_module, "associate", names["associate"])
     scores = [
         (score_of(names), 1.0),
         (score_of(names, apart=0.15), 0.5),
@@ -248,7 +247,7 @@ def missing(events: list[Event]) -> int:
 
 def after(stream: Stream, *, body_from: int | None = None) -> tuple[ObjectMemory, list[Event]]:
     """A memory that saw a stream, the robot's body all over the image from some frame on; missed detections count."""
-    memory = ObjectMemory(Settings(absence=Absence(missed_detection_weight=0.6, missed_detection_range=1.3)))
+    memory = ObjectMemory(Settings(absence=Absence(missed_detection_weight=0.6)))
     events: list[Event] = []
     for number, (frame, observations) in enumerate(stream):
         if number == body_from:

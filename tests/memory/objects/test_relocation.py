@@ -9,6 +9,7 @@ from tests.memory.objects.test_absence import MUG, Walk
 
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
+from lastseen.memory.objects import memory as memory_module
 
 ELSEWHERE = [2.0, 0.9, 0.8]
 
@@ -52,6 +53,17 @@ def test_a_look_alike_while_the_first_still_stands_is_another(walk: Walk) -> Non
     walk.look(40)
     assert walk.told(EventKind.MOVED) == []
     assert [one.label for one in walk.memory.states()] == ["mug", "mug"]
+
+
+@pytest.mark.parametrize(("doubted", "moved"), [([0], ["obj-1"]), ([], [])])
+def test_a_thing_in_doubt_is_the_one_of_its_kind_that_came_elsewhere(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch, doubted: list[int], moved: list[str]
+) -> None:
+    """Its old place was seen too little to say that it is gone; without a doubt it still stands there."""
+    monkeypatch.setattr(memory_module, "find_absent", lambda *_, **__: ([], doubted))
+    walk.room.put("mug", ELSEWHERE)
+    walk.look(30)
+    assert [event.object_id for event in walk.events if event.kind is EventKind.MOVED] == moved
 
 
 def test_a_different_thing_that_appears_is_not_the_missing_one(walk: Walk) -> None:

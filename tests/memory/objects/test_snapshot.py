@@ -7,7 +7,7 @@ import pytest
 from tests.memory.objects.scenes import frame_at, seen, unit
 
 from lastseen.config import Settings
-from lastseen.config.objects import Lifecycle
+from lastseen.config.memory import Lifecycle
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects import ObjectMemory, Rows

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.action import Action
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.memory.places.walk import DeadReckoner
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 

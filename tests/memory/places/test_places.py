@@ -7,7 +7,7 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.config.moving import Places
+from lastseen.config.memory import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from lastseen.evaluation.referring import Box, remembered
+from lastseen.evaluation.referring import Box
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer
+from tests.memory.boxes import remembered
 from tests.memory.homes import walk
 
 Point = tuple[float, float, float]
@@ -66,6 +67,14 @@ def names(answer: Answer) -> list[str]:
         ("the table closest to the small table", "table"),
         ("mug near the bed and", ""),
         ("the thing on the bed", "book on bed"),
+        ("the leftmost chair", "far chair"),
+        ("the first chair from the left as seen from the bed", "far chair"),
+        ("the chair left of the white table as seen from the brown table", "far chair"),
+        ("the chair in front of the white table seen from the brown table", "middle chair"),
+        (
+            "the chair that is not to the left of the white table as seen from the brown table",
+            "near chair middle chair",
+        ),
     ],
 )
 def test_the_thing_meant_is_found(memory: Memory, question: str, meant: str) -> None:
@@ -104,26 +113,50 @@ def test_several_that_were_asked_for_are_found_and_not_ambiguous(memory: Memory)
 
 
 def test_what_could_not_be_compared_is_named(memory: Memory) -> None:
-    answer = memory.find("wooden bed left of the fridge")
+    answer = memory.find("wooden bed opposite the fridge")
     assert answer.status == "found"
-    assert answer.not_understood == ("wooden", "left of the fridge")
-    assert answer.reason.endswith("(not compared: wooden, left of the fridge)")
+    assert answer.not_understood == ("wooden", "opposite the fridge")
+    assert answer.reason.endswith("(not compared: wooden, opposite the fridge)")
     assert memory.find("big bed").not_understood == ("big (there is only one bed to compare)",)
     assert memory.find("bed yesterday").not_understood == ("yesterday (no session has a date)",)
 
 
 def test_a_place_where_it_does_not_stand_is_refused_and_says_where_it_is() -> None:
     with walk(Memory.open(wall_clock=lambda: 1_800_000_000.0)) as memory:
+        unknown = memory.find("bowl in the garage")
+        assert (unknown.status, unknown.refused) == ("not_found", "place not known")
+        assert unknown.reason.startswith("there is a bowl, but whether any is in the garage is not known: obj-")
+        memory.tell("this is the pantry", outline=[(-3, -3), (3, -3), (3, 3), (-3, 3)])
         answer = memory.find("bowl in the garage")
         assert (answer.status, answer.refused) == ("not_found", "place")
         assert answer.reason.startswith("there is a bowl, but none in the garage: obj-")
-        (bowl,) = memory.find("bowl").hits
-        if bowl.place is not None:
-            assert memory.find(f"bowl in the {bowl.place}").status == "found"
-            assert memory.find(f"bowl not in the {bowl.place}").refused == "place"
+        assert memory.find("bowl in the pantry").status == "found"
+        assert memory.find("bowl not in the pantry").refused == "place"
         assert memory.find("bowl today").status == "found"
         late = memory.find("bowl yesterday")
         assert (late.status, late.refused) == ("not_found", "time")
+
+
+def test_what_stands_on_a_rug_or_at_the_back_of_a_counter_is_on_it() -> None:
+    things = [
+        box("1", "rug", (0.0, 0.0, 0.05), (3.0, 2.0, 0.15)),
+        box("2", "coffee table", (0.0, 0.0, 0.2), (1.0, 0.6, 0.45)),
+        box("3", "counter", (5.0, 0.0, 0.45), (2.0, 0.3, 0.9)),
+        box("4", "pot", (5.0, 0.35, 1.0), (0.2, 0.2, 0.2)),
+        box("5", "glass", (5.5, 0.0, 0.95), (0.1, 0.1, 0.1)),
+    ]
+    with remembered(things) as memory:
+        assert memory.find("coffee table on the rug").status == "found"
+        assert memory.find("pot on the counter").status == "found"
+        assert memory.ask("how many glasses are on the counter?").count == 1
+
+
+def test_hundreds_of_one_name_are_all_counted_and_compared() -> None:
+    chairs = [box(str(i), "chair", (2.0 * (i % 20), 2.0 * (i // 20), 0.4), (0.5, 0.5, 0.8)) for i in range(260)]
+    lamp = box("lamp", "lamp", (38.5, 24.8, 1.0), (0.2, 0.2, 0.4))
+    with remembered([*chairs, lamp]) as memory:
+        assert memory.ask("how many chairs are there?").count == 260
+        assert memory.find("the chair closest to the lamp").hits[0].position[:2] == pytest.approx((38.0, 24.0))
 
 
 def test_a_label_with_such_words_is_a_name() -> None:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lastseen.memory.query.parser import ALL, parse_question
+from lastseen.memory.query.parser import parse_question
 from lastseen.memory.query.times import match_time
+from lastseen.memory.query.vocabulary import ALL
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,40 @@ def test_places(text: str, place: str, negated: bool) -> None:
     assert (term.name, term.negated) == (place, negated)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "anchors", "rank", "viewed"),
+    [
+        ("the lamp left of the sofa", "left", ["sofa"], 1, False),
+        ("the lamp to the right of the sofa as seen from the door", "right", ["sofa", "door"], 1, True),
+        ("the mug in front of the tv from here", "front", ["tv"], 1, False),
+        ("the chair that is behind the table when viewed from the bed", "behind", ["table", "bed"], 1, True),
+        ("the second chair from the left", "leftmost", [], 2, False),
+        ("the rightmost book seen from the sofa", "rightmost", ["sofa"], 1, True),
+        ("the second chair from the window", "closest", ["window"], 2, False),
+        ("the table that is near the other table", "near", ["table"], 1, False),
+    ],
+)
+def test_relations_as_seen_from_somewhere(text: str, kind: str, anchors: list[str], rank: int, viewed: bool) -> None:
+    thing = parse_question(text)
+    (relation,) = thing.relations
+    assert (relation.kind, relation.rank, relation.viewed) == (kind, rank, viewed)
+    assert [anchor.noun for anchor in relation.anchors] == anchors
+    assert thing.not_understood == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "storey", "negated"),
+    [
+        ("mug upstairs", "upstairs", False),
+        ("the chair that is not downstairs", "downstairs", True),
+        ("beds on the top floor", "top floor", False),
+    ],
+)
+def test_storeys(text: str, storey: str, negated: bool) -> None:
+    (term,) = parse_question(text).places
+    assert (term.name, term.negated, term.storey) == (storey, negated, True)
+
+
 def test_two_relations_are_both_said_of_the_first_thing() -> None:
     thing = parse_question("the cup next to the red book on the kitchen table in the office")
     assert [(one.kind, one.anchors[0].noun) for one in thing.relations] == [
@@ -85,9 +120,10 @@ def test_two_relations_are_both_said_of_the_first_thing() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("lamp left of the sofa", "left of the sofa"),
+        ("lamp opposite the sofa", "opposite the sofa"),
+        ("the first chair", "first"),
+        ("the mug my aunt gave me", "my aunt gave me"),
         ("wooden table", "wooden"),
-        ("mug upstairs", "upstairs"),
         ("chair with arms", "with arms"),
     ],
 )

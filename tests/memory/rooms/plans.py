@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.memory.rooms.plan import Plan, plan_of
 from lastseen.memory.space.floor import TILE, FloorGrid, wall_grid
 

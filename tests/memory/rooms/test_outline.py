@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lastseen.memory.rooms.outline import outline
+from lastseen.memory.rooms.room_map import outline
 
 
 def area(corners: np.ndarray) -> float:

@@ -56,6 +56,13 @@ def test_tall_furniture_divides_no_room() -> None:
     assert cut(plan([*outer(8, 4), *wardrobe], 8, 4)).count == 1
 
 
+def test_a_wall_seen_in_pieces_still_divides_two_rooms() -> None:
+    # 0.1 m of wall, then 0.35 m that depth never showed, and so on: nobody walks through that
+    pieces: list[Line] = [(4.0, y, 4.0, y + 0.1) for y in np.arange(0.3, 2.0, 0.45).tolist()]
+    found = plan([*outer(8, 4), *pieces, (4.0, 2.9, 4.0, 4.0)], 8, 4)
+    assert region_at(found, 2.0, 1.0) != region_at(found, 6.0, 1.0)
+
+
 def test_a_niche_too_small_for_a_room_belongs_to_the_room_it_opens_to() -> None:
     # a closet of one square metre behind a narrow door
     found = plan([*outer(8, 4), (7.0, 2.9, 7.2, 2.9), (7.8, 2.9, 8.0, 2.9), (7.0, 2.9, 7.0, 4.0)], 8, 4)

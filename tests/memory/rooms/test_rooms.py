@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lastseen.errors import JournalDamaged
+from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
+from lastseen.memory.rooms import Room
 from lastseen.memory.rooms.room_map import RoomMap
+from lastseen.memory.space.storeys import Storey
 from lastseen.memory.store.journal.schema import row_sum
 from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
@@ -21,6 +26,8 @@ from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from tests.memory.rooms.plans import NOWHERE, grid_of, outer
 
+_FRAMES = 60
+"""Of each storey: enough to see most of two rooms."""
 WALL = [*outer(8, 4), (4, 0, 4, 1.5), (4, 2.4, 4, 4)]
 
 
@@ -97,9 +104,10 @@ def test_ids_last_while_rooms_grow_and_new_rooms_get_new_ones() -> None:
     # first only the room on the right is seen, then both
     grid = grid_of([line for line in outer(8, 4) if line[0] == 8 or line[1] == line[3]], 8, 4)
     grid._evidence[grid.cell_of(4.2, 2.0)[0] - 200 : grid.cell_of(4.2, 2.0)[0]] = 0  # type: ignore[index]
-    first = RoomMap(grid)
+    first = RoomMap(Storey(0, 0.0, grid, grid))
     assert first.refresh(0, NOWHERE) == 1
-    both = RoomMap(grid_of(WALL, 8, 4))
+    both_rooms = grid_of(WALL, 8, 4)
+    both = RoomMap(Storey(0, 0.0, both_rooms, both_rooms))
     both.restore(first.to_dict())
     assert both.refresh(1, NOWHERE) == 2
     assert both.cut is not None
@@ -107,13 +115,59 @@ def test_ids_last_while_rooms_grow_and_new_rooms_get_new_ones() -> None:
 
 
 def test_a_thing_in_a_wall_is_on_the_side_it_was_seen_from() -> None:
-    rooms = RoomMap(grid_of(WALL, 8, 4))
+    both_rooms = grid_of(WALL, 8, 4)
+    rooms = RoomMap(Storey(0, 0.0, both_rooms, both_rooms))
     rooms.refresh(0, NOWHERE)
     assert rooms.cut is not None
     left, right = rooms.cut.rooms_of(np.array([[2.0, 3.0], [6.0, 3.0]])).tolist()
     picture = np.array([[3.97, 3.0], [4.02, 3.0]])
     seen_from = [[(6.0, 3.0), (6.5, 2.0)], [(2.0, 3.0)]]
     assert rooms.cut.rooms_of_things(picture, seen_from).tolist() == [right, left]
+
+
+def test_each_storey_has_rooms_of_its_own_and_questions_know_them(tmp_path: Path) -> None:
+    path = tmp_path / "house.lastseen"
+    with Memory.open(path, wall_clock=None) as memory:
+        stamp = _walk(memory, generate_home(12, rooms=4), height=0.0, stamp=0.0)
+        below = memory.rooms()
+        assert {room.storey for room in below} == {0}
+        assert memory.ask("have you been upstairs?").yes is False
+        assert memory.find("all things upstairs").not_understood == ("upstairs (one storey is known)",)
+        _walk(memory, generate_home(13, rooms=4), height=2.9, stamp=stamp)
+        check(memory, below)
+    with Memory.open(path, read_only=True) as memory:
+        check(memory, below)
+
+
+def check(memory: Memory, below: list[Room]) -> None:
+    """What holds of two homes on top of each other, also when the file is opened again."""
+    rooms = memory.rooms()
+    assert [room.id for room in rooms if room.storey == 0] == [room.id for room in below]
+    assert any(room.storey == 1 for room in rooms)
+    storey = {room.id: room.storey for room in rooms}
+    placed = [one for one in memory.objects() if one.place_id is not None]
+    assert {storey[one.place_id] for one in placed if one.position[2] < 2.0 and one.place_id is not None} == {0}
+    assert {storey[one.place_id] for one in placed if one.position[2] > 3.0 and one.place_id is not None} == {1}
+    up = memory.find("all things upstairs", k=1000).fitting
+    down = memory.find("all things that are not upstairs", k=1000).fitting
+    assert min(one.position[2] for one in up) > 2.5 > max(one.position[2] for one in down)
+    assert memory.ask("have you been upstairs?").yes is True
+
+
+def _walk(memory: Memory, home: Home, *, height: float, stamp: float) -> float:
+    """Tour a home whose floor is so high; returns the next stamp."""
+    world = SimEnvironment(home, seed=1, senses=Senses.all("perfect"))
+    detector = SimulatedDetector(world, level="perfect", seed=1)
+    stops = coverage_stops(world.grid, (world.start.x, world.start.y))
+    frames = [world.reset()]
+    walked = chain(frames, (world.step(action).frame for action in tour(world.agent, stops)))
+    for frame in islice(walked, _FRAMES):
+        pose = frame.T_world_camera
+        raised = Pose3D(pose.translation + np.array([0.0, 0.0, height]), pose.quaternion)
+        seen = detector.detect(frame)
+        memory.observe(replace(frame, T_world_camera=raised, stamp=stamp), detections=seen)
+        stamp += 0.5
+    return stamp
 
 
 def test_ids_that_cannot_be_read_are_damage(tmp_path: Path, walked: tuple[Home, Path]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lastseen.body import body_points
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.errors import JournalDamaged
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
@@ -177,3 +177,15 @@ def test_without_depth_nothing_is_known() -> None:
     memory = Memory.open()
     memory.observe(frame_at(0), [])
     assert memory.floor.free.size == 0
+
+
+def test_a_grid_of_another_map_is_turned_into_this_one_without_holes() -> None:
+    origin = Pose2D(1.0, -2.0, 0.6)
+    here, there = FloorGrid(SETTINGS), seen_floor(0.0)
+    here.take_in(there, origin)
+    for x in np.arange(0.4, 2.4, 0.1):
+        at = origin.compose(Pose2D(float(x), 0.0, 0.0))
+        assert state(here, at.x, at.y) == "free"
+    wall = origin.compose(Pose2D(3.0, 0.0, 0.0))
+    assert "occupied" in {state(here, wall.x + dx, wall.y + dy) for dx in (-CELL, 0, CELL) for dy in (-CELL, 0, CELL)}
+    assert here.take_changed()

@@ -51,9 +51,16 @@ def test_where_there_are_enough_a_nearer_one_takes_the_place_of_the_farthest() -
     assert len(spots.of("obj-1")) == MOST
 
 
-def test_from_too_far_nothing_is_kept_and_what_is_of_no_object_neither() -> None:
+def test_from_too_far_one_spot_is_kept_the_nearest_until_the_thing_is_seen_well() -> None:
     spots = Viewpoints()
-    see(spots, (SEEN_WELL + 0.1, 0.0))
+    see(spots, (SEEN_WELL + 2.0, 0.0), (SEEN_WELL + 1.0, 0.0), (SEEN_WELL + 1.5, 1.0))
+    assert spots.of("obj-1") == ((SEEN_WELL + 1.0, 0.0),)
+    see(spots, (SEEN_WELL - 0.5, 0.0), (SEEN_WELL + 2.0, 0.0))
+    assert spots.of("obj-1") == ((SEEN_WELL - 0.5, 0.0),)
+
+
+def test_what_is_of_no_object_leaves_no_spot() -> None:
+    spots = Viewpoints()
     spots.note(Pose2D(1.0, 0.0, 0.0), [seen(THING)], [None])
     assert spots.of("obj-1") == ()
     assert spots.take_changed() == {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.store.index.protocol import Match, best_first, checked_query, checked_rows
+from lastseen.memory.store.index import Match, best_first, checked_query, checked_rows
 
 
 class BruteForceIndex:

@@ -28,8 +28,8 @@ from typer.testing import CliRunner
 from lastseen.cli.main import app
 from lastseen.errors import IndexUnreachable, InvalidValue
 from lastseen.memory.memory import Memory
-from lastseen.memory.store.index import milvus
-from lastseen.memory.store.index.milvus import CERTIFICATE, PASSWORD, TOKEN, MilvusAddress, MilvusIndex
+from lastseen.memory.store import milvus
+from lastseen.memory.store.milvus import CERTIFICATE, PASSWORD, TOKEN, MilvusAddress, MilvusIndex
 from lastseen.server.service import Service
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]

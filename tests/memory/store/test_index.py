@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tests.memory.store.brute import BruteForceIndex
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.store.index import FaissIndex, Match, VectorIndex, flat
+from lastseen.memory.store import index as index_module
+from lastseen.memory.store.index import FaissIndex, Match, VectorIndex
 
 BACKENDS: dict[str, Callable[[int], VectorIndex]] = {"brute": BruteForceIndex, "faiss": FaissIndex}
 DIM = 6
@@ -154,11 +155,11 @@ def test_a_large_matrix_is_searched_as_exactly_as_a_small_one(monkeypatch: pytes
     index, oracle = FaissIndex(48), BruteForceIndex(48)
     for one in (index, oracle):
         one.upsert(names(700), rows)
-    monkeypatch.setattr(flat, "LARGE_BYTES", 0)
+    monkeypatch.setattr(index_module, "LARGE_BYTES", 0)
     for query in [*unit(20, seed=4, dim=48), rows[77]]:
         for k in (1, 3, 10, 700):
             assert close(index.search(query, k=k), oracle.search(query, k=k))
     same = sorted(names(700)[row] for row in (5, 77, 131, 402, 699))
     assert [match.key for match in index.search(rows[77], k=3)] == same[:3]
-    monkeypatch.setattr(flat, "MOST_NEAR", 0)
+    monkeypatch.setattr(index_module, "MOST_NEAR", 0)
     assert [match.key for match in index.search(rows[77], k=5)] == same

@@ -13,11 +13,11 @@ from tests.memory.store.brute import BruteForceIndex
 from tests.memory.store.milvus_server import MilvusServer
 
 from lastseen.config import Settings
-from lastseen.config.store import Store
+from lastseen.config.memory import Store
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.index import VectorIndex
-from lastseen.memory.store.index.milvus import MilvusAddress, MilvusIndex
+from lastseen.memory.store.milvus import MilvusAddress, MilvusIndex
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -16,7 +16,7 @@ from tests.memory.store.faulty_disk import Fault, FaultyDisk, PowerLoss
 from tests.memory.store.records import make_record
 
 from lastseen.config import Settings
-from lastseen.config.store import Retention
+from lastseen.config.memory import Retention
 from lastseen.errors import JournalError, JournalForeign, JournalMissing, StorageFull
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import CropRecord, EventRecord

@@ -20,8 +20,7 @@ from lastseen.config import Settings
 from lastseen.errors import JournalError, JournalIncomplete, LastseenError
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.journal import Batch, Journal
-from lastseen.memory.store.journal.salvage import backup, check
-from lastseen.memory.store.salvage import salvage
+from lastseen.memory.store.salvage import backup, check, salvage
 
 
 @pytest.fixture

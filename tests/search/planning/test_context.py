@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from lastseen.action import Action
 from lastseen.belief import BeliefState, new_belief
 from lastseen.config import Settings
-from lastseen.config.seeking import Context
+from lastseen.config.search import Context
 from lastseen.memory.places import SpatialMemory
+from lastseen.memory.rooms.room import Room
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.context import build_context, context_text
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
@@ -110,6 +111,30 @@ def test_the_facts_of_progress_stand_beside_the_patterns() -> None:
 def test_no_progress_is_told_when_twenty_walked_steps_led_nowhere() -> None:
     assert "over the last 20 walked steps, pattern:NO_PROGRESS\n" in text_of(walked(*[L] * 20))
     assert "NO_PROGRESS" not in text_of(walked(*[L] * 19))
+
+
+def test_rooms_are_told_by_name_the_nearest_first_and_one_without_a_name_is_not() -> None:
+    def room(number: int, name: str, center: tuple[float, float]) -> Room:
+        return Room(id=number, name=name, confidence=0.8, storey=0, area=12.0, center=center, outline=(), next_to=())
+
+    rooms = [room(0, "bedroom", (0.0, 5.0)), room(1, "unknown", (1.0, 0.0)), room(2, "kitchen", (3.0, 0.0))]
+    lines = text_of(walked(F), rooms=rooms, here=Pose2D(0.0, 0.0, 0.0)).splitlines()
+    assert [line for line in lines if line.startswith("room ")] == [
+        'room 2: "kitchen" (0.80), 12 m2 seen, 3.0 m at 0 deg',
+        'room 0: "bedroom" (0.80), 12 m2 seen, 5.0 m at +90 deg',
+    ]
+
+
+def test_no_progress_is_told_where_the_walk_came_back_to_where_it_was_asked_before() -> None:
+    memory = walked(*[F] * 8)
+    tried = TriedDirections()
+    for pose in (Pose2D(0.0, 0.0, 0.0), Pose2D(1.5, 0.0, 0.0), memory.pose):
+        tried.begin(pose, angle=0.0, goal_scene_type="hall")
+    tried.end(memory.pose)
+    asked = tried.asked_here(memory.pose)
+    assert asked == 2
+    assert ", asked at this spot 2 times before, pattern:NO_PROGRESS\n" in text_of(memory, asked_here=asked)
+    assert tried.asked_here(Pose2D(-0.8, 0.0, 0.0)) == 0
 
 
 def test_candidate_nodes_come_with_score_direction_and_distance() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lastseen.config import Settings
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import BackendError
 from lastseen.search.planning.plan import FALLBACK_PLAN, PLAN_SCHEMA, Plan, VlmPlanner, parse_plan
 from lastseen.vlm.mock import ScriptedBackend

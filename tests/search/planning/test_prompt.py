@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import json
 
-from lastseen.search.planning.prompt import PLANNER_SYSTEM_PROMPT, View, planner_prompt, say_views, scene_prompt
-from lastseen.search.planning.prompt_text import clean, quote
+from lastseen.search.planning.prompt import (
+    PLANNER_SYSTEM_PROMPT,
+    View,
+    clean,
+    planner_prompt,
+    quote,
+    say_views,
+    scene_prompt,
+)
 
 
 def test_section_9_1_the_system_prompt_forces_the_format_and_states_the_prohibitions() -> None:

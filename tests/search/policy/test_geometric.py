@@ -9,11 +9,11 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.body import body_points
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.search.goal import StopCheck
 from lastseen.search.policy.geometric import GeometricPixelPolicy, LocalMap
 from lastseen.search.policy.goal_pixel import GoalPixel, choose_goal_pixel
-from lastseen.search.policy.stop_check import StopCheck
 from tests.search.policy.box_world import BoxWorld
 
 

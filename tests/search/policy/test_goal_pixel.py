@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.detection import Detection
 from lastseen.search.policy.goal_pixel import (
     choose_goal_pixel,

@@ -21,7 +21,7 @@ def geometric() -> PixelPolicy:
 
 def pixelnav() -> PixelPolicy:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lastseen[torch]'")
-    from lastseen.config.policy import PixelNav
+    from lastseen.config.search import PixelNav
     from lastseen.search.policy.pixelnav.network import PixelNavNetwork
     from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
 

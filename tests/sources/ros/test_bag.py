@@ -211,7 +211,7 @@ def test_no_camera_info_names_the_options_that_help(tmp_path: Path) -> None:
     path = bag.write(tmp_path)
     with open_source(path) as source:
         assert list(source.frames()) == []
-        assert "set color_info_topic" in source.intake.examples["unreadable CameraInfo"]
+        assert "set color_info_topic" in source.intake.examples["unreadable intrinsics"]
     with open_source(path, SourceOptions(fx=140.0, fy=140.0)) as source:
         assert len(list(source.frames())) == 4
 

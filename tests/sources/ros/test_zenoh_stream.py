@@ -12,7 +12,7 @@ from lastseen.geometry import Pose3D
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.ros import writing
 from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, TF, ros2_types
-from lastseen.sources.ros.zenoh_stream import ZenohSource, topic_of_token, type_key
+from lastseen.sources.ros.zenoh_stream import DEFAULT_HOST, ZenohSource, topic_of_token, type_key
 from tests.sources.room import CAMERA, render, walk
 
 zenoh = pytest.importorskip("zenoh")
@@ -202,6 +202,11 @@ def test_a_wrong_address_is_one_clear_error(address: str, message: str) -> None:
 def test_nobody_at_the_address_is_one_clear_error() -> None:
     with pytest.raises(SourceError, match="does not answer"):
         open_source("ros2+zenoh://127.0.0.1:9")
+
+
+def test_without_a_host_the_router_of_this_machine_is_meant() -> None:
+    with pytest.raises(SourceError, match=DEFAULT_HOST):
+        open_source("ros2+zenoh://")
 
 
 def test_only_publishers_are_topics() -> None:

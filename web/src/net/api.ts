@@ -1,6 +1,6 @@
 /** The server's REST answers, turned into the viewer's own words. Each call says what went wrong in one line. */
 
-import type { Answer, Happening, HistoryStep, Place, Thing, ThingState, Vec3 } from "../model";
+import type { Answer, Happening, HistoryStep, Picture, Place, RobotSearch, Thing, ThingState, Vec3 } from "../model";
 import type { Session } from "../memory_clock";
 
 export interface WireObject {
@@ -128,7 +128,50 @@ export class Api {
     const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? { ...bare(result), state: "missing" as const }, score: result.score }));
     // the page has a button for what the API's users are told to do
     const reason = wire.reason.replace(/; ask with include_\w+/, "");
-    return { query, status: wire.status, reason, hits, asOf, wide };
+    return { query, status: wire.status, reason, hits, asOf, wide, sentence: null };
+  }
+
+  /** A question in words; what the sentence says is shown by the objects beside it. */
+  async ask(question: string, signal: AbortSignal): Promise<Answer> {
+    interface Wire {
+      readonly status: Answer["status"];
+      readonly sentence: string;
+      readonly objects: readonly (WireObject & { readonly score: number | null })[];
+    }
+    const wire = await this.get<Wire>(`/ask?question=${encodeURIComponent(question)}`, signal);
+    const hits = wire.objects.map((one) => ({ thing: thingOf(one) ?? { ...bare(one), state: "missing" as const }, score: one.score ?? 1 }));
+    return { query: question, status: wire.status, reason: "", hits, asOf: null, wide: true, sentence: wire.sentence };
+  }
+
+  /** What the camera saw: now, or at a memory time; null where no picture was kept. */
+  async camera(asOf: number | null, signal: AbortSignal): Promise<Picture | null> {
+    interface Wire {
+      readonly live: boolean;
+      readonly memory_time: number;
+      readonly width: number;
+      readonly height: number;
+      readonly people: string;
+      readonly image_url: string;
+      readonly depth_url: string | null;
+      readonly objects: readonly { readonly id: string; readonly label: string | null; readonly box: readonly [number, number, number, number] }[];
+    }
+    const wire = await this.get<Wire | null>(asOf === null ? "/camera" : `/camera?at=${asOf.toFixed(3)}`, signal);
+    if (wire === null) return null;
+    const objects = wire.objects.map(({ id, label, box }) => ({ id, label: label ?? "unnamed", box }));
+    const { live, width, height, people } = wire;
+    return { live, width, height, people, objects, time: wire.memory_time, imageUrl: wire.image_url, depthUrl: wire.depth_url };
+  }
+
+  async searchState(): Promise<RobotSearch> {
+    return this.get<RobotSearch>("/search");
+  }
+
+  async beginSearch(goal: string, mayMove: boolean): Promise<RobotSearch> {
+    return (await (await this.post("/search", { goal, may_move: mayMove })).json()) as RobotSearch;
+  }
+
+  async stopSearch(): Promise<RobotSearch> {
+    return (await (await this.fetch("/search", { method: "DELETE" })).json()) as RobotSearch;
   }
 
   async timeline(): Promise<Timeline> {
@@ -174,6 +217,12 @@ export class Api {
 
   async remove(id: string): Promise<number> {
     return this.correct(id, "delete", {});
+  }
+
+  /** Tell the memory something; where it is about a place, that place. */
+  async tell(text: string, position: Vec3): Promise<number> {
+    const answer = await this.post("/tell", { text, position });
+    return ((await answer.json()) as { correction: number }).correction;
   }
 
   /** Take back a correction; refused when anybody corrected something since. */

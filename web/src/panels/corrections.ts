@@ -40,9 +40,10 @@ export class Corrections {
 
   private rest(): void {
     this.open = false;
-    const ways: [string, "corrected" | "merged" | "remove", () => void][] = [
+    const ways: [string, "corrected" | "merged" | "home" | "remove", () => void][] = [
       ["Rename", "corrected", () => this.askName()],
       ["Merge", "merged", () => this.askMerge()],
+      ["Name the room", "home", () => this.askRoom()],
       ["Delete", "remove", () => this.askDelete()],
     ];
     const buttons = ways.map(([name, sign, ask]) => {
@@ -70,14 +71,28 @@ export class Corrections {
   private askMerge(): void {
     const thing = this.thing;
     if (!thing) return;
-    const choices = this.others.map((other) =>
-      el("option", { value: other.id }, `${other.label} (${other.id}), ${distance(thing, other).toFixed(1)} m away`),
-    );
-    const select = el("select", { "aria-label": "The same thing, remembered twice" }, ...choices);
-    this.ask(`Which one is the same thing? It becomes part of ${thing.id}.`, select, "Merge", () => {
-      const other = this.others.find(({ id }) => id === select.value);
+    const choices = this.others.map((other, index) => {
+      const radio = el("input", { type: "radio", name: "same", value: other.id, checked: index === 0 });
+      return el("label", { class: "same" }, radio, picture(other, this.api), el("span", {}, el("b", {}, other.label), ` ${other.id}, ${distance(thing, other).toFixed(1)} m away`));
+    });
+    const own = el("div", { class: "same own" }, picture(thing, this.api), el("span", {}, el("b", {}, thing.label), ` ${thing.id}`));
+    const list = el("div", { class: "sames", role: "radiogroup", "aria-label": "The same thing, remembered twice" }, own, ...choices);
+    this.ask(`Which one is the same thing? It becomes part of ${thing.id}.`, list, "Merge", () => {
+      const chosen = list.querySelector<HTMLInputElement>("input:checked")?.value;
+      const other = this.others.find(({ id }) => id === chosen);
       if (!other) return null;
       return { run: this.api.merge(thing.id, other.id), told: `${other.id} is now part of ${thing.label} (${thing.id}).` };
+    });
+  }
+
+  private askRoom(): void {
+    const thing = this.thing;
+    if (!thing) return;
+    const input = el("input", { type: "search", maxlength: 60, placeholder: "pantry", "aria-label": "Name of the room", autocomplete: "off" });
+    this.ask("What is the room called that this stands in?", input, "Name", () => {
+      const name = input.value.trim().replace(/^(this is )?(the |a )?/i, "");
+      if (!name) return null;
+      return { run: this.api.tell(`this is the ${name}`, thing.centre), told: `This room is now the ${name}.` };
     });
   }
 
@@ -92,7 +107,7 @@ export class Corrections {
 
   private ask(
     question: string,
-    field: HTMLInputElement | HTMLSelectElement | null,
+    field: HTMLElement | null,
     verb: string,
     act: () => { run: Promise<number>; told: string } | null,
   ): void {
@@ -132,7 +147,7 @@ export class Corrections {
     });
     this.element.replaceChildren(form);
     // a delete is not confirmed by the key that asked for it
-    (field ?? cancel).focus();
+    (field?.querySelector<HTMLElement>("input") ?? field ?? cancel).focus();
   }
 
   private undo(correction: number): void {
@@ -144,6 +159,17 @@ export class Corrections {
       (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
     );
   }
+}
+
+/** The first picture of a thing; asked for by what is kept, as a missing one would be an error of the page. */
+function picture(thing: Thing, api: Api): HTMLElement {
+  const image = el("img", { alt: "", width: 44, height: 44, class: "none" });
+  image.addEventListener("load", () => image.classList.remove("none"));
+  api.object(thing.id).then(
+    ({ images: [first] }) => first && (image.src = first),
+    () => undefined,
+  );
+  return image;
 }
 
 function distance(a: Thing, b: Thing): number {

@@ -17,8 +17,8 @@ export class Layout {
     this.sideButton = iconButton("list", "Objects and events (O)", () => this.toggleSide());
     this.openSide(!NARROW.matches);
     NARROW.addEventListener("change", () => this.openSide(!NARROW.matches));
-    store.on(["answer", "selected", "searching"], ({ answer, selected, searching }) => {
-      this.answers.hidden = !answer && selected === null && !searching;
+    store.on(["answer", "selected", "searching", "finding"], ({ answer, selected, searching, finding }) => {
+      this.answers.hidden = !answer && selected === null && !searching && !finding;
       if (NARROW.matches && !this.answers.hidden) this.openSide(false);
     });
     const watch = new ResizeObserver(() => this.measure());

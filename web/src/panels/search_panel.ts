@@ -7,6 +7,9 @@ import type { Answer, Hit } from "../model";
 import { type Api, ApiError, isAbort } from "../net/api";
 import type { State, Store } from "../store";
 
+/** words that begin a question; anything else names a thing */
+const QUESTION = /^(how|what|when|where|which|is|are|was|were|did|does|has|since|who|tell)\b|\?$/i;
+
 const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "Not found" } as const;
 
 export class SearchPanel {
@@ -20,12 +23,13 @@ export class SearchPanel {
     private readonly api: Api,
     private readonly clock: MemoryClock,
     private readonly choose: (hit: Hit) => void,
+    private readonly find: (goal: string, mayMove: boolean) => void,
   ) {
     this.input = el("input", {
       type: "search",
       name: "query",
-      placeholder: "Where is the…",
-      "aria-label": "Ask where something is",
+      placeholder: "red mug, or a question",
+      "aria-label": "Ask where something is, or a question",
       "aria-keyshortcuts": "/",
       autocomplete: "off",
       spellcheck: "false",
@@ -39,7 +43,7 @@ export class SearchPanel {
       event.preventDefault();
       void this.ask(this.input.value.trim());
     });
-    store.on(["answer", "searching", "places"], (state) => this.draw(state));
+    store.on(["answer", "searching", "places", "robotSearch"], (state) => this.draw(state));
     store.on(["asOf"], ({ answer }) => {
       // an answer about another time would contradict what is shown
       if (answer && answer.asOf !== store.state.asOf) store.set({ answer: null });
@@ -64,14 +68,15 @@ export class SearchPanel {
     this.store.set({ searching: true, selected: null });
     const asOf = this.store.state.asOf;
     try {
-      const answer = await this.api.search(query, asOf, wide, asking.signal);
+      const asks = asOf === null && !wide && QUESTION.test(query);
+      const answer = await (asks ? this.api.ask(query, asking.signal) : this.api.search(query, asOf, wide, asking.signal));
       this.store.set({ answer, searching: false });
       const best = answer.hits[0];
       if (answer.status === "found" && best) this.choose(best);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true }, searching: false });
+      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true, sentence: null }, searching: false });
     }
   }
 
@@ -91,6 +96,12 @@ export class SearchPanel {
     const close = iconButton("close", "Close the answer", () => this.clear());
     const verdict = el("h2", { class: "verdict", role: "status" }, VERDICTS[answer.status]);
     const asked = el("p", { class: "asked" }, "“", el("b", {}, answer.query), "”");
+    if (answer.sentence !== null) {
+      setText(verdict, answer.sentence);
+      verdict.classList.add("sentence");
+      const shown = answer.status === "not_found" ? [] : answer.hits.slice(0, 12);
+      return [el("header", {}, verdict, close), asked, ...(shown.length ? [el("h3", {}, "Because of"), this.hits(shown, places)] : [])];
+    }
     const parts = [el("header", {}, verdict, close), asked, el("p", { class: "reason" }, answer.reason)];
     if (answer.status === "found") {
       const [best, ...others] = answer.hits;
@@ -106,7 +117,23 @@ export class SearchPanel {
       again.addEventListener("click", () => void this.ask(answer.query, true));
       parts.push(again);
     }
+    const robot = this.store.state.robotSearch?.robot ?? "none";
+    if (robot !== "none" && answer.asOf === null) parts.push(this.sendRobot(answer.query, robot === "real"));
     return parts;
+  }
+
+  /** A simulated robot goes at once; before a real one moves, somebody is asked. */
+  private sendRobot(goal: string, isReal: boolean): HTMLElement {
+    const go = el("button", { type: "button", class: "primary find" }, "Find it");
+    go.addEventListener("click", () => {
+      if (isReal && go.dataset["asked"] === undefined) {
+        go.dataset["asked"] = "";
+        setText(go, "The robot will drive. Go?");
+      } else {
+        this.find(goal, isReal);
+      }
+    });
+    return go;
   }
 
   private hits(hits: readonly Hit[], places: ReadonlyMap<number, string>): HTMLElement {

@@ -2,7 +2,7 @@
 
 import { Box3, Raycaster, Vector2, Vector3 } from "three";
 
-import type { Answer, HistoryStep, Place, Thing } from "../model";
+import type { Answer, HistoryStep, Place, RobotSearch, Thing } from "../model";
 import type { CloudPart } from "../net/cloud_message";
 import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
@@ -12,6 +12,7 @@ import { Labels } from "./labels";
 import { ObjectsLayer } from "./objects_layer";
 import { PlacesLayer } from "./places_layer";
 import { RobotLayer } from "./robot_layer";
+import { SearchLayer } from "./search_layer";
 import { Stage, type Insets } from "./stage";
 import { TrackLayer } from "./track_layer";
 
@@ -31,6 +32,7 @@ export class HomeScene {
   private readonly robot = new RobotLayer();
   private readonly places = new PlacesLayer();
   private readonly track = new TrackLayer();
+  private readonly search = new SearchLayer();
   private readonly labels: Labels;
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private framed = new Box3();
@@ -38,7 +40,7 @@ export class HomeScene {
 
   constructor(canvas: HTMLCanvasElement, overlay: HTMLElement) {
     this.stage = new Stage(canvas);
-    this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group);
+    this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group);
     this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []));
     this.stage.onFrame(() => {
       this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
@@ -53,7 +55,7 @@ export class HomeScene {
   }
 
   paint(palette: Palette): void {
-    for (const layer of [this.objects, this.robot, this.places, this.track]) layer.paint(palette);
+    for (const layer of [this.objects, this.robot, this.places, this.track, this.search]) layer.paint(palette);
     this.stage.paint(palette);
   }
 
@@ -72,7 +74,7 @@ export class HomeScene {
   highlight(selected: string | null, hovered: string | null, answer: Answer | null): void {
     // what did not fit is listed, but never shown as if it did
     const hits = answer && answer.status !== "not_found" ? answer.hits : [];
-    const answers = new Set(answer?.status === "found" ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
+    const answers = new Set(answer?.status === "found" && answer.sentence === null ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
     this.objects.highlight(selected, hovered, answers);
     Object.assign(this.labels, { selected, hovered, answers });
     this.stage.invalidate();
@@ -88,8 +90,14 @@ export class HomeScene {
     this.stage.invalidate();
   }
 
+  showSearch(search: RobotSearch | null): void {
+    this.search.show(search);
+    this.stage.refresh();
+  }
+
   travel(asOf: number | null): void {
     this.robot.travel(asOf);
+    this.places.travel(asOf === null ? null : this.robot.reachedBy(asOf));
     this.stage.canvas.dataset["pointsShown"] = String(this.cloud.travel(asOf));
     this.stage.invalidate();
   }
@@ -172,7 +180,7 @@ export class HomeScene {
       const box = this.bounds();
       if (box.isEmpty()) return;
       this.stage.stand(box);
-      for (const layer of [this.places, this.robot]) layer.lieAt(box.min.z);
+      for (const layer of [this.places, this.robot, this.search]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
       const first = this.framed.isEmpty();
       const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);

@@ -122,7 +122,7 @@ export class Labels {
     return tag;
   }
 
-  private followRooms(taken: readonly [number, number, number, number][]): void {
+  private followRooms(taken: [number, number, number, number][]): void {
     const seen = new Set<number>();
     for (const { place, spots } of this.shown ? this.placeNames() : []) {
       const half = place.name.length * 5;
@@ -131,6 +131,7 @@ export class Labels {
         (at) => at && !taken.some(([l, t, r, b]) => at.x + half > l && at.x - half < r && at.y + 9 > t && at.y - 9 < b),
       );
       if (!free) continue;
+      taken.push([free.x - half, free.y - 10, free.x + half, free.y + 10]);
       let element = this.rooms.get(place.id);
       if (!element) {
         element = el("div", { class: "room" });

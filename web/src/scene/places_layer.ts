@@ -62,11 +62,26 @@ export class PlacesLayer {
   private readonly ring = flat(0);
   private readonly way = new LineBasicMaterial({ transparent: true, opacity: 0.4 });
   private palette: Palette | null = null;
+  private known: readonly Place[] = [];
   private places: readonly Place[] = [];
+  private reached: ((at: readonly [number, number]) => boolean) | null = null;
   private floor = 0;
 
   show(places: readonly Place[]): void {
-    this.places = places;
+    this.known = places;
+    this.keep();
+  }
+
+  /** In the past, only what the robot had reached by then; null shows all. */
+  travel(reached: ((at: readonly [number, number]) => boolean) | null): void {
+    if (!reached && !this.reached) return;
+    this.reached = reached;
+    this.keep();
+  }
+
+  private keep(): void {
+    const { reached } = this;
+    this.places = reached ? this.known.map((place) => ({ ...place, anchors: place.anchors.filter(({ at }) => reached(at)) })) : this.known;
     this.rebuild();
   }
 

@@ -39,6 +39,8 @@ const LIFT = 0.09;
 const MOST_POINTS = 8000;
 /** the way of the last two minutes is drawn clearly, what is older faintly */
 const RECENT_SECONDS = 120;
+/** metres from its path within which the robot was at a spot */
+const NEAR = 0.4;
 /** metres between two points of a path that was walked */
 const LONGEST_STEP = 1.5;
 
@@ -88,6 +90,12 @@ export class RobotLayer {
       this.buildFrustum(shape);
     }
     this.redraw();
+  }
+
+  /** Whether the robot had been at a spot by a time. */
+  reachedBy(time: number): (at: readonly [number, number]) => boolean {
+    const points = this.points.filter(([when]) => when <= time);
+    return ([x, y]) => points.some(([, px, py]) => Math.hypot(px - x, py - y) < NEAR);
   }
 
   travel(asOf: number | null): void {

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action
-from lastseen.config.moving import DeadReckoning
-from lastseen.config.sim import Camera as CameraSettings
+from lastseen.config.memory import DeadReckoning
+from lastseen.config.programs import Camera as CameraSettings
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.habitat.process import WorkerProcess
 from lastseen.frame import Frame

@@ -24,9 +24,9 @@ from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.habitat.dataset import Dataset
 from lastseen.evaluation.habitat.environment import Facts, HabitatEnvironment
 from lastseen.evaluation.habitat.process import WorkerProcess
+from lastseen.evaluation.metrics import drawn, ended_stuck, path_length, revisited_area
 from lastseen.evaluation.visits import Odometry
-from lastseen.evaluation.witness import drawn, ended_stuck, path_length, revisited_area
-from lastseen.perception.named_detector import open_named_detector
+from lastseen.perception.detectors import open_named_detector
 from lastseen.protocols import Detector
 from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.timing import TimingLog

@@ -193,7 +193,7 @@ def _digest(episodes: Sequence[Any]) -> str:
 
 
 def _sensor(config: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    camera: dict[str, Any] = {
         "subtype": str(getattr(config, "sensor_subtype", "PINHOLE")),
         "width": int(config.width),
         "height": int(config.height),
@@ -202,9 +202,9 @@ def _sensor(config: Any) -> dict[str, Any]:
         "orientation": [float(value) for value in config.orientation],
     }
     if hasattr(config, "max_depth"):
-        told["min_depth"], told["max_depth"] = float(config.min_depth), float(config.max_depth)
-        told["normalized"] = bool(config.normalize_depth)
-    return told
+        camera["min_depth"], camera["max_depth"] = float(config.min_depth), float(config.max_depth)
+        camera["normalized"] = bool(config.normalize_depth)
+    return camera
 
 
 def _pose(state: Any) -> dict[str, Any]:

@@ -21,16 +21,24 @@ from lastseen.memory.alignment.transform import FrameTransform
 
 Status = Literal["aligned", "ambiguous", "not_aligned"]
 
-LEAST_SCORE, SCORE_PER_PAIR = 2.0, 2.6
-"""Nats of evidence that are needed: more in large maps, by the logarithm of how many pairings could agree by chance.
-Chosen so that none of 3,185 pairs of different generated homes (seeds 3000 to 3029, parts of 4 to 60 things) passes:
-of maps of 35 things each the luckiest reached 19 where 21 are needed."""
+LEAST_SCORE = 10.0
+"""Nats of evidence that are needed at least, however few the things."""
+LARGE_MAPS, SMALL_MAPS = (2.0, 2.6), (-13.0, 4.7)
+"""What is needed of n things in a map of m, as a + b ln(nm), the lesser of both: the more pairings there are, the
+more of them agree by chance, and in small maps chance has little to work with. Chosen so that none of 6,000 pairs
+of parts of 6 to 150 things passes (generated homes of seeds 3000 to 3029 and 3100 to 3129, a third of them the same
+furniture set differently): of maps of 35 things each the luckiest reached 19 where 20 are needed, of 13 things each
+9 where 11 are."""
 LEAST_MATCHES, LEAST_SPOTS = 4, 3
 """Things met again, and spots apart that they stand at: two spots fit in too many ways."""
 LEAST_SHARE = 0.34
 """Share of the session's things, of those that lie within the map, that must be met again; some always moved."""
 MARGIN = 8.0
-"""Nats by which the best must be ahead of the next place it could be; below, both are said."""
+"""Nats by which the best must be ahead of the next place it could be, and no more than half of what is needed at all;
+below, both are said."""
+LARGEST_TURN, WITH_MORE = 0.025, 0.035
+"""Radians, standard deviation of the turn: known worse, things 8 m away would be put 20 cm off. Of fewer than six
+things met again it is itself known badly; with six or more the second holds."""
 _CANDIDATES = 16
 """Like things of the map that each thing of the session is paired with at most."""
 _VOTERS = 48
@@ -47,6 +55,8 @@ _HYPOTHESES = 24
 """Transforms that are refined."""
 _NEAR = (0.8, 0.6, 0.45, 0.45)
 """Metres within which a like thing is taken for the same, in each round of refining."""
+NEAR = _NEAR[-1]
+"""The last of them: two maps of one thing lie no farther apart."""
 _SPREAD = 0.2
 """Metres, standard deviation of one thing's position in two maps, drift included."""
 _SAME_SPOT = 1.2
@@ -93,6 +103,17 @@ class Alignment:
         return self.candidates[0].transform if self.status == "aligned" else None
 
 
+def needed_of(things: int, known: int) -> float:
+    """Nats of evidence that are needed to align so many things with a map of so many."""
+    pairings = math.log(max(things * known, 1))
+    return max(LEAST_SCORE, min(a + b * pairings for a, b in (LARGE_MAPS, SMALL_MAPS)))
+
+
+def judge(transform: FrameTransform, session: Landmarks, known: Landmarks) -> Candidate:
+    """What speaks for one given way in which a session may lie in a map."""
+    return _judge(transform, session, known, likeness(session, known))
+
+
 def align(session: Landmarks, known: Landmarks) -> Alignment:
     """Find where a session lies in a known map.
 
@@ -111,13 +132,14 @@ def align(session: Landmarks, known: Landmarks) -> Alignment:
     found: list[Candidate] = []
     for transform in _hypotheses(session, known, alike):
         refined = _refine(transform, session, known, alike)
-        if refined is not None and all(_apart(refined, each.transform) for each in found):
+        if refined is not None and all(apart(refined, each.transform) for each in found):
             found.append(_judge(refined, session, known, alike))
     found.sort(key=lambda each: (-each.score, each.transform.yaw))
     if not found:
         return Alignment("not_aligned", "no two things lie as two like things of the map do")
-    best, needed = found[0], LEAST_SCORE + SCORE_PER_PAIR * math.log(len(session) * len(known))
-    rivals = [each for each in found[1:] if best.score - each.score < MARGIN]
+    best, needed = found[0], needed_of(len(session), len(known))
+    margin = min(MARGIN, needed / 2.0)
+    rivals = [each for each in found[1:] if best.score - each.score < margin and _is_elsewhere(each, best)]
     met = f"{len(best.pairs)} of {len(session)} things are met again at {best.spots} spots"
     status: Status = "not_aligned"
     if best.score < needed:
@@ -126,6 +148,8 @@ def align(session: Landmarks, known: Landmarks) -> Alignment:
         reason = f"{met}, {LEAST_MATCHES} at {LEAST_SPOTS} spots are needed"
     elif best.share < LEAST_SHARE:
         reason = f"{met}, only {best.share:.0%} of those that should be there"
+    elif best.deviations[0] > (LARGEST_TURN if len(best.pairs) < LEAST_MATCHES + 2 else WITH_MORE):
+        reason = f"{met}, too close together to tell the turn: +-{math.degrees(best.deviations[0]):.1f} degrees"
     elif rivals:
         status, reason = "ambiguous", f"{met}, but {len(rivals)} other place(s) fit as well"
     else:
@@ -263,7 +287,12 @@ def _deviations(placed: NDArray[np.float64], target: NDArray[np.float64]) -> tup
     return (spread / math.sqrt(max(arm, 1e-6)), shift, shift, shift)
 
 
-def _apart(one: FrameTransform, other: FrameTransform) -> bool:
+def _is_elsewhere(one: Candidate, best: Candidate) -> bool:
+    """Whether a candidate pairs other things than the best: with the same it is the same place, fitted worse."""
+    return 2 * len(set(one.pairs) & set(best.pairs)) < len(one.pairs)
+
+
+def apart(one: FrameTransform, other: FrameTransform) -> bool:
     """Whether two transforms put the session at two places."""
     metres, radians = _DIFFERENT
     return one.angle_to(other) > radians or math.dist((one.x, one.y), (other.x, other.y)) > metres

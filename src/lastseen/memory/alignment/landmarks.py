@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from lastseen.memory.memory import Memory
+from lastseen.memory.alignment.transform import FrameTransform
+from lastseen.memory.objects import ObjectState
 
 OTHER_NAME = 0.06
 """Likeness of two things with different names: detectors err once in some fifteen views of a thing."""
@@ -56,10 +55,27 @@ class Landmarks:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def moved(self, transform: FrameTransform) -> Landmarks:
+        """The same things in another frame."""
+        positions, extents = transform.apply(self.positions), transform.turn_boxes(self.extents)
+        return Landmarks(self.ids, positions, extents, self.labels, self.embeddings)
 
-def landmarks_of(memory: Memory) -> Landmarks:
+
+class HoldsObjects(Protocol):
+    """What landmarks are read from: a memory, or its working memory."""
+
+    def states(self, *, include_tentative: bool = False) -> list[ObjectState]:
+        """The objects that are there, in the order of their ids."""
+        ...
+
+
+def landmarks_of(memory: HoldsObjects) -> Landmarks:
     """The confirmed objects that a memory believes to be there."""
-    states = memory.states()
+    return landmarks(memory.states())
+
+
+def landmarks(states: Sequence[ObjectState]) -> Landmarks:
+    """Objects as landmarks."""
     dims = {len(state.emb_mean) for state in states if state.emb_mean is not None}
     embeddings = np.zeros((len(states), dims.pop()), dtype=np.float32) if len(dims) == 1 else None
     if embeddings is not None:

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.pose2d import wrap_angle
+from lastseen.geometry import Pose3D
+from lastseen.pose2d import Pose2D, wrap_angle
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,31 @@ class FrameTransform:
         turned = points @ np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
         moved: NDArray[np.float64] = turned + np.array([self.x, self.y, self.z])
         return moved
+
+    def turn(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Directions or offsets (n, 3) of the one map in the other."""
+        return FrameTransform(self.yaw).apply(vectors)
+
+    def turn_boxes(self, extents: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sides (n, 3) of upright boxes around boxes of these sides: a turned box needs a larger one."""
+        cosine, sine = abs(math.cos(self.yaw)), abs(math.sin(self.yaw))
+        sides: NDArray[np.float64] = extents @ np.array([[cosine, sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+        return sides
+
+    @property
+    def on_floor(self) -> Pose2D:
+        """Where the origin of the one map lies on the floor of the other."""
+        return Pose2D(self.x, self.y, self.yaw)
+
+    @property
+    def pose(self) -> Pose3D:
+        """The same as a pose: of the one map's origin in the other."""
+        return Pose3D.from_pose2d(self.on_floor, height=self.z)
+
+    def then(self, second: FrameTransform) -> FrameTransform:
+        """This transform and another after it, as one."""
+        x, y, z = second.apply(np.array([[self.x, self.y, self.z]]))[0].tolist()
+        return FrameTransform(wrap_angle(self.yaw + second.yaw), x, y, z)
 
     def inverse(self) -> FrameTransform:
         """The way back."""

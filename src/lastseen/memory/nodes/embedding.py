@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from lastseen.config.seeking import Retrieval
+from lastseen.config.search import Retrieval
 from lastseen.errors import InvalidValue
 
 if TYPE_CHECKING:

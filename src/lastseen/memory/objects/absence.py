@@ -14,13 +14,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, one_layout
 from lastseen.frame import Frame
 from lastseen.memory.objects.camera import CameraView, box_in_view, camera_numbers, image_holds_box, view_from
 from lastseen.memory.objects.cannot_link import seen_beside
-from lastseen.memory.objects.compiled import compiled
+from lastseen.memory.objects.columns import (
+    BODY,
+    CONFIRMED,
+    COUNTS,
+    EMPTY_POSES,
+    GAUGES,
+    MISSING,
+    RING,
+    AbsenceRules,
+    Floats,
+    ObjectColumns,
+    Rows,
+)
 from lastseen.memory.objects.depth_evidence import OPEN_SHARE, SMALL, is_in_view, measure
-from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.layout import BODY, CONFIRMED, COUNTS, EMPTY_POSES, GAUGES, MISSING, RING, ObjectColumns
+from lastseen.memory.objects.grid import GridColumns, inside
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import count_miss, view_bin
 
@@ -35,13 +47,19 @@ MIN_HITS = 4
 """Observations below which nothing is known about how reliably a thing is detected."""
 MIN_MISSED_VIEWS = 4
 """Distinct camera places that must agree where missed detections are evidence: one more than for depth."""
+DOUBTED_VIEWS, DOUBTED_SHARE = 2, 0.5
+"""Distinct camera places, and share of the evidence that makes a thing missing, from which it is doubted: not enough
+to say that it is gone, enough where its like has come elsewhere."""
+DOUBTED = -1
+"""Stands for the views needed of a thing that is only doubted."""
 MAX_VIEWS = 8
 """Even a thing that is rarely detected is gone after this many empty views."""
 VIEW_BASELINE = 0.15
 """Metres between camera places that are distinct views; turning on the spot is one."""
-SURELY_WITHIN = 0.85
-"""Part of the usual range up to which a thing is found as often as ever; beyond, less in proportion to range, as
-walks show."""
+USUAL_SHARE = 0.5
+"""Share of a thing's own sightings from as far or farther at which it is found as often as ever; beyond, less."""
+FAR_SHARE = 0.25
+"""Share below which a view is from too far to tell: hardly any sighting of it was."""
 UNSEEN_SIDE = 1.3
 """A side that a thing was never detected from counts as this much farther away."""
 FIT_THICKNESS = 0.06
@@ -51,6 +69,8 @@ FIT_SHARE = 0.5
 3 of 5 views of what stands there undetected, 1 of 5 of what is gone."""
 FIT_DOUBT = 0.5
 """Nats of doubt that such a fit takes back, and that a fit of less than ``PRESENT_SHARE`` adds to a miss."""
+FEW = 64
+"""Objects up to which it is asked first whether any was not seen: the first frames then compile nothing for it."""
 _X, _WIDE = BODY.first("xyz"), BODY.first("extent")
 _LAST_SEEN, _MISSING_SINCE = BODY.first("last_seen"), BODY.first("missing_since")
 _HITS, _RING_N, _N_POINTS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_points")
@@ -82,62 +102,36 @@ class FrameEvidence(NamedTuple):
     version: int
 
 
-class AbsenceRules(NamedTuple):
-    """The settings that decide, as compiled code takes them."""
-
-    min_range: float
-    max_range: float
-    min_views: int
-    chance: float
-    missed_weight: float
-    missed_range: float
-    azimuth_bins: int
-    elevation_bins: int
-    remove_after: float
-    radius: float
-
-
 def find_absent(
     store: ObjectStore, frame: Frame, mask: NDArray[np.bool_] | None, *, detector_works: bool
-) -> list[Gone]:
-    """Judge every remembered object in view that was not seen in this frame; ordered by number.
+) -> tuple[list[Gone], list[int]]:
+    """Judge every object in view that was not seen in this frame: what is gone, and rows in doubt; by number.
 
     ``detector_works`` is whether the detector found something known in this frame: the misses of one that fails mean
     nothing. ``mask`` marks the pixels of the depth image that show the robot itself.
     """
-    settings = store.settings
-    absence, views = settings.absence, settings.views
-    camera = camera_numbers(frame, frame.camera_of_depth)
-    if not (store.last_seen[: store.used] < frame.stamp).any():
-        return []
-    rows = store.grid.inside(*box_in_view(camera, absence.max_range))
-    if not (store.last_seen[rows] < frame.stamp).any():
-        return []
-    needed, empty_share = np.zeros(len(rows), dtype=np.int64), np.empty(len(rows))
+    if store.used <= FEW and not (store.last_seen[: store.used] < frame.stamp).any():
+        return [], []
     evidence = FrameEvidence(
-        camera,
+        camera_numbers(frame, frame.camera_of_depth),
         camera_numbers(frame, frame.intrinsics),
-        _in_row_order(frame.depth),
+        one_layout(frame.depth),
         _NO_MASK if mask is None else mask,
         frame.stamp,
         detector_works,
         store.version,
     )
-    rules = AbsenceRules(
-        absence.min_range,
-        absence.max_range,
-        absence.min_views,
-        absence.chance,
-        absence.missed_detection_weight,
-        absence.missed_detection_range,
-        views.azimuth_bins,
-        views.elevation_bins,
-        settings.lifecycle.remove_after,
-        settings.association.radius,
-    )
-    _judge(rows, needed, empty_share, evidence, store.compiled_columns(), rules)
-    enough = needed.nonzero()[0]
-    return [
+    columns, grid = store.compiled_columns(), store.grid
+    while True:
+        rows, needed = np.zeros((2, grid.room), dtype=np.int64)
+        empty_share = np.empty(grid.room)
+        count = _judge(rows, needed, empty_share, evidence, columns, grid.columns, store.absence_rules)
+        if count <= grid.room:
+            break
+        grid.room = 2 * count
+    judged = needed[:count].nonzero()[0]
+    judged = judged[np.argsort(store.seq[rows[judged]])]
+    gone = [
         Gone(
             row := int(rows[at]),
             int(store.empty_views[row]),
@@ -145,27 +139,34 @@ def find_absent(
             round(float(empty_share[at]), 3),
             round(detection_rate(store.detected[row], store.expected[row]), 3),
         )
-        for at in enough[np.argsort(store.seq[rows[enough]])].tolist()
+        for at in judged[needed[judged] > 0].tolist()
     ]
-
-
-def _in_row_order(depth: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A depth image as compiled code knows it: read-only, row after row."""
-    in_order = np.ascontiguousarray(depth)
-    in_order.flags.writeable = False
-    return in_order
+    return gone, rows[judged[needed[judged] < 0]].tolist()
 
 
 @compiled
 def _judge(
-    rows: Rows, needed: Rows, empty_share: Floats, frame: FrameEvidence, objects: ObjectColumns, rules: AbsenceRules
-) -> None:
-    """Take what a frame shows at each object's place as evidence; ``needed`` becomes the views that were enough."""
+    rows: Rows,
+    needed: Rows,
+    empty_share: Floats,
+    frame: FrameEvidence,
+    objects: ObjectColumns,
+    grid: GridColumns,
+    rules: AbsenceRules,
+) -> int:
+    """Take what a frame shows at each object's place as evidence; ``needed`` becomes the views that were enough.
+
+    ``rows`` become those that may be in view. Returns how many they are, and does nothing where there is no room.
+    """
+    low, high = box_in_view(frame.depth_camera, rules.max_range)
+    close_by = inside(low, high, grid, rows)
+    if close_by > len(rows):
+        return close_by
     view, colours = view_from(frame.depth_camera), view_from(frame.colour_camera)
-    stamp = frame.stamp
-    for at in range(len(rows)):
+    stamp, body, counts, gauges = frame.stamp, objects.body, objects.counts, objects.gauges
+    for at in range(close_by):
         row = rows[at]
-        known, count, gauge = objects.body[row], objects.counts[row], objects.gauges[row]
+        known, count, gauge = body[row], counts[row], gauges[row]
         state = objects.state[row]
         confirmed = state == CONFIRMED
         if not (confirmed or (state == MISSING and stamp - known[_MISSING_SINCE] >= rules.remove_after)):
@@ -191,7 +192,10 @@ def _judge(
             weight = rules.missed_weight * _weight_of_miss(
                 known, count, objects.ring_place[row], view, objects.bins[row], rules
             )
-        if weight > 0.0 and seen_beside(row, rows, stamp, objects, rules.radius):
+        met = objects.seq, objects.rivals, objects.rival_hits
+        if weight > 0.0 and seen_beside(
+            row, rows[:close_by], stamp, rules.radius, body, counts, gauges, objects.emb_mean, met
+        ):
             weight = 0.0
         missed = weight > 0.0
         proven = there and not flat
@@ -217,9 +221,13 @@ def _judge(
         if depth_decides and fits < PRESENT_SHARE:
             gauge[_DOUBT] += FIT_DOUBT
         views = views_needed(rate, rules.chance, rules.min_views) if confirmed else rules.min_views
-        certain = gauge[_DOUBT] >= -math.log(max(rules.chance, 1e-9)) and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS
+        limit = -math.log(max(rules.chance, 1e-9))
+        certain = gauge[_DOUBT] >= limit and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS
         if certain or (empty and count[_EMPTY_VIEWS] >= views):
             needed[at] = views
+        elif confirmed and gauge[_DOUBT] >= DOUBTED_SHARE * limit and count[_EMPTY_VIEWS] >= DOUBTED_VIEWS:
+            needed[at] = DOUBTED
+    return close_by
 
 
 @compiled
@@ -256,22 +264,22 @@ def _weight_of_miss(
 ) -> float:
     """How nearly a thing would be detected in this view as it used to be, 0 to 1.
 
-    Things are found less the farther away they are beyond their usual range, and a side that they were never
-    detected from is as good as farther away. What is too far counts for nothing.
+    Its own sightings tell from how far it is found: a view from where half of them were as far or farther counts in
+    full, one that hardly any was for nothing, and a side that it was never detected from is as good as farther away.
     """
     x, y, z = view.x - known[_X], view.y - known[_X + 1], view.z - known[_X + 2]
     away = max(math.sqrt(x * x + y * y + z * z), 1e-9)
-    held = min(count[_RING_N], RING)
-    usual = 0.0
+    judged_from = away
+    if not bins[view_bin(x / away, y / away, z / away, rules.azimuth_bins, rules.elevation_bins)]:
+        judged_from *= UNSEEN_SIDE
+    held, farther = min(count[_RING_N], RING), 0
     for slot in range(held):
         square = 0.0
         for axis in range(3):
             square += np.float64(ring_place[slot, axis]) ** 2
-        usual += math.sqrt(square) / held
-    farther = away / max(usual, 1e-9)
-    if not bins[view_bin(x / away, y / away, z / away, rules.azimuth_bins, rules.elevation_bins)]:
-        farther *= UNSEEN_SIDE
-    return min(SURELY_WITHIN / farther, 1.0) if farther <= rules.missed_range else 0.0
+        farther += square >= judged_from * judged_from
+    share = farther / max(held, 1)
+    return min(share / USUAL_SHARE, 1.0) if share >= FAR_SHARE else 0.0
 
 
 @compiled

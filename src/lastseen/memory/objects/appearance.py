@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.compiled import compiled, dot, half_to_float
-from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.layout import COUNTS, GAUGES
+from lastseen.compiled import compiled, dot
+from lastseen.memory.objects.columns import COUNTS, GAUGES, Floats, Rows
 from lastseen.memory.objects.store import ObjectStore
 
 SAME_APPEARANCE = 0.8
@@ -26,35 +25,16 @@ Embeddings = NDArray[np.float32]
 _EMB_HITS, _EMB_NORM, _STABILITY = COUNTS.first("emb_hits"), GAUGES.first("emb_norm"), GAUGES.first("stability")
 
 
-def add_embeddings(
-    store: ObjectStore, embeddings: Embeddings, rows: Rows, index: Rows, fresh: NDArray[np.bool_]
-) -> None:
-    """Add one embedding per row to the mean; those from a view bin not had before compete for the gallery."""
-    _add_to_mean(rows, index, embeddings, store.emb_mean, store.counts, store.gauges)
-    first = store.gallery_n[rows] == 0
-    for at in (fresh | first).nonzero()[0].tolist():
-        _offer(store, int(rows[at]), embeddings[index[at]])
-
-
 @compiled
-def _add_to_mean(
-    rows: Rows,
-    index: Rows,
-    embeddings: Embeddings,
-    means: Embeddings,
-    counts: NDArray[np.int32],
-    gauges: Embeddings,
-) -> None:
-    for at in range(len(rows)):
-        embedding, mean = embeddings[index[at]], means[rows[at]]
-        count, gauge = counts[rows[at]], gauges[rows[at]]
-        count[_EMB_HITS] += 1
-        share = np.float32(1.0) / np.float32(count[_EMB_HITS])
-        for part in range(len(embedding)):
-            mean[part] += (embedding[part] - mean[part]) * share
-        gauge[_EMB_NORM] = np.sqrt(dot(mean, mean))
-        if count[_EMB_HITS] > 1:
-            gauge[_STABILITY] = mean_cosine(np.float64(gauge[_EMB_NORM]), np.float64(count[_EMB_HITS]))
+def add_to_mean(embedding: Embeddings, mean: Embeddings, count: NDArray[np.int32], gauge: Embeddings) -> None:
+    """Add an embedding to an object's mean, and see how well its embeddings agree."""
+    count[_EMB_HITS] += 1
+    share = np.float32(1.0) / np.float32(count[_EMB_HITS])
+    for part in range(len(embedding)):
+        mean[part] += (embedding[part] - mean[part]) * share
+    gauge[_EMB_NORM] = np.sqrt(dot(mean, mean))
+    if count[_EMB_HITS] > 1:
+        gauge[_STABILITY] = mean_cosine(np.float64(gauge[_EMB_NORM]), np.float64(count[_EMB_HITS]))
 
 
 @compiled
@@ -67,39 +47,28 @@ def mean_cosine(norm: float, count: float) -> float:
     return min(max((count * norm * norm - 1.0) / (count - 1.0), 0.0), 1.0)
 
 
-def _offer(store: ObjectStore, row: int, embedding: Embeddings) -> None:
+def offer_to_gallery(store: ObjectStore, row: int, embedding: Embeddings) -> None:
     """Put an embedding into a gallery that has room; into a full one if it is unlike those kept."""
     held, size = int(store.gallery_n[row]), store.gallery.shape[1]
-    slot = held if held < size else replaced_by(store.gallery[row].view(np.uint16), embedding)
+    slot = held if held < size else replaced_by(store.gallery[row], embedding)
     if slot >= 0:
         store.gallery[row, slot] = embedding
         store.gallery_n[row] = max(held, slot + 1)
 
 
-@compiled
-def replaced_by(gallery: NDArray[np.uint16], embedding: Embeddings) -> int:
+def replaced_by(gallery: NDArray[np.float16], embedding: Embeddings) -> int:
     """Which of a full gallery gives way to an embedding that is less like any of them than the two nearest are alike.
 
     Of those two, the one that is also nearer to the others; -1 for none.
     """
-    size = len(gallery)
-    kept, among = np.empty(gallery.shape, dtype=np.float32), np.empty((size, size), dtype=np.float32)
-    one = other = 0
-    nearest = np.float32(-2.0)
-    for at in range(size):
-        for part in range(len(embedding)):
-            kept[at, part] = half_to_float(gallery[at, part])
-        for before in range(at):
-            among[at, before] = among[before, at] = dot(kept[at], kept[before])
-            if among[at, before] > nearest:
-                nearest, one, other = among[at, before], before, at
-    of_one = of_other = np.float32(-2.0)
-    for at in range(size):
-        if dot(kept[at], embedding) >= nearest:
-            return -1
-        if at not in (one, other):
-            of_one, of_other = max(of_one, among[one, at]), max(of_other, among[other, at])
-    return other if of_other > of_one else one
+    kept = gallery.astype(np.float32)
+    among = kept @ kept.T
+    np.fill_diagonal(among, -2.0)
+    one, other = sorted(divmod(int(among.argmax()), len(kept)))
+    if (kept @ embedding).max() >= among[one, other]:
+        return -1
+    among[one, other] = among[other, one] = -2.0
+    return other if among[other].max() > among[one].max() else one
 
 
 def merge_appearance(store: ObjectStore, keep: int, lose: int) -> None:

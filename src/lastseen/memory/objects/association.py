@@ -15,21 +15,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, dot
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch, SeenColumns
-from lastseen.memory.objects.compiled import compiled, dot
-from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.layout import (
+from lastseen.memory.objects.columns import (
     BODY,
     CONFIRMED,
     COUNTS,
     GAUGES,
     LARGEST_HALF,
     MAX_SIGMA,
-    NO_EMBEDDINGS,
     SMALL_HALF,
+    Floats,
     Gate,
+    Rows,
 )
+from lastseen.memory.objects.grid import GridColumns, near
 from lastseen.memory.objects.store import ObjectStore
 
 WIDE = 0.9
@@ -49,22 +50,18 @@ KNOWN_HITS = 4
 SIZE_TOLERANCE = 0.2
 """Metres added to sizes before they are compared: views are partial, and noise of poses blurs boxes."""
 _X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
-_HITS = COUNTS.first("hits")
+_HITS, _SURFACE_HITS = COUNTS.first("hits"), COUNTS.first("surface_hits")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
 class KnownColumns(NamedTuple):
     """What association reads of the objects: few columns, for each takes time on its way to compiled code."""
 
+    state: NDArray[np.uint8]
     body: Floats
     counts: NDArray[np.int32]
     gauges: NDArray[np.float32]
     emb_mean: NDArray[np.float32]
-
-
-def _known(store: ObjectStore) -> KnownColumns:
-    means = NO_EMBEDDINGS if store.dim is None else store.emb_mean
-    return KnownColumns(store.body, store.counts, store.gauges, means)
 
 
 _NO_ROWS, _NO_SCORES = np.empty(0, dtype=np.int64), np.empty(0)
@@ -80,28 +77,69 @@ class Pairs:
     cosine: Floats
 
 
-def gated_pairs(store: ObjectStore, batch: Batch) -> Pairs:
-    """Every pair of an observation and an object near enough to be the same thing."""
+def associate(store: ObjectStore, batch: Batch) -> tuple[Pairs, Rows]:
+    """The pairs of an observation and an object near enough to be one, and the row matched to each observation.
+
+    The row is -1 where an observation is something new.
+    """
+    matched = np.full(len(batch), -1, dtype=np.int64)
     if not len(store):
-        return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES)
-    index, rows = store.grid.near(batch.xyz, _widening(batch.extent, store.gate.radius_growth))
-    score, cosine = np.empty(len(rows)), np.empty(len(rows))
-    count = _score(index, rows, score, cosine, batch.columns, _known(store), store.gate)
-    return Pairs(index[:count], rows[:count], score[:count], cosine[:count])
+        return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES), matched
+    known = KnownColumns(store.state, store.body, store.counts, store.gauges, store.emb_mean)
+    seen, grid = batch.columns, store.grid
+    while True:
+        index, rows = np.empty((2, grid.room), dtype=np.int64)
+        score, cosine = np.empty((2, grid.room))
+        passing = np.empty(grid.room, dtype=np.bool_)
+        found = index, rows, score, cosine, passing
+        close_by, count, alone = _associate(*found, matched, seen, known, grid.columns, store.gate)
+        if close_by <= grid.room:
+            break
+        grid.room = 2 * close_by
+    pairs = Pairs(index[:count], rows[:count], score[:count], cosine[:count])
+    if not alone:
+        match_best(pairs, passing[:count], store, matched)
+    return pairs, matched
 
 
 @compiled
-def _score(
-    index: Rows, rows: Rows, score: Floats, cosine: Floats, seen: SeenColumns, objects: KnownColumns, rules: Gate
-) -> int:
-    """Leave the gated ones of all pairs, in place and in their order, with their scores; returns how many."""
-    kept = 0
-    for at in range(len(rows)):
+def _associate(
+    index: Rows,
+    rows: Rows,
+    score: Floats,
+    cosine: Floats,
+    passing: NDArray[np.bool_],
+    matched: Rows,
+    seen: SeenColumns,
+    objects: KnownColumns,
+    grid: GridColumns,
+    rules: Gate,
+) -> tuple[int, int, bool]:
+    """Fill the gated pairs with their scores, and match those that pass.
+
+    Returns how many objects are close by (more than there is room for: nothing was done), how many of these pairs are
+    gated, and whether no observation and no object is in two that pass: then ``matched`` is the best matching.
+    """
+    widen = np.zeros(len(seen.xyz))
+    for one in range(len(widen)):
+        size = max(seen.extent[one, 0], seen.extent[one, 1], seen.extent[one, 2])
+        if rules.radius_growth * size > 2.0 * SMALL_HALF:
+            widen[one] = WIDE
+    close_by = near(seen.xyz, widen, grid, index, rows)
+    if close_by > len(rows):
+        return close_by, 0, True
+    count = 0
+    for at in range(close_by):
         one, row = index[at], rows[at]
         spatial = agree_in_space(seen.xyz, seen.extent, one, seen.sigma[one], seen.cut[one], objects.body, row, rules)
-        if not spatial > 0.0 or (
-            objects.counts[row, _HITS] >= KNOWN_HITS and _is_several_times(seen.extent, one, objects.body, row)
-        ):
+        if not spatial > 0.0:
+            continue
+        times = _times_as_large(seen.extent, one, objects.body, row)
+        if times > SEVERAL_TIMES and objects.counts[row, _HITS] >= KNOWN_HITS:
+            continue
+        # a cup is no piece of the table top it stands on, nor a table top a cup's
+        surface = 2 * objects.counts[row, _SURFACE_HITS] > objects.counts[row, _HITS]
+        if seen.surface[one] != surface and (times > SEVERAL_TIMES or times * SEVERAL_TIMES < 1.0):
             continue
         appearance, alike = 1.0, np.nan
         # where even an equal embedding would not do, none is compared
@@ -115,10 +153,20 @@ def _score(
         sliver = seen.cut[one] and _is_sliver(seen.xyz, seen.extent, one, objects.body, row)
         if appearance < UNKNOWN_APPEARANCE and sliver:
             appearance = UNKNOWN_APPEARANCE
-        index[kept], rows[kept], cosine[kept] = one, row, alike
-        score[kept] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * appearance
-        kept += 1
-    return kept
+        index[count], rows[count], cosine[count] = one, row, alike
+        score[count] = rules.spatial_weight * spatial + (1.0 - rules.spatial_weight) * appearance
+        count += 1
+    alone = True
+    for at in range(count):
+        # what was seen to be gone comes back by its appearance, not by something else standing there
+        gone = objects.state[rows[at]] > CONFIRMED and cosine[at] < SAME_APPEARANCE
+        passing[at] = score[at] > rules.threshold and not gone
+        if passing[at] and alone:
+            alone = matched[index[at]] < 0
+            for other in matched:
+                alone = alone and other != rows[at]
+            matched[index[at]] = rows[at]
+    return close_by, count, alone
 
 
 @compiled
@@ -170,13 +218,13 @@ def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int) -
 
 
 @compiled
-def _is_several_times(extent: Floats, seen: int, body: Floats, row: int) -> bool:
-    """Whether an observation's box has several times the volume of an object's; noise is added to both sizes."""
+def _times_as_large(extent: Floats, seen: int, body: Floats, row: int) -> float:
+    """The volume of an observation's box to that of an object's; noise is added to both sizes."""
     volume = known = 1.0
     for axis in range(3):
         volume *= extent[seen, axis] + 0.5 * SIZE_TOLERANCE
         known *= body[row, _WIDE_X + axis] + 0.5 * SIZE_TOLERANCE
-    return volume > SEVERAL_TIMES * known
+    return volume / known
 
 
 @compiled
@@ -185,44 +233,7 @@ def ratio(one: float, other: float) -> float:
     return (min(one, other) + SIZE_TOLERANCE) / (max(one, other) + SIZE_TOLERANCE)
 
 
-def assign(pairs: Pairs, store: ObjectStore, count: int) -> Rows:
-    """The row matched to each of ``count`` observations, -1 where it is something new."""
-    threshold = store.settings.association.threshold
-    matched = np.full(count, -1, dtype=np.int64)
-    if not len(pairs.rows):
-        return matched
-    passing = np.empty(len(pairs.rows), dtype=np.bool_)
-    found = pairs.index, pairs.rows, pairs.score, pairs.cosine
-    if not _match(*found, store.state, threshold, passing, matched):
-        _match_best(pairs, passing, store, matched)
-    return matched
-
-
-@compiled
-def _match(
-    index: Rows,
-    rows: Rows,
-    score: Floats,
-    cosine: Floats,
-    state: NDArray[np.uint8],
-    threshold: float,
-    passing: NDArray[np.bool_],
-    matched: Rows,
-) -> bool:
-    """Mark the pairs that pass, and match them; false where an observation or an object is in two of them."""
-    alone = True
-    for at in range(len(rows)):
-        # what was seen to be gone comes back by its appearance, not by something else standing there
-        passing[at] = score[at] > threshold and not (state[rows[at]] > CONFIRMED and cosine[at] < SAME_APPEARANCE)
-        if passing[at] and alone:
-            alone = matched[index[at]] < 0
-            for other in matched:
-                alone = alone and other != rows[at]
-            matched[index[at]] = rows[at]
-    return alone
-
-
-def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, matched: Rows) -> None:
+def match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, matched: Rows) -> None:
     """The one-to-one matching of the passing pairs with the highest sum of scores."""
     index, rows = pairs.index[passing], pairs.rows[passing]
     # columns by object number, so that ties do not depend on where rows lie
@@ -238,20 +249,8 @@ def _match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, ma
     matched[who[real]] = row_of[what[real]]
 
 
-@compiled
-def size_agreement(one: Floats, other: Floats) -> float:
+def size_agreement(extent: Floats, others: Floats) -> Floats:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
-    product = 1.0
-    for axis in range(3):
-        product *= ratio(one[axis], other[axis])
-    return float(np.cbrt(product))
-
-
-@compiled
-def _widening(extent: Floats, growth: float) -> Floats:
-    widen = np.empty(len(extent))
-    for at in range(len(extent)):
-        widen[at] = 0.0
-        if growth * max(extent[at, 0], extent[at, 1], extent[at, 2]) > 2.0 * SMALL_HALF:
-            widen[at] = WIDE
-    return widen
+    smaller, larger = np.minimum(extent, others), np.maximum(extent, others)
+    agreement: Floats = np.cbrt(((smaller + SIZE_TOLERANCE) / (larger + SIZE_TOLERANCE)).prod(axis=-1))
+    return agreement

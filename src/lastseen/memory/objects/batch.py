@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.camera import camera_numbers, image_holds_box, to_camera, view_from
-from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.columns import NO_EMBEDDINGS, Floats, Rows
 from lastseen.memory.objects.labels import LabelTable, ranked
-from lastseen.memory.objects.layout import NO_EMBEDDINGS
 from lastseen.memory.objects.relations import overlap
 from lastseen.observation import SURFACE, Observation
 
@@ -48,13 +47,16 @@ class SeenColumns(NamedTuple):
     has_embedding: NDArray[np.bool_]
     cut: NDArray[np.bool_]
     surface: NDArray[np.bool_]
+    label_ids: NDArray[np.int32]
+    label_scores: NDArray[np.float32]
 
 
 @dataclass(slots=True)
 class Batch:
     """One frame's observations; ``places`` are positions in the camera frame and in the world, side by side.
 
-    ``given`` is where each observation stood in the list that the frame came with.
+    ``given`` is where each observation stood in the list that the frame came with; ``may_coincide`` is false where
+    no two boxes can be one thing detected twice.
     """
 
     frame_id: int
@@ -75,6 +77,7 @@ class Batch:
     all_embedded: bool
     cut: NDArray[np.bool_]
     surface: NDArray[np.bool_]
+    may_coincide: bool
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -96,37 +99,29 @@ class Batch:
             self.has_embedding,
             self.cut,
             self.surface,
+            self.label_ids,
+            self.label_scores,
         )
 
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
         has_embedding = self.has_embedding[keep]
-        return Batch(
-            self.frame_id,
-            self.stamp,
-            self.has_camera,
-            self.camera,
-            [self.observations[index] for index in keep.tolist()],
-            self.given[keep],
-            self.xyz[keep],
-            self.extent[keep],
-            self.view[keep],
-            self.sigma[keep],
-            self.places[keep],
-            self.label_ids[keep],
-            self.label_scores[keep],
-            self.embeddings[keep] if self.embeddings is not None and has_embedding.any() else None,
-            has_embedding,
-            bool(has_embedding.all()),
-            self.cut[keep],
-            self.surface[keep],
+        arrays = ("given", "xyz", "extent", "view", "sigma", "places", "label_ids", "label_scores", "cut", "surface")
+        kept: dict[str, Any] = {name: getattr(self, name)[keep] for name in arrays}
+        return replace(
+            self,
+            observations=[self.observations[index] for index in keep.tolist()],
+            embeddings=self.embeddings[keep] if self.embeddings is not None and has_embedding.any() else None,
+            has_embedding=has_embedding,
+            all_embedded=bool(has_embedding.all()),
+            **kept,
         )
 
 
 def batch_observations(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
     camera = camera_numbers(frame, frame.intrinsics)
-    given, (xyz, extent, view), places, cut = _sorted_by_place(observations, camera)
+    given, (xyz, extent, view), places, cut, may_coincide = _sorted_by_place(observations, camera)
     ordered = [observations[index] for index in given.tolist()]
     embeddings, has_embedding = _embeddings([seen.embedding for seen in ordered])
     label_ids, label_scores = _labels([seen.labels for seen in ordered], labels)
@@ -149,22 +144,27 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
         np.count_nonzero(has_embedding) == len(ordered),
         cut & frame.has_camera,
         np.array([seen.kind == SURFACE for seen in ordered], dtype=np.bool_),
+        may_coincide,
     )
 
 
 def _sorted_by_place(
     observations: Sequence[Observation], camera: Floats
-) -> tuple[NDArray[np.int64], Floats, Floats, NDArray[np.bool_]]:
-    """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off."""
+) -> tuple[NDArray[np.int64], Floats, Floats, NDArray[np.bool_], bool]:
+    """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off.
+
+    Last comes whether two boxes may coincide.
+    """
     count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
     table = np.empty((3, count, 3))
-    if _arrange(_table(observations), camera, order, table, places, cut):
-        return order, table, places, cut
+    distinct, may_coincide = _arrange(_table(observations), camera, order, table, places, cut)
+    if distinct:
+        return order, table, places, cut, may_coincide
     # the same point twice: everything else about the observations decides, so that listing order never does
     by_content = sorted(range(count), key=lambda index: _content(observations[index]))
     _arrange(_table([observations[index] for index in by_content]), camera, order, table, places, cut)
-    return np.array(by_content)[order], table, places, cut
+    return np.array(by_content)[order], table, places, cut, may_coincide
 
 
 def _table(observations: Sequence[Observation]) -> Floats:
@@ -182,8 +182,8 @@ def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray
 @compiled
 def _arrange(
     table: Floats, camera: Floats, order: Rows, arranged: Floats, places: Floats, cut: NDArray[np.bool_]
-) -> bool:
-    """Sort by position, equal ones as they come; returns whether no two are equal.
+) -> tuple[bool, bool]:
+    """Sort by position, equal ones as they come; returns whether all differ, and whether two boxes may coincide.
 
     Places are in camera axes and in the world side by side; ``cut`` are the boxes that the image cuts off.
     """
@@ -203,16 +203,12 @@ def _arrange(
             for axis in range(3):
                 # adding 0 turns -0 into 0: equal values must have equal bytes
                 arranged[kind, at, axis] = table[kind, order[at], axis] + 0.0
-        (x, y, z), (wide, deep, high) = _three(arranged[0, at]), _three(arranged[1, at])
+        x, y, z = arranged[0, at, 0], arranged[0, at, 1], arranged[0, at, 2]
+        wide, deep, high = arranged[1, at, 0], arranged[1, at, 1], arranged[1, at, 2]
         places[at, 0], places[at, 1], places[at, 2] = to_camera(view, x, y, z)
         places[at, 3], places[at, 4], places[at, 5] = x, y, z
         cut[at] = not image_holds_box(view, x, y, z, wide, deep, high, CUT_MARGIN)
-    return distinct
-
-
-@compiled
-def _three(values: Floats) -> tuple[float, float, float]:
-    return values[0], values[1], values[2]
+    return distinct, _may_coincide(arranged[0], arranged[1])
 
 
 @compiled
@@ -297,7 +293,7 @@ def without_body(batch: Batch, frame: Frame, mask: NDArray[np.bool_] | None) -> 
 
 def without_duplicates(batch: Batch) -> Batch:
     """Of two boxes that nearly coincide and look alike, keep the better seen."""
-    if not _may_coincide(batch.xyz, batch.extent):
+    if not batch.may_coincide:
         return batch
     first, second = _all_pairs(len(batch))
     share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastseen.compiled import compiled
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
-from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Floats
+from lastseen.memory.objects.columns import Floats
 
 
 class CameraView(NamedTuple):

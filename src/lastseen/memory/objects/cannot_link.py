@@ -11,11 +11,10 @@ from collections.abc import Set
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, dot
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.compiled import compiled, dot
-from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.layout import BODY, COUNTS, GAUGES, ObjectColumns
+from lastseen.memory.objects.columns import BODY, COUNTS, GAUGES, Floats, Rows
 from lastseen.memory.objects.store import ObjectStore
 
 NEIGHBOUR_GAP = 0.1
@@ -84,12 +83,22 @@ def cannot_link(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> N
 
 
 @compiled
-def seen_beside(row: int, others: Rows, stamp: float, objects: ObjectColumns, radius: float) -> bool:
+def seen_beside(
+    row: int,
+    others: Rows,
+    stamp: float,
+    radius: float,
+    body: Floats,
+    counts: NDArray[np.int32],
+    gauges: NDArray[np.float32],
+    means: NDArray[np.float32],
+    met_by: tuple[Rows, Rows, NDArray[np.int32]],
+) -> bool:
     """Whether something that looks like an object was seen within a radius of it at a time.
 
-    It is then the object itself, by a pose that is off, unless the two are a cannot-link pair.
+    It is then the object itself, by a pose that is off, unless the two are a cannot-link pair. ``met_by`` are the
+    columns of numbers, of neighbours, and of how often each was met.
     """
-    body, counts, gauges, means = objects.body, objects.counts, objects.gauges, objects.emb_mean
     for other in others:
         if body[other, _LAST_SEEN] != stamp or other == row:
             continue
@@ -103,17 +112,18 @@ def seen_beside(row: int, others: Rows, stamp: float, objects: ObjectColumns, ra
         if known and dot(means[row], means[other]) < SAME_APPEARANCE * length:
             continue
         rarer = min(counts[row, _HITS], counts[other, _HITS])
-        met = _times_met(row, other, objects.seq, objects.rivals, objects.rival_hits)
-        if met < max(CANNOT_LINK_SHARE * rarer, 1.0):
+        seq, rivals, rival_hits = met_by
+        if _times_met(row, other, seq, rivals, rival_hits) < max(CANNOT_LINK_SHARE * rarer, 1.0):
             return True
     return False
 
 
 def times_met(store: ObjectStore, rows: Rows, other: Rows) -> Rows:
     """In how many frames two objects were seen close beside each other, pair by pair."""
-    columns = store.seq, store.rivals, store.rival_hits
-    pairs = zip(rows.tolist(), other.tolist(), strict=True)
-    return np.array([_times_met(one, two, *columns) for one, two in pairs], dtype=np.int64)
+    mine = np.where(store.rivals[rows] == store.seq[other][:, np.newaxis], store.rival_hits[rows], 0)
+    theirs = np.where(store.rivals[other] == store.seq[rows][:, np.newaxis], store.rival_hits[other], 0)
+    met: Rows = np.maximum(mine.max(axis=1), theirs.max(axis=1)).astype(np.int64)
+    return met
 
 
 @compiled
@@ -150,12 +160,12 @@ def merge_neighbours(store: ObjectStore, keep: int, lose: int) -> None:
     for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
         if not times or number == kept:
             continue
-        _add_neighbour(store.rivals[keep], store.rival_hits[keep], number, times)
+        _add_neighbour.py_func(store.rivals[keep], store.rival_hits[keep], number, times)
         row = store.row_of.get(number)
         if row is not None:
             met = np.flatnonzero(store.rivals[row] == lost)
             if len(met):
                 again = int(store.rival_hits[row, met[0]])
                 store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
-                _add_neighbour(store.rivals[row], store.rival_hits[row], kept, again)
+                _add_neighbour.py_func(store.rivals[row], store.rival_hits[row], kept, again)
                 store.mark_changed(np.array([row]))

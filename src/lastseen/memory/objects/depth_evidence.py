@@ -10,10 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, half_to_float
 from lastseen.memory.objects.camera import CameraView, to_camera
-from lastseen.memory.objects.compiled import compiled, half_to_float
-from lastseen.memory.objects.grid import Floats
-from lastseen.memory.objects.layout import BODY, COUNTS
+from lastseen.memory.objects.columns import BODY, COUNTS, Floats
 
 POINT_STEP = 2
 """Every second surface point is looked at: 32 tell as much as 64 about a share."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled, dot
 from lastseen.memory.objects.appearance import (
     MERGE_APPEARANCE,
     SURE_LABELS,
@@ -21,10 +22,8 @@ from lastseen.memory.objects.cannot_link import (
     merge_neighbours,
     times_met,
 )
-from lastseen.memory.objects.compiled import compiled, dot
-from lastseen.memory.objects.grid import Floats, Rows
+from lastseen.memory.objects.columns import BODY, CONFIRMED, COUNTS, GAUGES, Floats, Rows, State
 from lastseen.memory.objects.labels import blend
-from lastseen.memory.objects.layout import BODY, CONFIRMED, COUNTS, GAUGES, NO_EMBEDDINGS, State
 from lastseen.memory.objects.relations import containment, overlap
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import PIECE_SIZE
@@ -93,8 +92,7 @@ def duplicates(store: ObjectStore, batch: Batch, pairs: Pairs, matched: Rows) ->
 
 def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int, int, float]]:
     # a cheap sieve: nearly all pairs are neighbours that look otherwise
-    means = NO_EMBEDDINGS if store.dim is None else store.emb_mean
-    within = _lie_in_each_other(mine, other, store.body, store.state, store.counts, store.gauges, means)
+    within = _lie_in_each_other(mine, other, store.body, store.state, store.counts, store.gauges, store.emb_mean)
     if not len(within):
         return set()
     mine, other = mine[within], other[within]
@@ -253,7 +251,8 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
                 store.column(name)[keep] = store.column(name)[lose]
     merge_neighbours(store, keep, lose)
     names = store.label_ids[keep], store.label_scores[keep]
-    blend(*names, store.label_ids[lose], store.label_scores[lose], share)
+    # once in a while: not worth compiling for
+    blend.py_func(*names, store.label_ids[lose], store.label_scores[lose], share)
     if store.dim is not None:
         merge_appearance(store, keep, lose)
     store.hits[keep] = kept + lost

@@ -19,7 +19,7 @@ from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.memory.objects.appearance import same_labels
 from lastseen.memory.objects.batch import Batch
-from lastseen.memory.objects.columns import Columns
+from lastseen.memory.objects.columns import LARGEST_HALF, Columns, Floats, FreeSpace, State
 from lastseen.memory.objects.depth_evidence import (
     DEPTH_MARGIN,
     DEPTH_NOISE,
@@ -31,8 +31,6 @@ from lastseen.memory.objects.depth_evidence import (
     noticed_within,
 )
 from lastseen.memory.objects.duplicates import DUPLICATE_TOLERANCE
-from lastseen.memory.objects.grid import Floats
-from lastseen.memory.objects.layout import LARGEST_HALF, FreeSpace, State
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import Observation
 

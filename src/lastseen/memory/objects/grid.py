@@ -8,16 +8,12 @@ and level. The rows of a cell hang on one chain; looking up costs per cell asked
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
-from lastseen.memory.objects.compiled import compiled
-
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+from lastseen.compiled import compiled
+from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns, Floats, Ints, Rows
 
 _AXIS_BITS = 20
 _AXIS_MASK = (1 << _AXIS_BITS) - 1
@@ -28,6 +24,17 @@ _SPREAD = 0x4F1BBCDCBFA53E0B
 """An odd number without a pattern in its bits: neighbouring cells times it end far apart."""
 FIRST_ROOM = 1024
 """Rows that an answer has room for at first."""
+
+
+class GridColumns(NamedTuple):
+    """A grid for compiled code: by level reach, cell size and rows; heads of chains; by row its cell and link."""
+
+    reaches: Floats
+    cells: Floats
+    heads: Ints
+    cell: Rows
+    after: Ints
+    on_level: Rows
 
 
 class HashGrid(Columns):
@@ -45,18 +52,19 @@ class HashGrid(Columns):
         self.cells = 2.0 * (self.reaches + slack)
         self._on_level = np.zeros(len(reaches), dtype=np.int64)
         self._heads = np.zeros(_CHAINS, dtype=np.int32)
-        self._room = FIRST_ROOM
+        self.room = FIRST_ROOM
         self.add("cell", np.int64)
         self.add("after", np.int32)
 
     @property
-    def chains(self) -> tuple[Ints, Rows, Ints, Rows]:
-        """What compiled functions walk along: heads of the chains, cells, links, and rows on each level."""
-        return self._heads, self.cell, self.after, self._on_level
+    def columns(self) -> GridColumns:
+        """What compiled code walks along; not to be kept, for growing replaces it."""
+        return GridColumns(self.reaches, self.cells, self._heads, self.cell, self.after, self._on_level)
 
     def remove(self, row: int) -> None:
         """Let a row stand nowhere."""
-        move(row, 0, *self.chains)
+        columns = self.columns
+        move(row, 0, columns.heads, columns.cell, columns.after, columns.on_level)
 
     def fill(self, rows: Rows, xyz: Floats, reach: Floats) -> None:
         """Let many rows stand somewhere, in a grid that holds none; here nothing has to be compiled."""
@@ -76,20 +84,20 @@ class HashGrid(Columns):
     def near(self, xyz: Floats, widen: Floats) -> tuple[Rows, Rows]:
         """Pairs (point, row) of every row within reach plus slack plus ``widen`` of each point, and some more."""
         while True:
-            points, rows = np.empty(self._room, dtype=np.int64), np.empty(self._room, dtype=np.int64)
-            count = _near(xyz, widen, self.cells, *self.chains, points, rows)
-            if count <= self._room:
+            points, rows = np.empty((2, self.room), dtype=np.int64)
+            count = near(xyz, widen, self.columns, points, rows)
+            if count <= self.room:
                 return points[:count], rows[:count]
-            self._room = 2 * count
+            self.room = 2 * count
 
     def inside(self, low: Floats, high: Floats) -> Rows:
         """Every row whose centre can lie in an axis-aligned box, and some more from its border cells."""
         while True:
-            rows = np.empty(self._room, dtype=np.int64)
-            count = _inside(low, high, self.cells, *self.chains, rows)
-            if count <= self._room:
+            rows = np.empty(self.room, dtype=np.int64)
+            count = inside(low, high, self.columns, rows)
+            if count <= self.room:
                 return rows[:count]
-            self._room = 2 * count
+            self.room = 2 * count
 
 
 @compiled
@@ -136,59 +144,44 @@ def move(row: int, key: int, heads: Ints, cell: Rows, after: Ints, on_level: Row
 
 
 @compiled
-def _near(
-    xyz: Floats,
-    widen: Floats,
-    cells: Floats,
-    heads: Ints,
-    cell: Rows,
-    after: Ints,
-    on_level: Rows,
-    points: Rows,
-    rows: Rows,
-) -> int:
-    """Fill points and rows as far as they go; returns how many there are."""
+def near(xyz: Floats, widen: Floats, grid: GridColumns, points: Rows, rows: Rows) -> int:
+    """Fill points and rows as ``HashGrid.near`` gives them, as far as they go; returns how many there are."""
     count = 0
-    for level in range(len(cells)):
-        if not on_level[level]:
+    for level in range(len(grid.cells)):
+        if not grid.on_level[level]:
             continue
-        size = cells[level]
+        size = grid.cells[level]
         for point in range(len(xyz)):
             start, half = count, 0.5 * size + widen[point]
             more = 1 if widen[point] == 0.0 else math.ceil(2.0 * half / size)
             x = math.floor((xyz[point, 0] - half) / size)
             y = math.floor((xyz[point, 1] - half) / size)
             z = math.floor((xyz[point, 2] - half) / size)
-            count = _collect(level, x, y, z, x + more, y + more, z + more, heads, cell, after, rows, count)
+            last = (x + more, y + more, z + more)
+            count = _collect(level, (x, y, z), last, grid.heads, grid.cell, grid.after, rows, count)
             for at in range(start, min(count, len(points))):
                 points[at] = point
     return count
 
 
 @compiled
-def _inside(
-    low: Floats, high: Floats, cells: Floats, heads: Ints, cell: Rows, after: Ints, on_level: Rows, rows: Rows
-) -> int:
-    """Fill rows as far as they go; returns how many there are."""
+def inside(low: Floats, high: Floats, grid: GridColumns, rows: Rows) -> int:
+    """Fill rows as ``HashGrid.inside`` gives them, as far as they go; returns how many there are."""
     count = 0
-    for level in range(len(cells)):
-        if on_level[level]:
-            size = cells[level]
-            x, y, z = math.floor(low[0] / size), math.floor(low[1] / size), math.floor(low[2] / size)
-            right, far, top = math.floor(high[0] / size), math.floor(high[1] / size), math.floor(high[2] / size)
-            count = _collect(level, x, y, z, right, far, top, heads, cell, after, rows, count)
+    for level in range(len(grid.cells)):
+        if grid.on_level[level]:
+            size = grid.cells[level]
+            first = math.floor(low[0] / size), math.floor(low[1] / size), math.floor(low[2] / size)
+            last = math.floor(high[0] / size), math.floor(high[1] / size), math.floor(high[2] / size)
+            count = _collect(level, first, last, grid.heads, grid.cell, grid.after, rows, count)
     return count
 
 
 @compiled
 def _collect(
     level: int,
-    x: int,
-    y: int,
-    z: int,
-    last_x: int,
-    last_y: int,
-    last_z: int,
+    first: tuple[int, int, int],
+    last: tuple[int, int, int],
     heads: Ints,
     cell: Rows,
     after: Ints,
@@ -196,9 +189,9 @@ def _collect(
     count: int,
 ) -> int:
     """Append the rows of all cells from the first to the last on each axis, as far as there is room."""
-    for at_x in range(x, last_x + 1):
-        for at_y in range(y, last_y + 1):
-            for at_z in range(z, last_z + 1):
+    for at_x in range(first[0], last[0] + 1):
+        for at_y in range(first[1], last[1] + 1):
+            for at_z in range(first[2], last[2] + 1):
                 key = _pack(level, at_x, at_y, at_z)
                 link = heads[_chain(key)]
                 while link:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Rows
+from lastseen.compiled import compiled
 
 LABEL_SLOTS = 8
 """Names kept per object: a detector that wavers between more than eight names knows none of them."""
@@ -79,24 +78,6 @@ def ranked(labels: Mapping[str, float]) -> list[tuple[str, float]]:
     if len(labels) < 2:
         return list(labels.items())
     return sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:LABEL_SLOTS]
-
-
-@compiled
-def update_labels(
-    ids: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    pinned: NDArray[np.bool_],
-    rows: Rows,
-    new_ids: NDArray[np.int32],
-    new_scores: NDArray[np.float32],
-    index: Rows,
-    weight: float,
-) -> None:
-    """Move the label scores of each row toward those of its observation, in place."""
-    for at in range(len(rows)):
-        # a label given by hand stays
-        if not pinned[rows[at]]:
-            blend(ids[rows[at]], scores[rows[at]], new_ids[index[at]], new_scores[index[at]], weight)
 
 
 @compiled

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.objects.absence import Gone
+from lastseen.memory.objects.columns import CONFIRMED, TENTATIVE, Rows, State, id_text
 from lastseen.memory.objects.duplicates import merge_rows
-from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.layout import CONFIRMED, TENTATIVE, State, id_text
 from lastseen.memory.objects.store import ObjectStore
 
 
@@ -167,9 +166,9 @@ class ObjectLifecycle:
         store.state[told] = State.CONFIRMED
         self._merge(told, seen, kind, at_lost=True, before=before, after=after, how="told")
 
-    def merge(self, keep: int, lose: int, *, cosine: float | None = None) -> None:
-        """Merge two objects; ``cosine`` of their appearance is None where it was said by hand."""
-        evidence: dict[str, object] = {"how": "by hand"} if cosine is None else {"cosine": _number(cosine)}
+    def merge(self, keep: int, lose: int, *, cosine: float | None = None, how: str = "by hand") -> None:
+        """Merge two objects; without a ``cosine`` of their appearance the event says ``how`` that was told."""
+        evidence: dict[str, object] = {"how": how} if cosine is None else {"cosine": _number(cosine)}
         self._merge(keep, lose, EventKind.MERGED, at_lost=False, **evidence)
 
     def _merge(self, keep: int, lose: int, kind: EventKind, *, at_lost: bool = False, **evidence: object) -> None:

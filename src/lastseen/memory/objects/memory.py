@@ -6,7 +6,9 @@ observation is which object, update, create, promote, expire. Time is the frame'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.objects import snapshot
 from lastseen.memory.objects.absence import find_absent
-from lastseen.memory.objects.association import Pairs, assign, gated_pairs
+from lastseen.memory.objects.association import Pairs, associate
 from lastseen.memory.objects.batch import (
     Batch,
     batch_observations,
@@ -25,20 +27,18 @@ from lastseen.memory.objects.batch import (
     without_duplicates,
     without_labels,
 )
-from lastseen.memory.objects.by_hand import ByHand
+from lastseen.memory.objects.by_hand import ByHand, Undo
 from lastseen.memory.objects.cannot_link import count_neighbours, forget_neighbours
-from lastseen.memory.objects.corrections import Undo, retire_frames, shift_to_new_poses
+from lastseen.memory.objects.columns import CONFIRMED, ID_PREFIX, TENTATIVE, State, id_text
+from lastseen.memory.objects.columns import Rows as RowNumbers
 from lastseen.memory.objects.duplicates import duplicates
 from lastseen.memory.objects.free_space import DepthKeyframes, evidence_at_confirmation, evidence_at_creation
-from lastseen.memory.objects.grid import Rows as RowNumbers
 from lastseen.memory.objects.labels import MOST_UNUSED
-from lastseen.memory.objects.layout import CONFIRMED, ID_PREFIX, TENTATIVE, State
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
-from lastseen.memory.objects.matched import NOTHING_MATCHED, Crop, CropSink, Matched
+from lastseen.memory.objects.loop_closure import retire_frames, shift_to_new_poses
 from lastseen.memory.objects.relations import Relation, relations_of
 from lastseen.memory.objects.relocation import (
     ARRIVAL_HITS,
-    arrivals,
     arrivals_among,
     just_arrived,
     relocated_from,
@@ -51,6 +51,46 @@ from lastseen.observation import OBJECT, SURFACE, Observation
 
 MERGE_EVERY = 3
 """Frames between searches for duplicates: they grow together over many frames, and a frame's time is short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """A picture of an object, handed on and not kept: better than those before it, or from a new side."""
+
+    object_id: str
+    frame_id: int
+    stamp: float
+    quality: float
+    jpeg: bytes
+
+
+CropSink = Callable[[Crop], None]
+
+
+class Matched(NamedTuple):
+    """Which objects the observations of one frame became part of, by number.
+
+    ``numbers`` are those of the observations at ``given``; of the others of ``total`` nothing was remembered.
+    ``successors`` leads from an object that ended in the same frame to the one it goes on as, or to None.
+    """
+
+    total: int
+    given: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    successors: Mapping[int, int | None]
+
+    def ids(self) -> tuple[str | None, ...]:
+        """One id per observation, in the order in which they were given."""
+        ids: list[str | None] = [None] * self.total
+        for at, first in zip(self.given.tolist(), self.numbers.tolist(), strict=True):
+            number: int | None = first
+            while number is not None and number in self.successors:
+                number = self.successors[number]
+            ids[at] = None if number is None else id_text(number)
+        return tuple(ids)
+
+
+NOTHING_MATCHED = Matched(0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), {})
 
 
 class ObjectMemory(ByHand):
@@ -126,8 +166,7 @@ class ObjectMemory(ByHand):
         detector_works, numbers = False, batch.given
         self.lifecycle.successors = {}
         if len(batch):
-            pairs = gated_pairs(self.store, batch)
-            matched = assign(pairs, self.store, len(batch))
+            pairs, matched = associate(self.store, batch)
             detector_works = self._update(batch, matched)
             numbers = self.store.seq[matched]
             count_neighbours(self.store, batch, matched)
@@ -247,7 +286,6 @@ class ObjectMemory(ByHand):
                 self.lifecycle.reappear(rows)
             fresh = update(store, batch, rows, known)
             self._pass_on_crops(batch, rows, known, fresh)
-            store.update_grid(rows)
             if TENTATIVE in states:
                 self._promote(rows)
             self._arrived += just_arrived(store, rows)
@@ -257,7 +295,6 @@ class ObjectMemory(ByHand):
             matched[new] = rows
             store.newness[rows] = evidence_at_creation(self.keyframes, batch, new)
             self._pass_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
-            store.update_grid(rows)
             self.lifecycle.appear(rows)
             self._promote(rows)
         return confirmed_seen
@@ -290,20 +327,20 @@ class ObjectMemory(ByHand):
             row = store.row_of.get(number)
             if row is None:
                 continue
-            found = relocated_from(store, row, np.flatnonzero(store.state[: store.used] > State.CONFIRMED))
+            found = relocated_from(store, row)
             if found is not None:
                 self.lifecycle.relocate(found[0], row, found[1])
         self._arrived.clear()
 
     def _find_absent(self, frame: Frame, *, detector_works: bool) -> None:
         store = self.store
-        all_gone = find_absent(store, frame, self.body_mask, detector_works=detector_works)
+        all_gone, doubted = find_absent(store, frame, self.body_mask, detector_works=detector_works)
         # what is gone as well has not come: all are marked before one is looked for elsewhere
         self.lifecycle.mark_absent(all_gone)
-        for gone in all_gone:
-            found = relocated_to(store, gone.row, arrivals(store))
+        for row in (*(gone.row for gone in all_gone), *doubted):
+            found = relocated_to(store, row, surely=store.state[row] > CONFIRMED)
             if found is not None:
-                self.lifecycle.relocate(gone.row, *found)
+                self.lifecycle.relocate(row, *found)
         self.keyframes.keep(frame, version=store.version)
 
     def _pass_on_crops(

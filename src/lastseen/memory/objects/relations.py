@@ -10,8 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from lastseen.memory.objects.grid import Floats, Rows
-from lastseen.memory.objects.layout import State, id_text
+from lastseen.memory.objects.columns import Floats, Rows, State, id_text
 from lastseen.memory.objects.store import ObjectStore
 
 

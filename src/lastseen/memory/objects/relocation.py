@@ -6,9 +6,12 @@ before.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.objects.absence import DOUBTED_SHARE, DOUBTED_VIEWS
 from lastseen.memory.objects.appearance import (
     MERGE_APPEARANCE,
     SAME_APPEARANCE,
@@ -18,10 +21,8 @@ from lastseen.memory.objects.appearance import (
     label_cosine,
 )
 from lastseen.memory.objects.association import size_agreement
-from lastseen.memory.objects.compiled import compiled
+from lastseen.memory.objects.columns import CONFIRMED, RING, FreeSpace, Rows, State
 from lastseen.memory.objects.duplicates import UNMET_HITS
-from lastseen.memory.objects.grid import Rows
-from lastseen.memory.objects.layout import CONFIRMED, COUNTS, RING, FreeSpace, State
 from lastseen.memory.objects.store import ObjectStore
 
 ARRIVAL_HITS = 4
@@ -31,12 +32,13 @@ NEWCOMER_HITS = 8
 SURE_APPEARANCE = 0.95
 """Cosine that a moved thing needs which is called otherwise than before; glasses and bottles of one colour agree to
 0.93."""
+LIKE_APPEARANCE = 0.9
+"""Cosine of a thing in doubt with one of its name that has come, from which it was carried there."""
 ESTABLISHED_SHARE = 0.7
 """Share of the label scores that the best label of an object needs to be its established name: five sightings in a
 row with one name, or three of four overall."""
 SAME_SIZE = 0.6
 """Size agreement of a moved thing with itself: it may stand another way round."""
-_HITS = COUNTS.first("hits")
 
 
 def arrivals(store: ObjectStore) -> Rows:
@@ -60,28 +62,11 @@ def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
 
 
 def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
-    found = np.empty(len(rows), dtype=np.int64)
-    count = _find_arrivals(rows, store.counts, store.newness, store.state, once, found)
-    numbers: list[int] = store.seq[found[:count]].tolist()
+    rows = rows[store.newness[rows] > 0]
+    hits = store.hits[rows]
+    reached = hits == ARRIVAL_HITS if once else hits >= ARRIVAL_HITS
+    numbers: list[int] = store.seq[rows[reached & (store.state[rows] == CONFIRMED)]].tolist()
     return numbers
-
-
-@compiled
-def _find_arrivals(
-    rows: Rows,
-    counts: NDArray[np.int32],
-    newness: NDArray[np.uint8],
-    state: NDArray[np.uint8],
-    once: bool,
-    found: Rows,
-) -> int:
-    count = 0
-    for row in rows:
-        reached = counts[row, _HITS] == ARRIVAL_HITS if once else counts[row, _HITS] >= ARRIVAL_HITS
-        if reached and newness[row] > 0 and state[row] == CONFIRMED:
-            found[count] = row
-            count += 1
-    return count
 
 
 def newcomers(store: ObjectStore, since: float) -> Rows:
@@ -96,16 +81,32 @@ def newcomers(store: ObjectStore, since: float) -> Rows:
     return ordered
 
 
-def relocated_from(store: ObjectStore, arrived: int, absent: Rows) -> tuple[int, float] | None:
-    """The absent object that an arrived one is, with the cosine: the most alike, the nearest of equal ones."""
-    arrivals = np.full(len(absent), arrived)
-    return _best(store, arrived, absent, arrivals, _one_after_the_other(store, absent, arrivals))
+def relocated_from(store: ObjectStore, arrived: int) -> tuple[int, float] | None:
+    """The absent object that an arrived one is, with the cosine: the most alike, the nearest of equal ones.
+
+    Where there is none, one that is there for all that is known, but in doubt.
+    """
+    state = store.state[: store.used]
+    doubt = -math.log(max(store.settings.absence.chance, 1e-9)) * DOUBTED_SHARE
+    doubted = (store.doubt[: store.used] >= doubt) & (store.empty_views[: store.used] >= DOUBTED_VIEWS)
+    for who, surely in ((state > CONFIRMED, True), ((state == CONFIRMED) & doubted, False)):
+        absent = np.flatnonzero(who)
+        arrivals = np.full(len(absent), arrived)
+        possible = _one_after_the_other(store, absent, arrivals) & (absent != arrived)
+        found = _best(store, arrived, absent, arrivals, possible, surely=surely)
+        if found is not None:
+            return found
+    return None
 
 
-def relocated_to(store: ObjectStore, absent: int, arrivals: Rows) -> tuple[int, float] | None:
-    """The arrived object that an absent one is, with the cosine: the most alike, the nearest of equal ones."""
-    possible = _one_after_the_other(store, np.full(len(arrivals), absent), arrivals)
-    return _best(store, absent, arrivals, arrivals, possible)
+def relocated_to(store: ObjectStore, absent: int, *, surely: bool) -> tuple[int, float] | None:
+    """The arrived object that an absent one is, with the cosine: the most alike, the nearest of equal ones.
+
+    ``surely`` is whether it is known to be gone; of one that is in doubt its like must have come.
+    """
+    found = arrivals(store)
+    possible = _one_after_the_other(store, np.full(len(found), absent), found) & (found != absent)
+    return _best(store, absent, found, found, possible, surely=surely)
 
 
 def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDArray[np.bool_]:
@@ -135,14 +136,14 @@ def _name_is_established(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _best(
-    store: ObjectStore, row: int, others: Rows, arrivals: Rows, possible: NDArray[np.bool_]
+    store: ObjectStore, row: int, others: Rows, arrivals: Rows, possible: NDArray[np.bool_], *, surely: bool
 ) -> tuple[int, float] | None:
     others, arrivals = others[possible], arrivals[possible]
     if not len(others):
         return None
     same = np.full(len(others), row)
     cosine = appearance_cosine(store, same, others)
-    size = np.array([size_agreement(store.extent[row], store.extent[other]) for other in others.tolist()])
+    size = size_agreement(store.extent[row], store.extent[others])
     # detectors waver: what is called otherwise has to look all the more alike
     name = label_cosine(store, same, others)
     needed = np.where(name >= SURE_LABELS, MERGE_APPEARANCE, SURE_APPEARANCE)
@@ -153,6 +154,8 @@ def _best(
     # and so has what was perhaps only noticed late where it stands
     needed[store.newness[arrivals] < FreeSpace.FREE] = SURE_APPEARANCE
     fits = (cosine >= needed) & (size >= SAME_SIZE)
+    if not surely:
+        fits &= (name >= SURE_LABELS) & (cosine >= LIKE_APPEARANCE)
     others, cosine = others[fits], cosine[fits]
     if not len(others):
         return None

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.appearance import mean_cosine
+from lastseen.memory.objects.columns import State
 from lastseen.memory.objects.free_space import DepthKeyframes
 from lastseen.memory.objects.labels import LabelTable
-from lastseen.memory.objects.layout import State
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import OBJECT, SURFACE
 

@@ -7,22 +7,21 @@ an order is ordered by number. So a memory that was written down and restored go
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.compiled import compiled
 from lastseen.config import Settings
 from lastseen.detection import best_label
 from lastseen.errors import InvalidValue
-from lastseen.memory.objects.columns import FIRST_CAPACITY, Columns
-from lastseen.memory.objects.compiled import compiled
-from lastseen.memory.objects.grid import Floats, HashGrid, Rows, key_of, move
-from lastseen.memory.objects.labels import LABEL_SLOTS, LabelTable
-from lastseen.memory.objects.layout import (
+from lastseen.memory.objects.columns import (
     BODY,
     CANNOT_LINK_SLOTS,
     COUNTS,
     EMPTY_POSES,
+    FIRST_CAPACITY,
     GAUGES,
     ID_PREFIX,
     LARGEST_HALF,
@@ -31,13 +30,24 @@ from lastseen.memory.objects.layout import (
     NO_EMBEDDINGS,
     RING,
     SMALL_HALF,
+    AbsenceRules,
+    Columns,
+    Floats,
     Gate,
     ObjectColumns,
+    Rows,
+    UpdateRules,
     id_text,
 )
+from lastseen.memory.objects.grid import HashGrid, key_of, move
+from lastseen.memory.objects.labels import LABEL_SLOTS, LabelTable
 from lastseen.observation import MAX_SURFACE_POINTS
 
 _X, _WIDE, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
+
+
+_COLUMNS = attrgetter(*("point_bits" if name == "points" else name for name in ObjectColumns._fields))
+"""Gives the columns for compiled code at once: one by one takes longer."""
 
 
 class ObjectStore(Columns):
@@ -93,6 +103,7 @@ class ObjectStore(Columns):
     emb_norm: NDArray[np.float32]
     ring_camera: NDArray[np.float32]
     ring_world: NDArray[np.float32]
+    point_bits: NDArray[np.uint16]
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(FIRST_CAPACITY)
@@ -106,8 +117,10 @@ class ObjectStore(Columns):
         self.row_of: dict[int, int] = {}
         self.used = 0
         self._free: list[int] = []
+        self.emb_mean = NO_EMBEDDINGS
         association, views = settings.association, settings.views
         self.gate = Gate.of(association)
+        self.update_rules, self.absence_rules = UpdateRules.of(settings), AbsenceRules.of(settings)
         self.grid = HashGrid(
             tuple(association.radius + half for half in LEVEL_HALVES),
             slack=association.radius_growth * MAX_SIGMA + SMALL_HALF,
@@ -146,26 +159,11 @@ class ObjectStore(Columns):
 
     def compiled_columns(self) -> ObjectColumns:
         """The columns that compiled code judges objects by; not to be kept, for growing replaces them."""
-        return ObjectColumns(
-            self.seq,
-            self.state,
-            self.body,
-            self.counts,
-            self.gauges,
-            self.bins,
-            self.points.view(np.uint16),
-            self.ring_frame,
-            self.ring_place,
-            self.empty_from,
-            NO_EMBEDDINGS if self.dim is None else self.emb_mean,
-            self.rivals,
-            self.rival_hits,
-            self.changed_at,
-        )
+        return ObjectColumns._make(_COLUMNS(self))
 
     def grow(self, capacity: int) -> None:
         """Make room for this many rows."""
-        for name in (*BODY.parts, *COUNTS.parts, *GAUGES.parts, "ring_camera", "ring_world"):
+        for name in (*BODY.parts, *COUNTS.parts, *GAUGES.parts, "ring_camera", "ring_world", "point_bits"):
             # views of the old pages would keep them from being remapped
             setattr(self, name, None)
         super().grow(capacity)
@@ -177,6 +175,7 @@ class ObjectStore(Columns):
             for name, part in layout.parts.items():
                 setattr(self, name, self.column(wide)[:, part])
         self.ring_camera, self.ring_world = self.ring_place[:, :, :3], self.ring_place[:, :, 3:]
+        self.point_bits = self.points.view(np.uint16)
 
     def __len__(self) -> int:
         return len(self.row_of)
@@ -240,9 +239,13 @@ class ObjectStore(Columns):
 
     def update_grid(self, rows: Rows) -> None:
         """Put objects where they now stand in the grid and mark them as changed."""
-        rules, grid = self.settings.association, self.grid
+        rules, columns = self.settings.association, self.grid.columns
         self.mark_changed(rows)
-        _update_grid(rows, self.body, rules.radius, rules.radius_growth, grid.reaches, grid.cells, *grid.chains)
+        for row in rows.tolist():
+            self.reach[row] = reach_of.py_func(self.body[row], rules.radius, rules.radius_growth)
+            x, y, z = self.xyz[row].tolist()
+            key = key_of(x, y, z, self.reach[row], columns.reaches, columns.cells)
+            move(row, key, columns.heads, columns.cell, columns.after, columns.on_level)
 
     def fill_grid(self, rows: Rows) -> None:
         """Put many objects into the grid at once, into which nothing was put."""
@@ -284,23 +287,7 @@ class ObjectStore(Columns):
 
 
 @compiled
-def _update_grid(
-    rows: Rows,
-    body: Floats,
-    radius: float,
-    growth: float,
-    reaches: Floats,
-    cells: Floats,
-    heads: NDArray[np.int32],
-    cell: Rows,
-    after: NDArray[np.int32],
-    on_level: Rows,
-) -> None:
-    """Work out how far from their centres things can be met, and put them into the cells they stand in."""
-    for at in range(len(rows)):
-        known = body[rows[at]]
-        size = known[_WIDE] ** 2 + known[_WIDE + 1] ** 2 + known[_WIDE + 2] ** 2
-        known[_REACH] = radius + min(0.5 * growth * math.sqrt(size), LARGEST_HALF)
-        key = key_of(known[_X], known[_X + 1], known[_X + 2], known[_REACH], reaches, cells)
-        if key != cell[rows[at]]:
-            move(rows[at], key, heads, cell, after, on_level)
+def reach_of(known: Floats, radius: float, growth: float) -> float:
+    """How far from its centre a thing can be met, in metres; ``known`` is its row of ``body``."""
+    size = known[_WIDE] ** 2 + known[_WIDE + 1] ** 2 + known[_WIDE + 2] ** 2
+    return radius + min(0.5 * growth * math.sqrt(size), LARGEST_HALF)

@@ -8,9 +8,6 @@ import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.objects.appearance import replaced_by
-from lastseen.memory.objects.association import size_agreement
-from lastseen.memory.objects.cannot_link import times_met
 from lastseen.memory.objects.memory import ObjectMemory
 from lastseen.observation import Observation
 
@@ -48,11 +45,10 @@ def _observe_some_frames() -> None:
         depth = np.full((_CAMERA.height, _CAMERA.width), 5.0, dtype=np.float32)
         frame = Frame(number, float(number), rgb, depth, _AHEAD, _CAMERA)
         memory.observe(frame, [_thing(0.0, number), _thing(0.2, number)] if number < _FRAMES - 1 else [])
-    # what only a merge, a relocation or a full gallery calls
+    # what only large things, what was confirmed late, and a merge call
     store, both = memory.store, memory.store.live()
-    times_met(store, both, both)
-    replaced_by(store.gallery[both[0]].view(np.uint16), np.array([1.0, 0.0], dtype=np.float32))
-    size_agreement(store.extent[both[0]], store.extent[both[1]])
+    store.grid.near(store.xyz[both].copy(), np.zeros(len(both)))
+    store.grid.inside(store.xyz[both[0]].copy(), store.xyz[both[1]].copy())
     memory.merge(*(store.id(row) for row in both.tolist()))
 
 

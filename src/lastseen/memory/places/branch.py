@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.moving import Branches
+from lastseen.config.memory import Branches
 from lastseen.geometry import Intrinsics
 
 _DEFAULTS = Branches()

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lastseen.config.moving import Localization
+from lastseen.config.memory import Localization
 from lastseen.errors import InvalidValue
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places.anchor import Anchor
@@ -126,6 +126,30 @@ class PlaceGraph:
             place.objects_list = {name for name in place.objects_list if plain_label(name) not in labels}
             if told.search(plain_label(place.semantic_description)):
                 place.semantic_description = ""
+
+    def newest_episode(self) -> int:
+        """The highest number of an episode that holds a place or an anchor; -1 where none does."""
+        episodes = [place.episode for place in self.places.values()]
+        return max([*episodes, *(anchor.episode for anchor in self.anchors.values())], default=-1)
+
+    def take_in(self, other: PlaceGraph, origin: Pose2D, *, episode: int) -> None:
+        """Put another graph beside this one, its episodes numbered from ``episode`` on.
+
+        ``origin`` is where its map lies in this one's. No anchor is merged and no edge joins the two.
+        """
+        places, anchors = len(self.places), len(self.anchors)
+        for place in other.places.values():
+            copy = Place.from_dict(place.to_dict())
+            copy.place_id, copy.episode = copy.place_id + places, copy.episode + episode
+            copy.anchors = [number + anchors for number in copy.anchors]
+            self.places[copy.place_id] = copy
+        for anchor in other.anchors.values():
+            made = Anchor.from_dict(anchor.to_dict())
+            made.anchor_id, made.place_id = made.anchor_id + anchors, made.place_id + places
+            made.episode, made.frame = made.episode + episode, None
+            made.neighbors = [number + anchors for number in made.neighbors]
+            made.world_pose = None if made.world_pose is None else origin.compose(made.world_pose)
+            self.anchors[made.anchor_id] = made
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, by id."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from lastseen.config.moving import Patterns
+from lastseen.config.memory import Patterns
 from lastseen.errors import InvalidValue
 from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.events import EventName

@@ -83,9 +83,14 @@ class SpatialMemory:
 
     def begin_episode(self) -> None:
         """Start again at (0, 0, 0): places and anchors stay, but no edge and no distance crosses episodes."""
-        self.episode += 1
+        self.episode = max(self.episode, self.graph.newest_episode()) + 1
         self.revision += 1
         self._begin()
+
+    def take_in(self, graph: PlaceGraph, origin: Pose2D) -> None:
+        """Put the places and anchors of another memory beside these; see ``PlaceGraph.take_in``."""
+        self.graph.take_in(graph, origin, episode=max(self.episode, self.graph.newest_episode()) + 1)
+        self.revision += 1
 
     def begin_walk(self, world_pose: Pose2D) -> Pose2D:
         """Begin at a pose of the map that earlier walks of this episode were in; returns the episode's origin there.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lastseen.action import Action, apply
 from lastseen.config import Settings
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
 

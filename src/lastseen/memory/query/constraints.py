@@ -5,26 +5,24 @@ A false presupposition is refused with its reason: there is a kettle, but none i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from lastseen.encoders.words import singular, tokens
-from lastseen.memory.facts import Facts
-from lastseen.memory.object import Point
+from lastseen.encoders.words import parse, singular, tokens
 from lastseen.memory.query.filter import Filter, select
-from lastseen.memory.query.geometry import REACH, Boxes, between, holds, nearest, pairs_within
-from lastseen.memory.query.parser import ALL, Relation, Thing, room_name
-from lastseen.memory.query.ranker import MARGIN, NameRanker, Ranking
+from lastseen.memory.query.parser import Relation, Thing
+from lastseen.memory.query.ranker import MARGIN, NameRanker, Ranking, main_color
+from lastseen.memory.query.relations import RANKED, Relations, Surroundings
 from lastseen.memory.query.snapshot import Snapshot
+from lastseen.memory.query.vocabulary import ALL, room_name
+from lastseen.memory.rooms.room import UNKNOWN
 
-Refused = Literal["thing", "colour", "anchor", "anchor colour", "relation", "place", "size", "number", "time"]
-
-_MOST_PAIRED = 12
-"""Things of one name that are tried as one end of "between"."""
+Refused = Literal[
+    "thing", "colour", "anchor", "anchor colour", "relation", "place", "place not known", "number", "time"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +31,6 @@ class Refusal:
 
     part: Refused
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What constraints need to know of objects besides their names.
-
-    ``extents`` gives sizes by id, ``places`` id and name of the room by position and id, ``support`` what a thing
-    stands on in words, ``here`` where the robot is, and ``facts`` what was told,
-    ``told_inside`` the id of what each object was told to be inside of. ``lock`` is held while they are
-    asked, and is taken before any lock of the store, as whoever writes does.
-    """
-
-    extents: Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float64]]]
-    places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
-    support: Callable[[str], str | None]
-    here: Callable[[], Point | None]
-    lock: AbstractContextManager[Any]
-    facts: Facts
-    told_inside: Callable[[Sequence[str]], list[str | None]]
 
 
 @dataclass(slots=True)
@@ -63,6 +42,10 @@ class Constraints:
     around: Surroundings
     limits: Filter
     notes: list[str] = field(default_factory=list)
+    _relations: Relations = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._relations = Relations(self.snapshot, self.around, self.notes)
 
     def apply(self, thing: Thing, ranking: Ranking) -> tuple[Ranking, Refusal | None]:
         """The ranking without the rows that a part of the question rules out, or the part that leaves none."""
@@ -71,22 +54,40 @@ class Constraints:
             self._note_unknown(thing)
             return ranking, None
         best = dict(zip(ranking.rows, ranking.scores, strict=True))
-        if thing.size or thing.number not in (None, ALL) or any(_is_superlative(one) for one in thing.relations):
+        if thing.size or thing.number not in (None, ALL) or any(one.kind in RANKED for one in thing.relations):
             # "the second closest chair" counts chairs, not what is merely like one
             rows = [row for row in rows if best[row] >= best[rows[0]] - MARGIN]
+        rows = self._called_so(thing, rows)
         left, refusal = self._keep(thing, rows)
+        if refusal is not None and refusal.part == "relation" and thing.phrase.colors and thing.phrase.words:
+            refusal = self._other_color(thing) or refusal
         kept = set(left)
-        if any(_is_superlative(one) for one in thing.relations) or thing.size:
+        if any(one.kind in RANKED for one in thing.relations) or thing.size:
             order = left
         else:
             order = [row for row in ranking.rows if row in kept]
         scores = tuple(best[row] for row in order)
         return replace(ranking, rows=tuple(order), scores=scores), refusal
 
+    def _other_color(self, thing: Thing) -> Refusal | None:
+        """What is wrong with "the red sofa closest to the door" where the sofa closest to it is grey: the colour."""
+        if not any(relation.kind in RANKED for relation in thing.relations):
+            return None
+        plain = replace(thing, phrase=replace(thing.phrase, colors=()))
+        rows, refusal = self.resolve(plain, said=thing.noun)
+        if refusal is not None or len(rows) != 1:
+            return None
+        seen = main_color(self.snapshot.table.columns.colors[rows[0]]) or "of another colour"
+        said = " and ".join(relation.words for relation in thing.relations)
+        asked, kind = " and ".join(thing.phrase.colors), " ".join(thing.phrase.words)
+        return Refusal("colour", f"the {kind} {said} is {self.snapshot.table.ids[rows[0]]}: {seen}, not {asked}")
+
     def _keep(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         """The rows that every part of a noun phrase lets pass, in the order of the checks; or what refused them."""
         self._note_unknown(thing)
-        for check in (self._in_places, self._seen_in_time, self._of_size, self._related, self._of_number):
+        # the small chair near the desk is the smallest of those near it; the closest small one, of the small ones
+        checks = self._in_places, self._seen_in_time, self._related, self._of_size, self._by_rank, self._of_number
+        for check in checks:
             rows, refusal = check(thing, rows)
             if refusal is not None:
                 return [], refusal
@@ -100,18 +101,37 @@ class Constraints:
 
     def _in_places(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         for term in thing.places:
-            found = self._places(rows)
-            regions = self.around.facts.regions_at([self.snapshot.table.xyz(row) for row in rows])
-            inside = [
-                term.name in names or (place is not None and room_name(place[1]) == term.name)
-                for place, names in zip(found, regions, strict=True)
-            ]
-            left = [row for row, is_in in zip(rows, inside, strict=True) if is_in != term.negated]
+            if term.storey and len(self.around.storeys) < 2:
+                self.notes.append(f"{term.words} (one storey is known)")
+                continue
+            inside = self._on_storey(term.name, rows) if term.storey else self._in_room(term.name, rows)
+            left = [row for row, is_in in zip(rows, inside, strict=True) if is_in is (not term.negated)]
+            if not left and None in inside and not thing.anything:
+                where = self._where(rows[inside.index(None)])
+                reason = f"{self._there_is(thing, rows)}, but whether any is {term.words} is not known: {where}"
+                return [], Refusal("place not known", reason)
             if not left:
-                but = f"all of them are in the {term.name}" if term.negated else f"none in the {term.name}"
+                but = f"all of them are {term.words}" if term.negated else f"none {term.words}"
                 return [], Refusal("place", f"{self._there_is(thing, rows)}, but {but}: {self._where(rows[0])}")
             rows = left
         return rows, None
+
+    def _in_room(self, name: str, rows: list[int]) -> list[bool | None]:
+        """Whether each row is in a room or region of a name; None where the room's name is not known."""
+        regions = self.around.facts.regions_at([self.snapshot.table.xyz(row) for row in rows])
+        found: list[bool | None] = []
+        for place, names in zip(self._places(rows), regions, strict=True):
+            if name in names:
+                found.append(True)
+            else:
+                found.append(None if place is None or place[1] == UNKNOWN else room_name(place[1]) == name)
+        return found
+
+    def _on_storey(self, name: str, rows: list[int]) -> list[bool | None]:
+        """Whether each row is on a storey that is meant."""
+        meant = self.around.storeys.named(name)
+        heights = [self.snapshot.table.xyz(row)[2] for row in rows]
+        return [number in meant for number in self.around.storeys.numbers(heights).tolist()]
 
     def _seen_in_time(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         for term in thing.times:
@@ -140,21 +160,36 @@ class Constraints:
         if len(rows) < 2:
             self.notes.append(f"{thing.size} (there is only one {_one(thing)} to compare)")
             return rows, None
-        volumes = dict(zip(rows, self._boxes(rows).volumes.tolist(), strict=True))
-        order = sorted(rows, key=lambda row: (-volumes[row] if thing.size == "big" else volumes[row], row))
+        faces = dict(zip(rows, self._relations.boxes(rows).faces.tolist(), strict=True))
+        order = sorted(rows, key=lambda row: (-faces[row] if thing.size == "big" else faces[row], row))
         # "the small table" is the smallest, "small tables" are the smaller half
         return (order[: (len(order) + 1) // 2] if _is_plural(thing) else order[:1]), None
 
     def _related(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
-        for relation in sorted(thing.relations, key=_is_superlative):
+        one = thing.number is None and not thing.anything and not thing.size
+        for relation in thing.relations:
+            if relation.kind in RANKED:
+                continue
             anchors, refusal = self._anchors(relation)
             if refusal is not None:
                 return [], refusal
-            if _is_superlative(relation):
-                left = self._by_distance(relation, rows, anchors)
-            else:
-                true = self._holds(relation, rows, anchors)
-                left = [row for row, is_so in zip(rows, true, strict=True) if is_so != relation.negated]
+            true = self._relations.hold(relation, rows, anchors)
+            left = [row for row, is_so in zip(rows, true, strict=True) if is_so != relation.negated]
+            if one and not relation.negated:
+                left = self._relations.meant(relation.kind, left, rows, anchors)
+            if not left:
+                return [], Refusal("relation", self._no_such(thing, relation, rows))
+            rows = left
+        return rows, None
+
+    def _by_rank(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+        for relation in thing.relations:
+            if relation.kind not in RANKED:
+                continue
+            anchors, refusal = self._anchors(relation)
+            if refusal is not None:
+                return [], refusal
+            left = self._relations.ranked(relation, rows, anchors)
             if not left:
                 return [], Refusal("relation", self._no_such(thing, relation, rows))
             rows = left
@@ -183,64 +218,16 @@ class Constraints:
                 kind, colors = " ".join(anchor.phrase.words), " and ".join(anchor.phrase.colors)
                 return [], Refusal("anchor colour", f"{said!r} cannot be: {kind} is remembered, but none is {colors}")
             return [], Refusal("anchor", f"{said!r} cannot be: no {noun} is remembered")
-        return self._keep(replace(anchor, number=None), sorted(rows[fits].tolist()))
+        return self._keep(replace(anchor, number=None), self._called_so(anchor, sorted(rows[fits].tolist())))
 
-    def _holds(self, relation: Relation, rows: list[int], anchors: list[list[int]]) -> list[bool]:
-        """Whether a relation is true of each row."""
-        things = self._boxes(rows)
-        if relation.kind == "between":
-            first, second = anchors[0][:_MOST_PAIRED], anchors[-1][:_MOST_PAIRED]
-            true = np.zeros(len(rows), dtype=bool)
-            for one in first:
-                for other in second:
-                    if one != other:
-                        apart = np.array([row not in (one, other) for row in rows])
-                        true |= apart & between(things, self._center(one), self._center(other))
-        else:
-            true = self._near_any(relation.kind, rows, things, anchors[0])
-        found: list[bool] = true.tolist()
-        return found
-
-    def _near_any(
-        self, kind: str, rows: list[int], things: Boxes, others: list[int]
-    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Whether each row stands so to any of the others; far from them is near to none."""
-        anchors = self._boxes(others)
-        first, second = pairs_within(things, anchors, REACH.get(kind, 0.0))
-        apart = np.array(rows)[first] != np.array(others, dtype=np.int64)[second]
-        first, second = first[apart], second[apart]
-        fits = holds(kind, things.only(first), anchors.only(second))
-        true = np.zeros(len(rows), dtype=bool)
-        true[first[fits]] = True
-        if kind == "in":
-            true |= self._told_inside(rows, others)
-        return ~true if kind == "far" else true
-
-    def _told_inside(self, rows: list[int], others: list[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Whether each row was told to be inside one of the others and was not seen elsewhere since."""
-        ids = {self.snapshot.table.ids[row] for row in others}
-        inside = self.around.told_inside([self.snapshot.table.ids[row] for row in rows])
-        return np.array([container in ids for container in inside], dtype=bool)
-
-    def _by_distance(self, relation: Relation, rows: list[int], anchors: list[list[int]]) -> list[int]:
-        """The row of the asked rank by distance of centres; none where there are fewer."""
-        if anchors:
-            others = anchors[0]
-            there = self._boxes(others)
-        else:
-            others, near = [], self.around.here()
-            if near is None:
-                self.notes.append(f"{relation.words} (where the robot is, is not known)")
-                return rows
-            there = Boxes(np.array([near]), np.zeros((1, 3)))
-        place_of = {row: at for at, row in enumerate(others)}
-        same = np.array([place_of.get(row, -1) for row in rows])
-        apart = nearest(self._boxes(rows), there, same=same).tolist()
-        # the anchor itself is not meant
-        known = {row: metres for row, metres in zip(rows, apart, strict=True) if np.isfinite(metres)}
-        sign = 1.0 if relation.kind == "closest" else -1.0
-        order = sorted(known, key=lambda row: (sign * known[row], row))
-        return order[relation.rank :] if relation.negated else order[relation.rank - 1 : relation.rank]
+    def _called_so(self, thing: Thing, rows: list[int]) -> list[int]:
+        """Of rows that one thing may mean, those of just that name, if there are any: then a shelf is no bookcase."""
+        if thing.number is not None or not thing.phrase.words:
+            return rows
+        names = {row: self.snapshot.table.label(row) or "" for row in rows}
+        words = {name: parse(name).words for name in set(names.values())}
+        exact = [row for row in rows if words[names[row]] == thing.phrase.words]
+        return exact or rows
 
     def _of_number(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         wanted = thing.number
@@ -252,20 +239,12 @@ class Constraints:
         self.notes.append(f"{wanted} (there are {len(rows)})")
         return rows, None
 
-    def _boxes(self, rows: Sequence[int]) -> Boxes:
-        table = self.snapshot.table
-        centers = np.array([table.xyz(row) for row in rows]).reshape(-1, 3)
-        return Boxes(centers, self.around.extents([table.ids[row] for row in rows]))
-
     def _places(self, rows: Sequence[int]) -> list[tuple[int, str] | None]:
         table = self.snapshot.table
         return self.around.places([table.xyz(row) for row in rows], [table.ids[row] for row in rows])
 
-    def _center(self, row: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        return np.array(self.snapshot.table.xyz(row))
-
     def _no_such(self, thing: Thing, relation: Relation, rows: list[int]) -> str:
-        if _is_superlative(relation):
+        if relation.kind in RANKED:
             return f"{self._there_is(thing, rows)}: none is {relation.words}"
         but = f"all of them are {relation.words}" if relation.negated else f"none {relation.words}"
         return f"{self._there_is(thing, rows)}, but {but}: {self._where(rows[0])}"
@@ -280,15 +259,11 @@ class Constraints:
         (place,) = self._places([row])
         support = self.around.support(table.ids[row])
         parts = [
-            *([f"in the {place[1]}"] if place is not None and place[1] != "unknown" else []),
+            *([f"in the {place[1]}"] if place is not None and place[1] != UNKNOWN else []),
             *([f"on the {support}"] if support is not None else []),
         ]
         x, y, _ = table.xyz(row)
         return f"{table.ids[row]} is {' '.join(parts) or f'at ({x:.1f}, {y:.1f})'}"
-
-
-def _is_superlative(relation: Relation) -> bool:
-    return relation.kind in ("closest", "farthest")
 
 
 def _one(thing: Thing) -> str:

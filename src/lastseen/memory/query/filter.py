@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.store.records import CONFIRMED, MISSING, PROTO, REMOVED, STATUSES
+from lastseen.memory.store.records import CONFIRMED, MISSING, REMOVED, STATUSES, TENTATIVE
 from lastseen.memory.store.table import ObjectTable
 
 Point = tuple[float, float, float]
@@ -59,7 +59,7 @@ class Filter:
     @property
     def states(self) -> tuple[str, ...]:
         """The states that may answer."""
-        tentative = (PROTO,) if self.include_tentative else ()
+        tentative = (TENTATIVE,) if self.include_tentative else ()
         return (*tentative, CONFIRMED, *((MISSING, REMOVED) if self.include_removed else ()))
 
     def in_words(self) -> str:

@@ -19,10 +19,11 @@ from lastseen.encoders.words import Parsed, parse
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, MissingExtra
 from lastseen.memory.history import past_table
 from lastseen.memory.object import Answer, Object, id_order
-from lastseen.memory.query.constraints import Constraints, Refusal, Surroundings
+from lastseen.memory.query.constraints import Constraints, Refusal
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Thing, parse_question
 from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MARGIN, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
+from lastseen.memory.query.relations import Surroundings
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
 from lastseen.memory.store.clock import Clock, Moment
@@ -146,7 +147,12 @@ class Finder:
         # names and colours: exact, and nearly free whatever the size of memory
         scores = dict.fromkeys(rows.tolist(), 1.0)
         if not anything:
-            scores = best_rows(snapshot.table, rows, self.names.scores(snapshot.table, rows, phrase))
+            found = self.names.scores(snapshot.table, rows, phrase)
+            scores = best_rows(snapshot.table, rows, found)
+            if thing.limited:
+                # a relation may leave any of them, and all are counted
+                fits = np.flatnonzero(found >= self.names.accept)
+                scores |= dict(zip(rows[fits].tolist(), found[fits].tolist(), strict=True))
         by_appearance: frozenset[int] = frozenset()
         if query.text_embedding is not None and not anything:
             # text -> encoder -> index -> top-k, fused with names by one rule
@@ -156,6 +162,11 @@ class Finder:
                 scores, appearance, named=self._named(phrase, scores, appearance, snapshot), accept=self.names.accept
             )
         ranking = self._ranking(snapshot, scores, by_appearance=by_appearance)
+        if "glasses" in phrase.words and not any(score >= self.names.accept for score in ranking.scores):
+            # several to drink from, where there are none to read with
+            noun = thing.noun.replace("glasses", "glass")
+            drinking = replace(thing, noun=noun, phrase=parse(noun))
+            return self._by_words(drinking, query, limits, snapshot, around)
         # relations, places, times, sizes and numbers, on remembered boxes
         checked = Checked(ranking) if around is None else self._checked(thing, ranking, limits, snapshot, around)
         if checked.refusal is not None:
@@ -189,10 +200,10 @@ class Finder:
         return Checked(left, refusal, tuple(dict.fromkeys(constraints.notes)))
 
     def _lacking(self, phrase: Parsed, limits: Filter, snapshot: Snapshot) -> str:
-        """Whether nothing of that name is known, or none of that colour."""
+        """Whether nothing of that name is known, or something is, but not of that colour."""
         rows = select(snapshot.table, limits)
         if not phrase.colors or not phrase.words:
-            return "colour" if phrase.colors else "thing"
+            return "thing"
         named = bool((self.names.meaning(snapshot.table, rows, phrase) >= self.names.accept).any())
         return "colour" if named else "thing"
 
@@ -287,7 +298,7 @@ class Finder:
 
     def use_image_encoder(self, encoder: Encoder) -> None:
         """Read words and images with this encoder from now on; it must be the one the embeddings were made with."""
-        stored = self._store.look
+        stored = self._store.image_encoder
         if stored is not None and encoder.name != stored:
             raise IndexMismatch(
                 "image_encoder",
@@ -302,7 +313,7 @@ class Finder:
 
         Without it the second value says why only names are searched, None where there is nothing else to search.
         """
-        stored = self._store.look
+        stored = self._store.image_encoder
         if stored is None or not reads_both(stored):
             return None, None
         if self.image_encoder is None or self.image_encoder.name != stored:
@@ -313,7 +324,7 @@ class Finder:
         return self.image_encoder, None
 
     def _encoder_of_images(self) -> Encoder:
-        stored = self._store.look
+        stored = self._store.image_encoder
         if stored in (None, ColorShapeEncoder.name):
             return ColorShapeEncoder()
         if self.image_encoder is not None and self.image_encoder.name == stored:
@@ -332,7 +343,7 @@ class Finder:
 def _parts(thing: Thing) -> tuple[str, ...]:
     """What a thing is limited by, in its words."""
     relations = [relation.words for relation in thing.relations]
-    places = [f"in the {place.name}" for place in thing.places]
+    places = [place.words for place in thing.places]
     return (*thing.not_understood, *relations, *places, *(time.words for time in thing.times))
 
 

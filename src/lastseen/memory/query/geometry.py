@@ -18,14 +18,28 @@ Flags = NDArray[np.bool_]
 
 REACH = {"near": 1.0, "next to": 0.5, "far": 2.5}
 """Metres between surfaces: near is an arm and a step, next to is half of it, far is across a room."""
+WIDER = {"near": 1.4, "next to": 1.0}
+"""The same where nothing of that name is nearer: words for distances stretch in a large room."""
 _AT_ONCE = 256
 """Things whose distances are taken at once, so that a large memory needs little room for them."""
 _LOWEST_SHELF = 0.25
 """Part of a box's height from which something inside its box may lie on it: a mattress, a shelf board."""
+_FLAT, _THICK = 0.15, 0.25
+"""Height of a flat thing, as part of its width and in metres: a rug, a mat, a sheet of paper."""
+OVERHANG = 0.35
+"""Metres beside a box within which a thing level with its top may stand on it: of a counter at a wall often only the
+front was seen."""
 _LEGS = 0.1
 """Part of a box's height within which what is under it stands: a table's box reaches to the floor."""
 _BETWEEN = np.cos(np.radians(120.0))
 """Cosine of the angle at which two things are seen from one between them."""
+
+_ASIDE = 0.1
+"""Metres by which a thing must lie to a side of another to be left of it, or behind it."""
+_SIDEWAYS = 0.6
+"""And how far to that side at least, beside how far off it lies otherwise: within 60 degrees."""
+ASIDE_REACH = 3.0
+"""Metres between surfaces: what is farther off is not said to be left or right of a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,13 @@ class Boxes:
     def only(self, rows: NDArray[np.int64]) -> Boxes:
         """The boxes of some rows."""
         return Boxes(self.centers[rows], self.extents[rows])
+
+    @property
+    def faces(self) -> Floats:
+        """Square metres of the largest face of each: how large it looks, also where it is flat."""
+        x, y, z = self.extents.T
+        faces: Floats = np.maximum(np.maximum(x * y, y * z), x * z)
+        return faces
 
     @property
     def volumes(self) -> Floats:
@@ -87,7 +108,7 @@ def pairs_within(things: Boxes, anchors: Boxes, reach: float) -> tuple[NDArray[n
 def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
     """Whether each thing is ``kind`` the anchor of its row; for "far", whether it is not."""
     if kind in REACH:
-        return _gaps(things, anchors) <= REACH[kind]
+        return gaps(things, anchors) <= REACH[kind]
     low, high = _corners(things)
     other_low, other_high = _corners(anchors)
     height = other_high[:, 2] - other_low[:, 2]
@@ -106,12 +127,23 @@ def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
         return higher
     if kind == "on":
         within = (bottom >= other_low[:, 2] + _LOWEST_SHELF * height) & (bottom <= other_high[:, 2] + CONTACT)
-        lies: Flags = over & within & (smaller | (bottom >= other_high[:, 2] - CONTACT))
+        at_top = bottom >= other_high[:, 2] - CONTACT
+        # a rug is remembered thicker than it is, and what stands on it is seen down to the floor
+        flat = height <= _FLAT * np.minimum(*(other_high - other_low)[:, :2].T)
+        at_top |= flat & (height <= _THICK) & (top > other_high[:, 2])
+        lies: Flags = over & ((within & smaller) | (at_top & (bottom <= other_high[:, 2] + CONTACT)))
         return lies
     below = top <= other_low[:, 2] + CONTACT
     among_legs = smaller & (bottom <= other_low[:, 2] + _LEGS * height) & (top < other_high[:, 2] - CONTACT)
     under: Flags = over & (below | among_legs)
     return under
+
+
+def rests(things: Boxes, anchors: Boxes) -> Flags:
+    """Whether the bottom of each thing is at the height of the top of the anchor of its row, which is larger."""
+    level = np.abs(_corners(things)[0][:, 2] - _corners(anchors)[1][:, 2]) <= CONTACT
+    flags: Flags = level & (things.volumes < anchors.volumes)
+    return flags
 
 
 def between(things: Boxes, first: Floats, second: Floats) -> Flags:
@@ -123,7 +155,21 @@ def between(things: Boxes, first: Floats, second: Floats) -> Flags:
     return flags
 
 
-def _gaps(things: Boxes, anchors: Boxes) -> Floats:
+def seen_from(kind: str, things: Boxes, anchors: Boxes, viewer: Floats) -> Flags:
+    """Whether each thing is left, right, in front of or behind the anchor of its row, seen from a point."""
+    ahead = (anchors.centers - viewer)[:, :2]
+    length = np.linalg.norm(ahead, axis=1)
+    ahead = ahead / np.maximum(length, 1e-9)[:, None]
+    off = (things.centers - anchors.centers)[:, :2]
+    along, left = (off * ahead).sum(axis=1), ahead[:, 0] * off[:, 1] - ahead[:, 1] * off[:, 0]
+    sides = {"left": (left, along), "right": (-left, along), "front": (-along, left), "behind": (along, left)}
+    said, other = sides[kind]
+    wide = (said > _ASIDE) & (said >= np.abs(other) * _SIDEWAYS)
+    flags: Flags = wide & (length > _ASIDE) & (gaps(things, anchors) <= ASIDE_REACH)
+    return flags
+
+
+def gaps(things: Boxes, anchors: Boxes) -> Floats:
     """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
     apart = np.abs(things.centers - anchors.centers) - 0.5 * (things.extents + anchors.extents)
     free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)

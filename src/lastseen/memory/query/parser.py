@@ -6,38 +6,68 @@ understood is kept by its words, so that the answer can name it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lastseen.encoders.words import Parsed, is_filler, parse, tokens, word_set
-from lastseen.memory.query.times import NUMBERS, TimeTerm, match_time
+from lastseen.encoders.words import Parsed, is_filler, parse, tokens
+from lastseen.memory.query.times import TimeTerm, match_time
+from lastseen.memory.query.vocabulary import (
+    ANYTHING,
+    ASIDE,
+    CONNECTORS,
+    COUNTS,
+    FROM_SIDE,
+    LINKS,
+    MOST_WORDS,
+    ORDINALS,
+    QUALITIES,
+    RANKS,
+    ROOMS,
+    SEEN_FROM,
+    SIZES,
+    STOREY,
+    STOREYS,
+    VERBS,
+    VIEWED,
+    WHO,
+    Kind,
+    Size,
+    room_name,
+)
 
-Kind = Literal["closest", "farthest", "between", "on", "under", "above", "in", "near", "next to", "far"]
-Size = Literal["big", "small"]
-ALL = -1
-"""The number of a thing that is asked for in all its examples."""
 _LONGEST = 80
 """Words of a question that are read; no sentence that points at a thing is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a thing stands to others; ``rank`` counts from the closest or farthest, no anchor means the robot."""
+    """How a thing stands to others; ``rank`` counts from the closest or farthest, no anchor means the robot.
+
+    ``viewed`` tells that the last anchor is what the others are seen from.
+    """
 
     kind: Kind
     anchors: tuple[Thing, ...]
     words: str
     rank: int = 1
     negated: bool = False
+    viewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTerm:
-    """A room or another place that a thing stands in."""
+    """A room or another place that a thing stands in; with ``storey`` one of the storeys in ``STOREYS``."""
 
     name: str
     negated: bool = False
+    storey: bool = False
+
+    @property
+    def words(self) -> str:
+        """The place as a phrase: in the kitchen, upstairs."""
+        return f"in the {self.name}" if not self.storey else STOREYS[self.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,93 +93,6 @@ class Thing:
         return bool(self.size or self.number is not None or self.relations or self.places or self.times)
 
 
-_CONNECTORS: dict[str, Kind | Literal["not known"]] = {
-    **dict.fromkeys(("closest to", "nearest to", "nearest", "closest"), "closest"),
-    **dict.fromkeys(
-        (
-            *("farthest from", "furthest from", "most distant from", "farthest away from", "furthest away from"),
-            *("most far from", "most remote from"),
-        ),
-        "farthest",
-    ),
-    **dict.fromkeys(("between", "in between", "in the middle of"), "between"),
-    **dict.fromkeys(("on", "on top of", "atop", "upon", "onto"), "on"),
-    **dict.fromkeys(("under", "underneath", "beneath", "below"), "under"),
-    **dict.fromkeys(("above", "over"), "above"),
-    **dict.fromkeys(("in", "inside", "inside of", "within", "at"), "in"),
-    **dict.fromkeys(("near", "near to", "close to", "around", "not far from"), "near"),
-    **dict.fromkeys(("next to", "beside", "besides", "by", "adjacent to", "alongside"), "next to"),
-    **dict.fromkeys(("far from", "far away from", "away from"), "far"),
-    **dict.fromkeys(
-        (
-            *("left of", "to the left of", "on the left of", "right of", "to the right of", "on the right of"),
-            *("behind", "in front of", "opposite", "across from", "facing", "against", "outside", "with", "without"),
-            *("to the left side of", "to the right side of", "in the corner of", "along", "from"),
-        ),
-        "not known",
-    ),
-}
-_MOST_WORDS = max(len(words.split()) for words in _CONNECTORS)
-_RANKS = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "1st": 1,
-    "2nd": 2,
-    "3rd": 3,
-    "4th": 4,
-    "5th": 5,
-    "6th": 6,
-    "7th": 7,
-    "8th": 8,
-}
-_ORDINALS = {rank: word for word, rank in reversed(_RANKS.items())}
-_NUMBERS = {
-    **NUMBERS,
-    "both": 2,
-    "all": ALL,
-    "every": ALL,
-    "each": ALL,
-}
-_SIZES: dict[str, Size] = {
-    **dict.fromkeys(("big", "large", "huge", "bigger", "larger", "biggest", "largest"), "big"),
-    **dict.fromkeys(("small", "little", "tiny", "smaller", "smallest"), "small"),
-}
-_VERBS = word_set("standing lying sitting located placed found kept hanging resting mounted positioned situated")
-_ANYTHING = word_set("thing things object objects item items stuff something anything one ones")
-_WHO = word_set("i we you he she they")
-_STOREYS = ("upstairs", "downstairs")
-_LINKS = word_set("that which who is are was were be its it s there")
-_QUALITIES = word_set(
-    "old new nice clean dirty empty full open closed broken wooden wood metal plastic ceramic leather tall "
-    "short long round square heavy soft hard warm cold hot"
-)
-"""What is said of things and is not remembered: an answer names it."""
-_ROOMS = word_set(
-    "kitchen bathroom bedroom garage office study hall hallway corridor pantry basement attic cellar balcony "
-    "garden toilet nursery entrance lounge den library workshop kitchenette entryway foyer terrace patio "
-    "stairwell closet washroom restroom lobby playroom sunroom"
-)
-_SAME_ROOM = {
-    "hallway": "corridor",
-    "hall": "corridor",
-    "lounge": "living room",
-    "washroom": "bathroom",
-    "restroom": "bathroom",
-    "toilet": "bathroom",
-    "study": "office",
-    "sitting room": "living room",
-    "family room": "living room",
-    "entryway": "entrance",
-    "foyer": "entrance",
-}
-
-
 def parse_question(text: str, places: Collection[str] = ()) -> Thing:
     """Read what a question points at; ``places`` are names of places that the memory knows besides usual rooms.
 
@@ -160,13 +103,9 @@ def parse_question(text: str, places: Collection[str] = ()) -> Thing:
     reader = _Reader(words, frozenset(room_name(place) for place in places))
     thing = reader.thing()
     rest = reader.rest()
-    return replace(thing, not_understood=(*thing.not_understood, *((rest,) if rest else ())))
-
-
-def room_name(name: str) -> str:
-    """The name under which a room is compared: hallway is corridor, a lounge is a living room."""
-    plain = " ".join(tokens(name))
-    return _SAME_ROOM.get(plain, plain)
+    # "the first chair" does not say first of what
+    rank = [] if reader.said_rank is None else [ORDINALS[reader.said_rank]]
+    return replace(thing, not_understood=(*thing.not_understood, *rank, *((rest,) if rest else ())))
 
 
 class _Reader:
@@ -176,6 +115,8 @@ class _Reader:
         self.words = words
         self.places = places
         self.at = 0
+        self.said_rank: int | None = None
+        """The rank before the first noun: "the second chair from the left"."""
 
     def rest(self) -> str:
         return " ".join(self.words[self.at :])
@@ -192,14 +133,22 @@ class _Reader:
                 term, self.at = time
                 times.append(term)
                 continue
-            if self.words[self.at] in _STOREYS:
-                unknown.append(self.words[self.at])
-                self.at += 1
+            storey = self._storey(self.at)
+            if storey is not None:
+                place_term, self.at = storey
+                places.append(place_term)
+                continue
+            side = self._side()
+            if side is not None:
+                relations.append(side)
                 continue
             found = self._connector(self.at)
             if found is None:
                 break
             kind, rank, negated, start, after = found
+            if kind == "not known" and self.words[after - 1] == "from" and self.said_rank:
+                # "the second chair from the window"
+                kind, rank, self.said_rank = "closest", self.said_rank, None
             if in_pair and relations:
                 break
             self.at = after
@@ -210,11 +159,13 @@ class _Reader:
                 continue
             else:
                 anchors = (self.thing(in_pair=True) if in_pair else self._anchor(),)
+            viewpoint = self._viewpoint() if kind in VIEWED else ()
             words = " ".join(self.words[start : self.at])
             if kind == "not known":
                 unknown.append(words)
             else:
-                relations.append(Relation(kind, anchors, words, rank, negated))
+                viewed = bool(viewpoint)
+                relations.append(Relation(kind, (*anchors, *viewpoint), words, rank, negated, viewed))
         return replace(
             thing,
             relations=(*thing.relations, *relations),
@@ -222,6 +173,29 @@ class _Reader:
             times=tuple(times),
             not_understood=tuple(unknown),
         )
+
+    def _side(self) -> Relation | None:
+        """What "from the left" means after a noun with a rank, and from where that is seen."""
+        found = self._said(FROM_SIDE, self.at)
+        if found is None:
+            return None
+        start, self.at = self.at, self.at + len(found[0].split())
+        rank, self.said_rank = RANKS.get(found["rank"] or "", self.said_rank or 1), None
+        viewpoint = self._viewpoint()
+        kind: Kind = "leftmost" if found["side"] == "left" else "rightmost"
+        words = " ".join(self.words[start : self.at])
+        return Relation(kind, viewpoint, words, rank, found["not"] is not None, bool(viewpoint))
+
+    def _viewpoint(self) -> tuple[Thing, ...]:
+        """What "as seen from the door" names; nothing where the robot is meant or nobody is."""
+        found = self._said(SEEN_FROM, self.at)
+        if found is None:
+            return ()
+        self.at += len(found[0].split())
+        return () if found["robot"] is not None else (self._anchor(),)
+
+    def _said(self, pattern: re.Pattern[str], at: int) -> re.Match[str] | None:
+        return pattern.match(" ".join(self.words[at : at + 8]))
 
     def _anchor(self) -> Thing:
         """The noun after a connector; what follows it is said of the first thing."""
@@ -244,7 +218,7 @@ class _Reader:
         for count in (3, 2, 1):
             name = " ".join(self.words[start : start + count])
             if len(name.split()) == count and (
-                name in _ROOMS or room_name(name) in self.places or (count == 2 and name.endswith(" room"))
+                name in ROOMS or room_name(name) in self.places or (count == 2 and name.endswith(" room"))
             ):
                 # "in the kitchen cabinet" names a cabinet
                 following = self.words[start + count : start + count + 1]
@@ -258,7 +232,7 @@ class _Reader:
         return (
             self._connector(at) is not None
             or match_time(self.words, at) is not None
-            or self.words[at] in _LINKS
+            or self.words[at] in LINKS
             or is_filler(self.words[at])
         )
 
@@ -275,29 +249,36 @@ class _Reader:
             word = self.words[self.at]
             if in_pair and word == "and" and kept:
                 break
-            if word in _RANKS and not kept and self._is_superlative(self.at + 1):
-                rank = _RANKS[word]
+            if word in RANKS and not kept and self._is_superlative(self.at + 1):
+                rank = RANKS[word]
             elif not kept and self._is_superlative(self.at):
                 pending = ("closest" if word in ("closest", "nearest") else "farthest"), rank
             elif ((kept or anything) and self._says_more(self.at)) or (
                 pending is not None and kept and word in ("to", "from")
             ):
                 break
-            elif word in _NUMBERS and not kept:
-                number = _NUMBERS[word]
+            elif word in COUNTS and not kept:
+                number = COUNTS[word]
                 if self.words[self.at + 1 : self.at + 2] == ["of"]:
                     self.at += 1
-            elif word in _SIZES and not kept:
-                size = _SIZES[word]
-            elif word in _WHO and kept:
+            elif word in SIZES and not kept:
+                size = SIZES[word]
+            elif word in ASIDE and kept:
+                # "the mug my aunt gave me": what is said of a thing and cannot be compared
+                break
+            elif word in WHO and kept:
                 # "the mug I saw", "the keys that we left"
                 self.at += 1
-            elif word in _QUALITIES and self.at + 1 < len(self.words):
+            elif word in QUALITIES and self.at + 1 < len(self.words):
                 unknown.append(word)
                 qualities.append(word)
-            elif kept or not (is_filler(word) or word in _RANKS):
+            elif not kept and word in ("leftmost", "rightmost"):
+                pending = ("leftmost" if word == "leftmost" else "rightmost"), rank
+            elif kept or not (is_filler(word) or word in RANKS or word == "other"):
                 kept.append(word)
-            elif word in _ANYTHING:
+            elif word in RANKS and self.said_rank is None:
+                self.said_rank = RANKS[word]
+            elif word in ANYTHING:
                 anything = True
             self.at += 1
         # a label may say it ("wooden spoon"), so it stays in the noun
@@ -306,7 +287,21 @@ class _Reader:
         return thing, pending
 
     def _says_more(self, at: int) -> bool:
-        return self._connector(at) is not None or match_time(self.words, at) is not None or self.words[at] in _STOREYS
+        return (
+            self._connector(at) is not None
+            or match_time(self.words, at) is not None
+            or self._storey(at) is not None
+            or self._said(FROM_SIDE, at) is not None
+            or self._said(SEEN_FROM, at) is not None
+        )
+
+    def _storey(self, at: int) -> tuple[PlaceTerm, int] | None:
+        """A storey that is named from a word on, and where the words after it begin."""
+        found = STOREY.match(" ".join(self.words[at : at + 6]))
+        if found is None:
+            return None
+        negated = found["not"] is not None
+        return PlaceTerm(found["name"], negated, storey=True), at + len(found[0].split())
 
     def _is_superlative(self, at: int) -> bool:
         return self.words[at : at + 1] != [] and self.words[at] in ("closest", "nearest", "farthest", "furthest")
@@ -314,28 +309,30 @@ class _Reader:
     def _superlative(self, pending: tuple[Kind, int]) -> Relation:
         """The rest of "closest chair to the table"; without one the robot is meant."""
         kind, rank = pending
-        if self.words[self.at : self.at + 1] and self.words[self.at] in ("to", "from"):
+        by_distance = kind in ("closest", "farthest")
+        if by_distance and self.words[self.at : self.at + 1] and self.words[self.at] in ("to", "from"):
             self.at += 1
             anchor = self._anchor()
             said = f"{kind} {'to' if kind == 'closest' else 'from'} the {anchor.noun}"
-            return Relation(kind, (anchor,), f"{_ORDINALS[rank]} {said}" if rank > 1 else said, rank)
-        return Relation(kind, (), kind, rank)
+            return Relation(kind, (anchor,), f"{ORDINALS[rank]} {said}" if rank > 1 else said, rank)
+        viewpoint = () if by_distance else self._viewpoint()
+        return Relation(kind, viewpoint, kind, rank, viewed=bool(viewpoint))
 
     def _connector(self, at: int) -> tuple[Kind | Literal["not known"], int, bool, int, int] | None:
         """Kind, rank, negation, and where its own words begin and end; None where none begins here."""
         words, here, negated, rank = self.words, at, False, None
-        while here < len(words) and (words[here] in _LINKS or words[here] in _VERBS or words[here] in ("not", "isn")):
+        while here < len(words) and (words[here] in LINKS or words[here] in VERBS or words[here] in ("not", "isn")):
             negated = negated or words[here] in ("not", "isn")
             here += 1
         start = here
-        if here + 1 < len(words) and words[here] == "the" and words[here + 1] in _RANKS:
+        if here + 1 < len(words) and words[here] == "the" and words[here + 1] in RANKS:
             here += 1
-        if here < len(words) and words[here] in _RANKS:
-            rank = _RANKS[words[here]]
+        if here < len(words) and words[here] in RANKS:
+            rank = RANKS[words[here]]
             here += 1
-        for count in range(min(_MOST_WORDS, len(words) - here), 0, -1):
+        for count in range(min(MOST_WORDS, len(words) - here), 0, -1):
             said = " ".join(words[here : here + count])
-            kind = _CONNECTORS.get(said)
+            kind = CONNECTORS.get(said)
             if kind is None or not self._names_something(here + count):
                 continue
             if rank is not None:

@@ -64,7 +64,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         (
             r"(what|which\ things?|list\ (everything|all\ things?)) (\ (things?|objects?))?"
             r" (\ do\ you\ (see|know|remember) | \ can\ you\ see)? (\ (is|are|s|stands|lies|was))? (\ there)?"
-            r" (?=\ (in|on|under|near|next|beside|inside|around|at|between|by|above|below|close)\b)"
+            r" (?=\ (in|on|under|near|next|beside|inside|around|at|between|by|above|below|close|upstairs"
+            r" | downstairs)\b)"
         ),
     ),
     (
@@ -79,11 +80,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         "where",
         (
             r"where (\ (is|are|s|was|were|did|do|can|have))? (\ (i|you|we))? (\ (find|put|leave|left|see|keep|seen))?"
-            r" | which (\ one)? (\ (is|are))? | find | show\ me"
+            r" | which (\ one)? (\ (is|are))? | what\ colou?r (\ (is|are))? | find | show\ me"
         ),
     ),
     ("is it there", r"is | are"),
-    ("not understood", r"why | who | whose | how | should | will | would | shall | may | does | do | can | could"),
+    (
+        "not understood",
+        r"what | why | who | whose | how | should | will | would | shall | may | does | do | can | could",
+    ),
 )
 """Forms of each kind in the order in which they are tried; spaces that count are escaped."""
 _PATTERNS = [(kind, re.compile(rf"(?:{form})(?=\ |$)", re.VERBOSE)) for kind, form in _KINDS]

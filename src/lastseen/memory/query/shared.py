@@ -16,7 +16,7 @@ from lastseen.memory.query.filter import Filter
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.index import Match
-from lastseen.memory.store.index.milvus import MilvusIndex, one_of, quoted
+from lastseen.memory.store.milvus import MilvusIndex, one_of, quoted
 from lastseen.memory.store.records import SessionRecord, VersionRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.table import ObjectTable

@@ -41,24 +41,26 @@ def judge(
     Several that fit equally well are ``ambiguous``, unless ``several`` were asked for.
     """
     fitting = sum(score >= ranking.accept for score in ranking.scores)
-    pairs = ranking.pairs()[: k if several else max(fitting, k)]
+    pairs = ranking.pairs()[: k if several else max(min(fitting, MOST_RANKED), k)]
     hits = [snapshot.object(row, score) for row, score in pairs]
     if not fitting:
         return Answer("not_found", why_not(), tuple(hits[:k]), ranking.accept)
+    total = sum(score >= max(ranking.accept, ranking.scores[0] - ranking.margin) for score in ranking.scores)
     if several and fitting > 1:
         more = f", {k} of them listed" if fitting > k else ""
-        return Answer("found", f"{fitting} things fit {asked}{more}", tuple(hits), ranking.accept)
+        return Answer("found", f"{fitting} things fit {asked}{more}", tuple(hits), ranking.accept, total=total)
     equal = [hit for hit in hits[: min(fitting, MOST_RANKED)] if _score(hit) >= _score(hits[0]) - ranking.margin]
     apart = _apart(equal)
     listed = tuple(hits[:k])
     if len(apart) == 1:
         how = " by appearance" if ranking.rows[0] in ranking.by_appearance else ""
         note = " (not seen lately)" if hits[0].stale else ""
-        return Answer("found", f"{hits[0].label or 'something'} fits {asked}{how}{note}", listed, ranking.accept)
+        reason = f"{hits[0].label or 'something'} fits {asked}{how}{note}"
+        return Answer("found", reason, listed, ranking.accept, total=total)
     kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in apart))
     more = f", {k} of them listed" if len(apart) > k else ""
     reason = f"{len(apart)} things fit {asked} equally well ({kinds}){more}"
-    return Answer("ambiguous", reason, listed, ranking.accept)
+    return Answer("ambiguous", reason, listed, ranking.accept, total=total)
 
 
 def why_no_embedding_fits(snapshot: Snapshot, ranking: Ranking, limits: Filter, *, asked: str) -> str:

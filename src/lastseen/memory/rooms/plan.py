@@ -1,4 +1,8 @@
-"""The plan of a storey: its walls as a raster along their own direction, so that a wall is a row or a column."""
+"""The plan of a storey: its walls as a raster along their own direction, so that a wall is a row or a column.
+
+Where depth told nothing of walls (files of older versions, cameras without depth, the first frames) the explored
+floor, the robot's own path and the lines along which things were seen say what is open.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.space.floor import OCCUPIED, FloorGrid
+from lastseen.memory.space.space import Space
+from lastseen.memory.space.storeys import Storey
 
 _SPECK = 0.05
 """Square metres: a smaller patch of wall that stands alone is a lamp, a plant or noise."""
+_HOLE = 0.35
+"""Metres missing along a wall that was seen at a glancing angle or behind things: no door is as narrow."""
 _ALIGNED = math.radians(1.5)
 """A grid turned less than this against the walls is used as it is: over 5 m they leave a line by three cells."""
 _LARGEST = 4096
@@ -88,8 +96,23 @@ def plan_of(grid: FloorGrid, more_open: Points) -> Plan | None:
     # a margin, so that whatever looks a few cells around a place stays inside
     evidence = np.pad(evidence, 2)
     corner = corner[0] - 2 * cell, corner[1] - 2 * cell
-    wall = _without_specks(evidence >= OCCUPIED, cell)
+    wall = _without_specks(_without_holes(evidence >= OCCUPIED, cell), cell)
     return Plan(wall, ((evidence < 0) | (evidence >= OCCUPIED)) & ~wall, cell, turn, corner)
+
+
+def _without_holes(wall: NDArray[np.bool_], cell: float) -> NDArray[np.bool_]:
+    """Walls whose holes along their own direction are closed where nobody could walk through them."""
+    from scipy import ndimage
+
+    closed = wall.copy()
+    for axis in (0, 1):
+        # a wall that wavers by a cell is still one line
+        line = ndimage.maximum_filter1d(wall, 3, axis=1 - axis)
+        length = 1 + round(_HOLE / cell)
+        bridged = ndimage.binary_closing(line, structure=np.ones((length, 1) if axis == 0 else (1, length)))
+        # the line was made thicker to bridge it: it goes back to the width of the wall
+        closed |= ndimage.minimum_filter1d(bridged, 3, axis=1 - axis)
+    return closed
 
 
 def _without_specks(wall: NDArray[np.bool_], cell: float) -> NDArray[np.bool_]:
@@ -149,3 +172,77 @@ def _turned(
     """Coordinates along axes that are turned to the left by an angle."""
     cos, sin = math.cos(angle), math.sin(angle)
     return cos * x + sin * y, cos * y - sin * x
+
+
+_STANDS = 0.5
+"""Metres around a spot on the robot's path that are open: it was there."""
+_FROM_WALLS = 0.3
+"""Metres from what the grid of walls knows within which that alone counts."""
+_MOST = 400
+"""Spots and lines that are drawn, the newest ones: in a home with depth there are none."""
+
+
+def open_points(space: Space, storey: Storey, things: NDArray[np.float64], ids: list[str]) -> Points:
+    """Points (n, 2), no farther apart than a cell of the walls, that are open though that grid does not know them.
+
+    ``things`` are the positions (n, 3) of the confirmed objects of the storey, ``ids`` theirs.
+    """
+    walls, cell = storey.walls, storey.walls.settings.cell
+    known = _known(walls)
+    found = []
+    free = np.argwhere(storey.floor.free)
+    if len(free):
+        size = storey.floor.settings.cell
+        first = np.array(storey.floor.point_of((0, 0)))
+        inside = np.arange(-size / 2 + cell / 2, size / 2, cell)
+        found.append(_around(_unknown(first + free * size, walls, known), inside, disc=False))
+    poses = [
+        anchor.world_pose
+        for anchor in space.spatial.graph.anchors.values()
+        if anchor.world_pose is not None and space.storey_of_anchor.get(anchor.anchor_id, 0) == storey.number
+    ]
+    path = np.array([(pose.x, pose.y) for pose in poses[-_MOST:]]).reshape(-1, 2)
+    found.append(_around(_unknown(path, walls, known), np.arange(-_STANDS, _STANDS + cell / 2, cell), disc=True))
+    lines = []
+    for at in np.flatnonzero(_is_unknown(things[:, :2], walls, known))[-_MOST:].tolist():
+        for spot in space.viewpoints.of(ids[at])[:1]:
+            end = np.array(spot)
+            steps = max(2, int(np.hypot(*(end - things[at, :2])) / (cell / 2)))
+            lines.append(things[at, :2] + np.linspace(0.0, 1.0, steps)[:, None] * (end - things[at, :2]))
+    if lines:
+        found.append(_unknown(np.concatenate(lines), walls, known))
+    return np.concatenate(found)
+
+
+def _known(walls: FloorGrid) -> NDArray[np.bool_]:
+    """Cells near enough to what the grid of walls knows."""
+    from scipy import ndimage
+
+    reach = 2 * round(_FROM_WALLS / walls.settings.cell) + 1
+    seen = walls.evidence != 0
+    wide: NDArray[np.bool_] = ndimage.maximum_filter(seen, reach) if seen.size else seen
+    return wide
+
+
+def _is_unknown(points: Points, walls: FloorGrid, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if not known.size:
+        return np.ones(len(points), dtype=np.bool_)
+    at = np.floor((points - walls.point_of((0, 0))) / walls.settings.cell + 0.5)
+    inside: NDArray[np.bool_] = np.asarray(((at >= 0) & (at < known.shape)).all(axis=1))
+    i, j = np.where(inside[:, None], at, 0).astype(np.int64).T
+    found: NDArray[np.bool_] = ~(inside & known[i, j])
+    return found
+
+
+def _unknown(points: Points, walls: FloorGrid, known: NDArray[np.bool_]) -> Points:
+    chosen: Points = points[_is_unknown(points, walls, known)]
+    return chosen
+
+
+def _around(points: Points, offsets: NDArray[np.float64], *, disc: bool) -> Points:
+    """Each point with those around it, in a square or a disc."""
+    x, y = (each.ravel() for each in np.meshgrid(offsets, offsets, indexing="ij"))
+    if disc:
+        inside = np.hypot(x, y) <= offsets.max()
+        x, y = x[inside], y[inside]
+    return (points[:, None] + np.stack([x, y], axis=1)[None]).reshape(-1, 2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lastseen.memory.rooms.plan import Plan, Points, plan_of
 from lastseen.memory.rooms.regions import Regions, cut
-from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.space.storeys import Storey
 
 _REACH = 0.7
 """Metres from a room's seen floor within which a thing still stands in it: the middle of a cupboard, a shower."""
@@ -35,15 +35,15 @@ class RoomMap:
     ``revision`` grows with every new cut. ``known`` and ``next_id`` are what must be kept for ids to last.
     """
 
-    def __init__(self, walls: FloorGrid) -> None:
-        self.walls = walls
+    def __init__(self, storey: Storey) -> None:
+        self.storey = storey
         self.revision = 0
         self.known: Known = {}
         self._cut: Cut | None = None
 
     def refresh(self, next_id: int, more_open: Points) -> int:
         """Cut anew if the walls or the other open points changed; takes and returns the first id no room has had."""
-        plan = plan_of(self.walls, more_open)
+        plan = plan_of(self.storey.walls, more_open)
         if plan is None or (self._cut is not None and self._cut.plan.equals(plan)):
             return next_id
         regions = cut(plan)
@@ -208,3 +208,67 @@ def _recognised(
         if ids[region] < 0:
             ids[region], next_id = next_id, next_id + 1
     return ids, next_id
+
+
+def outline(mask: NDArray[np.bool_], *, tolerance: float = 1.5) -> NDArray[np.float64]:
+    """The outer border of the largest part of a mask as corners (n, 2), counter-clockwise, in rows and columns.
+
+    Corners lie between cells, so they are halves. ``tolerance`` is how many cells a corner may lie off the straight
+    line through its neighbours to be left out: blurred walls have many such.
+    """
+    from scipy import ndimage
+
+    parts, count = ndimage.label(mask)
+    if not count:
+        return np.zeros((0, 2))
+    largest = int(np.bincount(parts.ravel())[1:].argmax()) + 1
+    return _simplified(_border(np.pad(parts == largest, 1)) - 1.0, tolerance)
+
+
+def _border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Every corner along the outer border, the region to the left of each edge."""
+    i, j = (int(each[0]) for each in np.nonzero(mask))
+    # the first cell has none beside it in the row before nor in the column before: this is a corner of the border
+    start = corner = (i, j)
+    heading = (0, -1)
+    found = []
+    while True:
+        found.append(corner)
+        for turn in (1, 0, -1):
+            # the sharpest turn to the left first: cells that meet at a corner alone are not joined
+            step = heading if turn == 0 else (turn * -heading[1], turn * heading[0])
+            if _is_edge(mask, corner, step):
+                heading = step
+                break
+        corner = corner[0] + heading[0], corner[1] + heading[1]
+        if corner == start:
+            return np.array(found, dtype=np.float64) - 0.5
+
+
+def _is_edge(mask: NDArray[np.bool_], corner: tuple[int, int], step: tuple[int, int]) -> bool:
+    """Whether the step from a corner has a cell of the region on its left and none on its right."""
+    (i, j), (di, dj) = corner, step
+    left = i + (di - dj - 1) // 2, j + (dj + di - 1) // 2
+    right = i + (di + dj - 1) // 2, j + (dj - di - 1) // 2
+    return bool(mask[left]) and not bool(mask[right])
+
+
+def _simplified(corners: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """Fewer corners, none of the others farther than ``tolerance`` from the border (Ramer, Douglas and Peucker)."""
+    far = int(np.hypot(*(corners - corners[0]).T).argmax())
+    kept = np.zeros(len(corners) + 1, dtype=np.bool_)
+    kept[[0, far, -1]] = True
+    closed = np.concatenate([corners, corners[:1]])
+    waiting = [(0, far), (far, len(corners))]
+    while waiting:
+        a, b = waiting.pop()
+        if b - a < 2:
+            continue
+        line, points = closed[b] - closed[a], closed[a + 1 : b] - closed[a]
+        off = np.abs(line[0] * points[:, 1] - line[1] * points[:, 0]) / max(float(np.hypot(*line)), 1e-9)
+        k = int(off.argmax())
+        if off[k] > tolerance:
+            kept[a + 1 + k] = True
+            waiting += [(a, a + 1 + k), (a + 1 + k, b)]
+    simple: NDArray[np.float64] = closed[:-1][kept[:-1]]
+    return simple

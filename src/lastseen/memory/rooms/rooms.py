@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import JournalDamaged
-from lastseen.memory.facts import Facts, area_of, inside
+from lastseen.memory.facts import Fact, Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
-from lastseen.memory.objects.layout import id_text
+from lastseen.memory.objects.columns import id_text
 from lastseen.memory.places.place import normalize_scene_type
-from lastseen.memory.rooms.naming import FURNITURE, Votes, name_of
-from lastseen.memory.rooms.outline import outline
-from lastseen.memory.rooms.room import Room
-from lastseen.memory.rooms.room_map import RoomMap
-from lastseen.memory.rooms.sparse import open_points
+from lastseen.memory.rooms.plan import open_points
+from lastseen.memory.rooms.room import FURNITURE, Room, Votes, name_of
+from lastseen.memory.rooms.room_map import Cut, RoomMap, outline
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.journal import Journal
 
@@ -42,7 +40,7 @@ class Rooms:
 
     def __init__(self, space: Space, objects: ObjectMemory, journal: Journal, facts: Facts) -> None:
         self._space, self._objects, self._facts = space, objects, facts
-        self._map = RoomMap(space.walls)
+        self._maps = [RoomMap(storey) for storey in space.storeys]
         self._next_id = 0
         self._kept_rooms: dict[int, Room] = {}
         self._kept_of: dict[str, int] = {}
@@ -55,7 +53,7 @@ class Rooms:
         self._named: dict[int, Room] = {}
         self._shaped = -1
         self._votes: dict[int, Votes] = {}
-        self._cut_from = (-1, -1, -1)
+        self._cut_from = (-1, -1, -1, -1)
         self._seen = (-1, -1, -1, -1)
         self._cut_at = -math.inf
         self._version = 0
@@ -88,9 +86,9 @@ class Rooms:
     def take_changed(self) -> dict[str, str]:
         """What the memory file has yet to learn of ids; cuts nothing anew, but whoever asks next gets a new cut."""
         self._cut_at = -math.inf
-        if not self._map.known:
+        if not any(each.known for each in self._maps):
             return {}
-        state: dict[str, Any] = {"next_id": self._next_id, "storeys": [self._map.to_dict()]}
+        state: dict[str, Any] = {"next_id": self._next_id, "storeys": [each.to_dict() for each in self._maps]}
         if self._kept_rooms and self._is_settled():
             state["rooms"] = [asdict(room) for room in self._kept_rooms.values()]
             state["objects"] = self._kept_of
@@ -115,9 +113,12 @@ class Rooms:
 
     def _inputs(self) -> tuple[int, ...]:
         """Grows with anything that rooms are cut from or named by."""
-        space = self._space
-        revisions = space.walls.revision, space.floor.revision, space.spatial.revision
-        return *revisions, self._objects.store.version, self._facts.revision
+        return *self._space_revisions(), self._objects.store.version, self._facts.revision
+
+    def _space_revisions(self) -> tuple[int, int, int, int]:
+        storeys = self._space.storeys
+        walls, floor = sum(each.walls.revision for each in storeys), sum(each.floor.revision for each in storeys)
+        return len(storeys), walls, floor, self._space.spatial.revision
 
     def _is_settled(self) -> bool:
         """Whether nothing has changed since rooms were settled, here or by whoever closed the file."""
@@ -136,28 +137,41 @@ class Rooms:
         return [self._kept_rooms.get(self._kept_of[each]) for each in ids]
 
     def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
-        cut = self._map.cut
-        if cut is None:
-            found = np.full(len(xyz), -1, dtype=np.int64)
-        elif ids is None:
-            found = cut.rooms_of(xyz[:, :2])
-        else:
-            found = cut.rooms_of_things(xyz[:, :2], [self._space.viewpoints.of(each) for each in ids])
+        found = np.full(len(xyz), -1, dtype=np.int64)
+        storeys = self._space.storeys.numbers(xyz[:, 2])
+        for each in self._maps:
+            rows = np.flatnonzero(storeys == each.storey.number)
+            if each.cut is None or not len(rows):
+                continue
+            if ids is None:
+                found[rows] = each.cut.rooms_of(xyz[rows, :2])
+            else:
+                spots = [self._space.viewpoints.of(ids[row]) for row in rows.tolist()]
+                found[rows] = each.cut.rooms_of_things(xyz[rows, :2], spots)
         for fact in self._facts.rooms():
-            found = np.where(inside(fact.outline, xyz[:, :2]), -1 if fact.room_id is None else fact.room_id, found)
+            there = inside(fact.outline, xyz[:, :2]) & (storeys == self._storey_told(fact))
+            found = np.where(there, -1 if fact.room_id is None else fact.room_id, found)
         return found
+
+    def _storey_told(self, fact: Fact) -> int:
+        """The storey of a told room: that of its position, the ground one where none was kept."""
+        return 0 if fact.position is None else int(self._space.storeys.numbers([fact.position[2]])[0])
 
     def _cut(self) -> None:
         """Cut anew if anything changed that rooms are cut from."""
-        space = self._space
-        now = (space.walls.revision, space.floor.revision, space.spatial.revision)
+        now = self._space_revisions()
         if now == self._cut_from or 0.0 <= self._objects.now - self._cut_at < _PERIOD:
             return
         self._cut_from, self._cut_at = now, self._objects.now
         store = self._objects.store
         rows = self._confirmed()
-        ids = [id_text(number) for number in store.seq[rows].tolist()]
-        self._next_id = self._map.refresh(self._next_id, open_points(space, store.xyz[rows].astype(np.float64), ids))
+        xyz = store.xyz[rows].astype(np.float64)
+        storeys = self._space.storeys.numbers(xyz[:, 2])
+        self._maps += [RoomMap(storey) for storey in list(self._space.storeys)[len(self._maps) :]]
+        for each in self._maps:
+            here = np.flatnonzero(storeys == each.storey.number)
+            ids = [id_text(number) for number in store.seq[rows[here]].tolist()]
+            self._next_id = each.refresh(self._next_id, open_points(self._space, each.storey, xyz[here], ids))
 
     def _confirmed(self) -> NDArray[np.int64]:
         """Rows of the confirmed objects in the order of their numbers."""
@@ -168,10 +182,11 @@ class Rooms:
     def _refresh(self) -> None:
         self._cut()
         store, spatial = self._objects.store, self._space.spatial
-        now = (self._map.revision, store.version, spatial.revision, self._facts.revision)
+        cuts = sum(each.revision for each in self._maps)
+        now = (cuts, store.version, spatial.revision, self._facts.revision)
         if now == self._seen:
             return
-        anew = self._map.revision != self._seen[0] or self._facts.revision != self._seen[3]
+        anew = cuts != self._seen[0] or self._facts.revision != self._seen[3]
         scenes_changed = spatial.revision != self._seen[2]
         if anew:
             self._measure()
@@ -195,7 +210,7 @@ class Rooms:
                     id=fact.room_id,
                     name=name,
                     confidence=1.0,
-                    storey=0,
+                    storey=self._storey_told(fact),
                     area=round(area_of(fact.outline), 2),
                     center=(round(x, 2), round(y, 2)),
                     outline=fact.outline,
@@ -214,10 +229,12 @@ class Rooms:
 
     def _measure(self) -> None:
         """Area, outline, width and neighbours of every region."""
-        cut = self._map.cut
         self._shapes, self._votes = [], {}
-        if cut is None:
-            return
+        for each in self._maps:
+            if each.cut is not None:
+                self._measure_storey(each.cut, each.storey.number)
+
+    def _measure_storey(self, cut: Cut, storey: int) -> None:
         beside = cut.next_to()
         for number, area, width, center, mask, corner in cut.shapes():
             room = cut.ids[number]
@@ -227,7 +244,7 @@ class Rooms:
                     id=room,
                     name="",
                     confidence=0.0,
-                    storey=0,
+                    storey=storey,
                     area=round(area, 2),
                     center=(round(center[0], 2), round(center[1], 2)),
                     outline=tuple((round(x, 2), round(y, 2)) for x, y in border.tolist()),
@@ -267,15 +284,16 @@ class Rooms:
 
     def _count_scenes(self) -> None:
         """Count what the scene analyzer said in which room."""
+        heights = [storey.height for storey in self._space.storeys]
         told = [
-            (anchor.world_pose, anchor.scenes)
+            (anchor.world_pose, heights[self._space.storey_of_anchor.get(anchor.anchor_id, 0)], anchor.scenes)
             for anchor in self._space.spatial.graph.anchors.values()
             if anchor.world_pose is not None and anchor.scenes
         ]
         for votes in self._votes.values():
             votes.scenes = {}
-        xyz = np.array([(pose.x, pose.y, 0.0) for pose, _ in told]).reshape(-1, 3)
-        for room, (_, scenes) in zip(self._room_ids(xyz, None).tolist(), told, strict=True):
+        xyz = np.array([(pose.x, pose.y, height) for pose, height, _ in told]).reshape(-1, 3)
+        for room, (_, _, scenes) in zip(self._room_ids(xyz, None).tolist(), told, strict=True):
             if room in self._votes:
                 counted = self._votes[room].scenes
                 for scene_type, count in scenes.items():
@@ -286,7 +304,9 @@ class Rooms:
         try:
             state = json.loads(text)
             self._next_id = int(state["next_id"])
-            self._map.restore(state["storeys"][0])
+            self._maps[0].restore(state["storeys"][0])
+            for each, kept in zip(self._maps[1:], state["storeys"][1:], strict=False):
+                each.restore(kept)
             if "rooms" in state:
                 self._kept_rooms = {room["id"]: _room(room) for room in state["rooms"]}
                 self._kept_of = {str(each): int(room) for each, room in state["objects"].items()}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.body import column_bearings, floor_height
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.errors import JournalDamaged
 from lastseen.pose2d import ORIGIN, Pose2D
 
@@ -75,6 +75,12 @@ class FloorGrid:
         span = np.arange(-math.ceil(reach), math.ceil(reach) + 1)
         self._disk = np.hypot(span[:, None], span[None, :]) <= reach + 0.5
 
+    def copy(self) -> FloorGrid:
+        """The same grid, which later changes of this one do not reach."""
+        made = FloorGrid(self.settings, origin=Pose2D(self._x, self._y, 0.0))
+        made._first, made._evidence = self._first, self._evidence.copy()
+        return made
+
     @property
     def evidence(self) -> NDArray[np.int8]:
         """Evidence per cell, for reading: above 0 for something there, below for nothing, 0 where nobody looked."""
@@ -107,6 +113,13 @@ class FloorGrid:
         i, j = i - self._first[0], j - self._first[1]
         rows, columns = self._evidence.shape
         return (i, j) if 0 <= i < rows and 0 <= j < columns else None
+
+    def knows_around(self, x: float, y: float, *, radius: float) -> bool:
+        """Whether a cell within ``radius`` metres of a point was looked at."""
+        reach = round(radius / self.settings.cell)
+        i, j = (number - first for number, first in zip(self._numbers(x, y), self._first, strict=True))
+        near = self._evidence[max(i - reach, 0) : max(i + reach + 1, 0), max(j - reach, 0) : max(j + reach + 1, 0)]
+        return bool(near.any())
 
     def point_of(self, cell: Cell) -> tuple[float, float]:
         """The middle of a cell, given by row and column."""
@@ -152,6 +165,39 @@ class FloorGrid:
                 # a person in the way today is gone tomorrow: what lasts must be able to change
                 self._evidence[cell] = _MOST if self._grows else _BUMP
                 self._note_changed(np.array([cell[0]]), np.array([cell[1]]))
+
+    def take_in(self, other: FloorGrid, origin: Pose2D) -> None:
+        """Fill what is unknown here with what another grid of the same cells knows.
+
+        ``origin`` is where its frame lies in this one's. What is known here stays: two maps of one wall lie a hand
+        apart, and both together would make it twice as thick and its rooms smaller.
+        """
+        rows, columns = np.nonzero(other._evidence)
+        if not len(rows):
+            return
+        size = self.settings.cell
+        cosine, sine = math.cos(origin.yaw), math.sin(origin.yaw)
+        x, y = other._x + (rows + other._first[0]) * size, other._y + (columns + other._first[1]) * size
+        x, y = origin.x + cosine * x - sine * y, origin.y + sine * x + cosine * y
+        low = np.floor(np.array([(x - self._x).min(), (y - self._y).min()]) / size).astype(np.int64)
+        high = np.ceil(np.array([(x - self._x).max(), (y - self._y).max()]) / size).astype(np.int64) + 1
+        self._extend_to(low, high)
+        # every cell here asks where it lies there: the other way round, turned cells would leave holes
+        i, j = (each.ravel() for each in np.mgrid[low[0] : high[0], low[1] : high[1]])
+        x, y = self._x + i * size - origin.x, self._y + j * size - origin.y
+        x, y = cosine * x + sine * y, cosine * y - sine * x
+        there = np.floor(np.array([(x - other._x) / size + 0.5, (y - other._y) / size + 0.5])).astype(np.int64)
+        there -= np.array(other._first)[:, None]
+        here = np.array([i - self._first[0], j - self._first[1]])
+        inside = np.ones(len(i), dtype=np.bool_)
+        for cells, grid in ((there, other._evidence), (here, self._evidence)):
+            inside &= (cells >= 0).all(axis=0) & (cells < np.array(grid.shape)[:, None]).all(axis=0)
+        there, here = there[:, inside], here[:, inside]
+        more = np.clip(other._evidence[there[0], there[1]], _LEAST, _MOST)
+        told = (more != 0) & (self._evidence[here[0], here[1]] == 0)
+        i, j = here[0][told], here[1][told]
+        self._evidence[i, j] = more[told]
+        self._note_changed(i, j)
 
     def nearest_inside(self, point: tuple[float, float]) -> Cell:
         """The cell of a point, or the one at the border that lies nearest to it."""

@@ -6,7 +6,7 @@ import math
 import struct
 import zlib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lastseen.errors import JournalDamaged
 from lastseen.geometry import Pose3D
@@ -46,6 +46,14 @@ class RobotPath:
         """Take the pose of a frame."""
         xyz = array("f", pose.translation.tolist())
         if not self._times or math.dist(xyz, self._xyz[-3:]) >= STEP:
+            self._times.append(time)
+            self._xyz.extend(xyz)
+            if len(self) > self._most:
+                self._drop(1)
+
+    def extend(self, points: Iterable[PathPoint]) -> None:
+        """Take points of a later path, oldest first."""
+        for time, *xyz in points:
             self._times.append(time)
             self._xyz.extend(xyz)
             if len(self) > self._most:

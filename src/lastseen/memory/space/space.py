@@ -16,17 +16,20 @@ import numpy as np
 
 from lastseen.body import body_points
 from lastseen.config import Settings
-from lastseen.detection import Detection
+from lastseen.detection import Box, Detection
 from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
+from lastseen.memory.alignment.transform import FrameTransform
 from lastseen.memory.objects import Event
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.anchor import pose_to_list
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import PlaceTracker, Step
-from lastseen.memory.space.floor import Cell, FloorGrid, wall_grid
+from lastseen.memory.space.floor import FloorGrid, wall_grid
+from lastseen.memory.space.keyframes import Keyframes
 from lastseen.memory.space.path import RobotPath
+from lastseen.memory.space.storeys import APART, Storeys
 from lastseen.memory.space.surface import Surface
 from lastseen.memory.space.viewpoints import Viewpoints
 from lastseen.memory.store.journal import Journal
@@ -64,14 +67,24 @@ class Space:
         self.viewpoints = Viewpoints()
         self.viewpoints.restore(journal.viewpoints(), path)
         # cells of a room's scale: finer ones cost more and say no more about where a robot can go
-        self.floor = FloorGrid(replace(settings.policy, cell=settings.explored.cell))
-        self.floor.restore(_ground(journal.tiles("floor")), path)
-        self.walls = wall_grid(settings.policy)
-        self.walls.restore(_ground(journal.tiles("walls")), path)
+        policy = replace(settings.policy, cell=settings.explored.cell)
+        tiles = journal.tiles("floor"), journal.tiles("walls")
+
+        def grids(storey: int) -> tuple[FloorGrid, FloorGrid]:
+            made = FloorGrid(policy), wall_grid(settings.policy)
+            for grid, kept in zip(made, tiles, strict=True):
+                grid.restore({(i, j): body for (number, i, j), body in kept.items() if number == storey}, path)
+            return made
+
+        self.storeys = Storeys(grids)
+        self.storey_of_anchor: dict[int, int] = {}
         self._journal = journal
         self._surface: Surface | None = None
         self._surface_written = -math.inf
         self.keeps_surface = settings.store.surface and journal.path is not None
+        self._keyframes: Keyframes | None = None
+        self._pictures = settings.store.keyframes
+        self.keeps_keyframes = self._pictures != "never" and journal.path is not None
         self.path = RobotPath()
         self.path.restore(journal.bodies("path"), path)
         self._floor_seen_from: Pose2D | None = None
@@ -90,21 +103,39 @@ class Space:
         events: Sequence[Event],
         seen: Sequence[tuple[str, float]] | None = None,
         step: Step | None = None,
+        people: Sequence[Box] | None = None,
     ) -> list[SpatialEvent]:
         """Take one frame whose stamp is memory time; ``ids`` are the objects that the observations are of.
 
         ``seen`` are the labels that were detected, with or without depth; without them, those of the observations
-        stand in. Returns what happened to places and anchors.
+        stand in. ``people`` are their boxes in the image, by a detector that knows them; None: nobody looked for any.
+        Returns what happened to places and anchors.
         """
         pose = frame.floor_pose
         self.pose = LastPose(frame.T_world_camera, frame.stamp)
         self.path.add(frame.T_world_camera, time=frame.stamp)
         self.viewpoints.take_events(events)
         self.viewpoints.note(pose, observations, ids)
-        self._see_floor(frame, pose)
+        self._see_floor(frame, pose, people or ())
+        self._keep_picture(frame, observations, ids, events, people)
         if step is not None and step.collided:
             self.floor.mark_blocked(pose)
-        return self.tracker.observe(frame, labels_of(observations) if seen is None else seen, step)
+        happened = self.tracker.observe(frame, labels_of(observations) if seen is None else seen, step)
+        storey = self.storeys.current.number
+        if storey:
+            made = (each["anchor_id"] for each in happened if each["event"] == "anchor_created")
+            self.storey_of_anchor.update(dict.fromkeys(made, storey))
+        return happened
+
+    @property
+    def floor(self) -> FloorGrid:
+        """The explored floor of the storey the robot is on."""
+        return self.storeys.current.floor
+
+    @property
+    def walls(self) -> FloorGrid:
+        """The walls of the storey the robot is on, which rooms are cut from."""
+        return self.storeys.current.walls
 
     @property
     def surface(self) -> Surface:
@@ -115,6 +146,15 @@ class Space:
             self._surface = surface
         return self._surface
 
+    @property
+    def keyframes(self) -> Keyframes:
+        """Pictures of what the robot saw, read from the file when they are first asked for."""
+        if self._keyframes is None:
+            keyframes = Keyframes()
+            keyframes.restore(self._journal.bodies("keyframes"), self._journal.path)
+            self._keyframes = keyframes
+        return self._keyframes
+
     def forget(
         self,
         object_ids: Sequence[str],
@@ -124,10 +164,49 @@ class Space:
     ) -> None:
         """Drop what is known of objects, names that no object has any more, and what the home looks like in boxes."""
         self.surface.forget(boxes)
+        self.keyframes.forget(object_ids, boxes=boxes)
         self._surface_written = -math.inf
         self.viewpoints.forget(object_ids)
         self.spatial.forget_labels(labels)
         self.tracker.forget_labels(labels)
+
+    def drop_before(self, time: float) -> None:
+        """Drop path and pictures from before a memory time; minus infinity keeps all."""
+        self.path.drop_before(time)
+        if time > -math.inf:
+            self.keyframes.drop_before(time)
+
+    def take_in(self, other: Space, transform: FrameTransform, *, ids: Mapping[str, str], later: float) -> None:
+        """Take what another memory knows of space, whose map lies here by ``transform``.
+
+        Places and anchors stay a graph of their own beside this one's. ``ids`` are its objects' ids here, and its
+        memory times count ``later`` seconds more here.
+        """
+        origin = transform.on_floor
+        anchors, storeys = len(self.spatial.graph.anchors), {}
+        for storey in other.storeys:
+            # the floor that a memory begins on is at height 0 of its map, whatever the other's z says
+            here = self.storeys.at(storey.height + (transform.z if abs(transform.z) >= APART else 0.0))
+            here.floor.take_in(storey.floor, origin)
+            here.walls.take_in(storey.walls, origin)
+            storeys[storey.number] = here.number
+        self.spatial.take_in(other.spatial.graph, origin)
+        for anchor in other.spatial.graph.anchors:
+            number = storeys[other.storey_of_anchor.get(anchor, 0)]
+            if number:
+                self.storey_of_anchor[anchor + anchors] = number
+        for theirs, mine in ids.items():
+            spots = [(*spot, 0.0) for spot in other.viewpoints.of(theirs)]
+            if spots:
+                turned = transform.apply(np.array(spots, dtype=np.float64)).tolist()
+                self.viewpoints.put(mine, [(x, y) for x, y, _ in turned])
+        points = np.array(other.path.points, dtype=np.float64).reshape(-1, 4)
+        points[:, 1:], points[:, 0] = transform.apply(points[:, 1:]), points[:, 0] + later
+        self.path.extend((time, x, y, z) for time, x, y, z in points.tolist())
+        if self.keeps_surface:
+            xyz, colors = other.surface.shown()
+            time = 0.0 if other.pose is None else other.pose.time + later
+            self.surface.take_in(transform.apply(xyz.astype(np.float64)).astype(np.float32), colors, time=time)
 
     def take_changed(self, *, final: bool = False) -> SpaceChanges:
         """What changed since the last call; whoever calls puts it into the journal.
@@ -136,10 +215,12 @@ class Space:
         """
         changes = SpaceChanges(
             viewpoints=self.viewpoints.take_changed(),
-            floor={(0, *tile): body for tile, body in self.floor.take_changed().items()},
-            walls={(0, *tile): body for tile, body in self.walls.take_changed().items()},
             path=self.path.take_changed(),
+            keyframes={} if self._keyframes is None else self._keyframes.take_changed(),
         )
+        for storey in self.storeys:
+            for grid, tiles in ((storey.floor, changes.floor), (storey.walls, changes.walls)):
+                tiles.update({(storey.number, *tile): body for tile, body in grid.take_changed().items()})
         now = -math.inf if self.pose is None else self.pose.time
         if self._surface is not None and (final or now - self._surface_written >= _SURFACE_PERIOD):
             self._surface_written = now
@@ -173,6 +254,8 @@ class Space:
                 "walk": self.tracker.to_dict(),
                 "cell": self.floor.settings.cell,
                 "floor_seen_from": None if seen_from is None else pose_to_list(seen_from),
+                "storeys": self.storeys.to_dict(),
+                "storey_of_anchor": sorted(self.storey_of_anchor.items()),
             }
         )
 
@@ -182,13 +265,16 @@ class Space:
             self.tracker.restore(state["walk"])
             cell, seen_from = float(state["cell"]), state["floor_seen_from"]
             self._floor_seen_from = None if seen_from is None else Pose2D(*seen_from)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if "storeys" in state:
+                self.storeys.restore(state["storeys"])
+                self.storey_of_anchor = {int(anchor): int(storey) for anchor, storey in state["storey_of_anchor"]}
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise JournalDamaged(path, f"the state of its walk cannot be read: {error}") from error
         if cell != self.floor.settings.cell:
             problem = f"is not the {cell} of this file's floor"
             raise InvalidValue("explored.cell", self.floor.settings.cell, problem, remedy="set it as it was")
 
-    def _see_floor(self, frame: Frame, pose: Pose2D) -> None:
+    def _see_floor(self, frame: Frame, pose: Pose2D, people: Sequence[Box]) -> None:
         last = self._floor_seen_from
         if (
             last is not None
@@ -200,10 +286,27 @@ class Space:
         points = body_points(frame, stride=stride)
         if np.isfinite(points[..., 0]).any():
             self._floor_seen_from = pose
-            self.floor.add(points, pose)
-            self.walls.add(points, pose)
+            storey = self.storeys.enter(float(frame.T_world_camera.translation[2]), points)
+            if storey is not None:
+                points[..., 2] -= np.float32(storey.height)
+                storey.floor.add(points, pose)
+                storey.walls.add(points, pose)
             if self.keeps_surface:
-                self.surface.add(frame)
+                self.surface.add(frame, without=people)
+
+    def _keep_picture(
+        self,
+        frame: Frame,
+        observations: Sequence[Observation],
+        ids: Sequence[str | None],
+        events: Sequence[Event],
+        people: Sequence[Box] | None,
+    ) -> None:
+        """Keep a picture of the frame where it may be kept; one that nobody looked at for people needs consent."""
+        consent = self._pictures == "always"
+        if self.keeps_keyframes and frame.has_camera and (consent or people is not None):
+            kinds = {str(event.kind) for event in events}
+            self.keyframes.observe(frame, observations, ids, events=kinds, people=None if consent else people)
 
     def _unwritten(self, table: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> dict[int, str]:
         """Those of the bodies that the journal does not hold as they are now, as JSON by id."""
@@ -227,10 +330,6 @@ class Space:
         for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
             self._unwritten(table, name, graph[table])
         return spatial
-
-
-def _ground(tiles: Mapping[tuple[int, int, int], bytes]) -> dict[Cell, bytes]:
-    return {(i, j): body for (storey, i, j), body in tiles.items() if storey == 0}
 
 
 def labels_of(seen: Sequence[Observation | Detection]) -> list[tuple[str, float]]:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import Box
 from lastseen.errors import JournalDamaged
 from lastseen.frame import Frame
 
@@ -72,15 +73,27 @@ class Surface:
     def __len__(self) -> int:
         return len(self._sorted_keys)
 
-    def add(self, frame: Frame) -> None:
-        """Take what one frame shows; its stamp is memory time."""
-        points, colors = _sample(frame)
+    def add(self, frame: Frame, *, without: Sequence[Box] = ()) -> None:
+        """Take what one frame shows, but for boxes of its image; its stamp is memory time."""
+        points, colors = _sample(frame, without)
         with self.lock:
             self._frames += 1
             self.time = frame.stamp
             self._carve(frame)
             if len(points):
                 self._put(points, colors, first=int(max(frame.stamp, 0.0)))
+
+    def take_in(self, points: NDArray[np.float32], colors: NDArray[np.uint8], *, time: float) -> None:
+        """Take coloured points (n, 3) that another memory saw; in the past they show from this memory time on."""
+        with self.lock:
+            inside = (np.abs(points) < _HALF * VOXEL - 1.0).all(axis=1)
+            if inside.any():
+                self._put(points[inside], colors[inside], first=int(max(time, 0.0)))
+
+    def shown(self) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+        """The points that are there now, with their colours."""
+        with self.lock:
+            return self.xyz[self._sorted_slots], self.rgba[self._sorted_slots, :3]
 
     def forget(self, boxes: Sequence[tuple[Sequence[float], Sequence[float]]]) -> None:
         """Empty what stands in boxes, each a centre and an extent in metres."""
@@ -210,7 +223,7 @@ class Surface:
         self.newest += len(slots)
 
 
-def _sample(frame: Frame) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+def _sample(frame: Frame, without: Sequence[Box]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Points of a frame in the world, with their colours."""
     height, width = frame.depth.shape
     step = max(1, int(np.ceil(np.sqrt(height * width / _POINTS_PER_FRAME))))
@@ -219,8 +232,13 @@ def _sample(frame: Frame) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     depth = frame.depth[top::step, left::step]
     good = np.isfinite(depth) & (depth <= RANGE)
     pixels: NDArray[np.int64] = np.argwhere(good)[:, ::-1] * step + np.array([left, top])
-    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depth[good]))
+    depths = depth[good]
     sx, sy = frame.intrinsics.width / width, frame.intrinsics.height / height
+    for x0, y0, x1, y1 in without:
+        u, v = pixels[:, 0] * sx, pixels[:, 1] * sy
+        outside = (u < x0) | (u > x1) | (v < y0) | (v > y1)
+        pixels, depths = pixels[outside], depths[outside]
+    points = frame.T_world_camera.transform(frame.camera_of_depth.unproject(pixels, depths))
     colors = frame.rgb[(pixels[:, 1] * sy).astype(np.int64), (pixels[:, 0] * sx).astype(np.int64)]
     inside = (np.abs(points) < _HALF * VOXEL - 1.0).all(axis=1)
     return points[inside].astype(np.float32), colors[inside]

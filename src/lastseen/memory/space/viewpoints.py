@@ -45,9 +45,14 @@ class Viewpoints:
         for seen, object_id in zip(observations, ids, strict=True):
             if object_id is None:
                 continue
-            x, y = float(seen.position[0]), float(seen.position[1])
-            if math.dist(spot, (x, y)) <= SEEN_WELL:
-                self._add(object_id, spot, (x, y))
+            thing = float(seen.position[0]), float(seen.position[1])
+            spots = self._spots.get(object_id, [])
+            # a thing that was never seen from nearby keeps one spot, the nearest so far: better than no path to it
+            is_far = len(spots) == 1 and math.dist(spots[0], thing) > SEEN_WELL
+            if is_far and math.dist(spot, thing) <= math.dist(spots[0], thing) - _APART:
+                self._put(object_id, [spot])
+            elif not spots or math.dist(spot, thing) <= SEEN_WELL:
+                self._add(object_id, spot, thing)
 
     def take_events(self, events: Iterable[Event]) -> None:
         """Follow what happened to objects: one that moved is seen from elsewhere, merged ones share their spots."""
@@ -61,6 +66,10 @@ class Viewpoints:
                     if len(spots) < MOST and _is_apart(spot, spots):
                         spots = [*spots, spot]
                 self._put(event.object_id, spots)
+
+    def put(self, object_id: str, spots: Iterable[Spot]) -> None:
+        """Set the spots from which an object was seen; no more than ``MOST`` are kept."""
+        self._put(object_id, [(round(x, 2), round(y, 2)) for x, y in spots][:MOST])
 
     def forget(self, object_ids: Iterable[str]) -> None:
         """Drop the spots of objects that are remembered no longer."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from lastseen.encoders.colors import COLORS
 from lastseen.errors import JournalError, LastseenError
-from lastseen.memory.store.index.milvus import MilvusIndex
 from lastseen.memory.store.journal import Journal
-from lastseen.memory.store.records import PROTO, ObjectRecord
+from lastseen.memory.store.milvus import MilvusIndex
+from lastseen.memory.store.records import TENTATIVE, ObjectRecord
 
 _log = logging.getLogger(__name__)
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -79,8 +79,8 @@ class Outbox:
                 return sent
             latest = {object_id: op for _, object_id, op in entries}
             records = {key: self._journal.object(key) for key in latest}
-            self._send([record for record in records.values() if record is not None and record.status != PROTO])
-            self._remove([key for key, record in records.items() if record is None or record.status == PROTO])
+            self._send([record for record in records.values() if record is not None and record.status != TENTATIVE])
+            self._remove([key for key, record in records.items() if record is None or record.status == TENTATIVE])
             self._journal.sent(entries[-1][0])
             sent += len(entries)
         return sent

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PROTO, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
-STATUSES = (PROTO, CONFIRMED, MISSING, REMOVED)
+TENTATIVE, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
+STATUSES = (TENTATIVE, CONFIRMED, MISSING, REMOVED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,3 +115,5 @@ class SpaceChanges:
     surface: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
     path: dict[int, bytes] = field(default_factory=dict)
     facts: dict[int, str] = field(default_factory=dict)
+    keyframes: dict[int, bytes] = field(default_factory=dict)
+    frames: dict[int, str] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from lastseen.memory.store.records import (
 from lastseen.memory.store.table import ObjectTable
 from lastseen.memory.store.working import Restoring, Room
 
-_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path", "facts")
+_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path", "facts", "keyframes", "frames")
 
 
 IndexFactory = Callable[[int], VectorIndex]
@@ -55,7 +55,7 @@ class LongTermStore:
         self._committing = threading.Lock()
         self.main: VectorIndex | None = None
         self.aside: VectorIndex | None = None
-        self.look: str | None = None
+        self.image_encoder: str | None = None
         self.colors: dict[str, NDArray[np.float32]] = {}
         self.rows_written = 0
         self._make_index = make_index
@@ -76,25 +76,28 @@ class LongTermStore:
         settings: Settings,
         *,
         read_only: bool = False,
-        look: str | None = None,
+        image_encoder: str | None = None,
         make_index: IndexFactory = FaissIndex,
         room: Room | None = None,
+        journal: Journal | None = None,
     ) -> tuple[Self, Rows | None]:
         """Open a file and fill table and indexes from it; returns what restores working memory, if it is held.
 
-        ``room`` may give the columns to fill, so that restoring from them needs no copy.
+        ``room`` may give the columns to fill, so that restoring from them needs no copy. An open ``journal`` is read
+        anew.
         """
-        store = cls(Journal.open(path, read_only=read_only), settings, make_index=make_index)
+        opened = Journal.open(path, read_only=read_only) if journal is None else journal
+        store = cls(opened, settings, make_index=make_index)
         try:
-            store.look = store.journal.meta().get("image_encoder")
-            if look is not None and store.look is not None and look != store.look:
+            store.image_encoder = store.journal.meta().get("image_encoder")
+            if image_encoder is not None and store.image_encoder is not None and image_encoder != store.image_encoder:
                 raise IndexMismatch(
-                    "look",
-                    look,
-                    f"is not the encoder of this memory ({store.look})",
+                    "image_encoder",
+                    image_encoder,
+                    f"is not the encoder of this memory ({store.image_encoder})",
                     remedy="open it with that encoder, or run `lastseen reindex`",
                 )
-            store.look = store.look or look
+            store.image_encoder = store.image_encoder or image_encoder
             rows = store._load(room)
         except BaseException:
             store.journal.close()
@@ -193,7 +196,7 @@ class LongTermStore:
                     session=session,
                     turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
                     views=dict(self._views),
-                    meta={**self._meta, **({"image_encoder": self.look} if self.look else {})},
+                    meta={**self._meta, **({"image_encoder": self.image_encoder} if self.image_encoder else {})},
                     **{name: dict(rows) for name, rows in self._space.items()},
                 )
             rows = self.journal.write(batch, settings=self.settings, outbox=outbox)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lastseen.encoders.color_shape import ColorShapeEncoder, color_shares
 from lastseen.errors import InvalidValue, JournalDamaged, shorten
 from lastseen.memory.objects import Rows
-from lastseen.memory.objects.layout import id_text
+from lastseen.memory.objects.columns import id_text
 from lastseen.memory.store.journal import Block
 from lastseen.memory.store.records import STATUSES, ObjectRecord
 
@@ -186,7 +186,8 @@ class Restoring:
             raise InvalidValue("lifecycle.gallery_size", self._size, problem, remedy="set it as it was")
         self._columns["gallery_n"][start:end] = sizes
         into = self._columns["gallery"][start:end]
-        for size in np.unique(sizes[sizes > 0]).tolist():
+        # not by numpy's unique, which loads its masked arrays first
+        for size in sorted(set(sizes.tolist()) - {0}):
             alike = np.flatnonzero(sizes == size)
             views = b"".join(galleries[row] or b"" for row in alike.tolist())
             rows: Any = slice(None) if len(alike) == len(sizes) else alike

@@ -12,14 +12,15 @@ from typing import Any, Protocol
 
 from lastseen.belief import BeliefState
 from lastseen.config import Settings
-from lastseen.config.seeking import Context as ContextSettings
+from lastseen.config.search import Context as ContextSettings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
+from lastseen.memory.rooms.room import UNKNOWN, Room
 from lastseen.pose2d import Pose2D
+from lastseen.search.paths import rounded_path
 from lastseen.search.planning.context_text import Context, render, within_budget
 from lastseen.search.planning.history import DiscoveredContextQueue
-from lastseen.search.planning.paths import rounded_path
-from lastseen.search.planning.prompt_text import MAX_LABELS, MAX_TEXT, Where, clean, where, whole_degrees
+from lastseen.search.planning.prompt import MAX_LABELS, MAX_TEXT, Where, clean, where, whole_degrees
 
 _VISITED_RADIUS = 5.0
 """Metres: about one room and its neighbours: where going again finds nothing new."""
@@ -51,21 +52,24 @@ def build_context(
     unexplored: Sequence[Mapping[str, Any]] = (),
     sightings: Sequence[Mapping[str, Any]] = (),
     remembered: Sequence[Mapping[str, Any]] = (),
+    rooms: Sequence[Room] = (),
     here: Pose2D | None = None,
     paths: Mapping[int, Where] | None = None,
-    looked_at: Collection[int] = (),
+    exhausted: Collection[int] = (),
     steps_here: int | None = None,
+    asked_here: int = 0,
     settings: Settings | None = None,
 ) -> Context:
     """All that docs/places.md lists, within the budget, ready for ``render`` and for JSON.
 
     ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
     frame, which is the dead-reckoned one unless told otherwise. ``paths`` replace the straight line to a node by the
-    path there, and nodes already ``looked_at`` are no candidates any more. ``unexplored`` are the edges of what was
+    path there, and nodes already ``exhausted`` are no candidates any more. ``unexplored`` are the edges of what was
     seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
     the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
-    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians. ``steps_here`` is for
-    how many steps the robot has been in this place.
+    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians. ``rooms`` are those that
+    memory cut from the seen floor, in the frame of ``here``. ``steps_here`` is for how many steps the robot has been
+    in this place, ``asked_here`` how often the planner was asked at this very spot before.
     """
     settings = settings or spatial.settings
     place, anchor = spatial.current_place, spatial.current_anchor
@@ -79,8 +83,8 @@ def build_context(
             "current_anchor_id": spatial.current_anchor_id,
         },
         "avoid_hint": spatial.avoid_hint(),
-        "progress": _progress(spatial, tried, steps_here),
-        "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, looked_at=looked_at),
+        "progress": _progress(spatial, tried, steps_here=steps_here, asked_here=asked_here),
+        "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, exhausted=exhausted),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=MAX_TEXT)} for each in tried],
         "sightings": [
@@ -102,6 +106,7 @@ def build_context(
             for each in remembered
         ],
         "unexplored": [_edge(each, settings.context) for each in unexplored],
+        "rooms": _rooms(rooms, here or spatial.pose, most=settings.context.recent_places),
         "places": _places(spatial, settings),
         "visited": _visited(spatial, _VISITED_RADIUS),
         "nearby": [
@@ -133,15 +138,22 @@ def _pose(pose: Pose2D) -> dict[str, float]:
     return {"x": round(pose.x, 2) + 0.0, "y": round(pose.y, 2) + 0.0, "yaw": whole_degrees(pose.yaw)}
 
 
-def _progress(spatial: SpatialMemory, tried: Sequence[Mapping[str, Any]], steps_here: int | None) -> dict[str, Any]:
-    """What the last steps led to: facts beside the patterns, of which STUCK holds at nearly every call."""
+def _progress(
+    spatial: SpatialMemory, tried: Sequence[Mapping[str, Any]], *, steps_here: int | None, asked_here: int
+) -> dict[str, Any]:
+    """What the last steps led to: facts beside the patterns, of which STUCK holds at nearly every call.
+
+    A walk that came back to where the planner was asked before made no progress either, however far it went: that is
+    what tells whether anything new follows.
+    """
     poses = spatial.progress.policy_poses
     return {
         "steps_here": steps_here,
         "net_metres": round(poses[0].distance_to(poses[-1]), 1) if poses else 0.0,
         "walked_steps": max(0, len(poses) - 1),
         "tried": [each["angle"] for each in tried],
-        "no_progress": spatial.progress.no_progress,
+        "asked_here": asked_here,
+        "no_progress": spatial.progress.no_progress or asked_here > 0,
     }
 
 
@@ -161,20 +173,20 @@ def _belief(
     here: Pose2D,
     *,
     paths: Mapping[int, Where],
-    looked_at: Collection[int],
+    exhausted: Collection[int],
 ) -> dict[str, Any]:
     if belief is None:
         return {"target_status": None, "candidates": [], "constraints": []}
     candidates: list[dict[str, Any]] = []
     for candidate in belief["candidate_nodes"]:
-        if candidate["node_id"] in looked_at:
+        if candidate["node_id"] in exhausted:
             continue
-        told: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
+        entry: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
         node = nodes.get(candidate["node_id"])
         if node is not None:
-            told |= paths.get(candidate["node_id"]) or where(here, node.pose)
-            told["tags"] = [clean(tag, limit=MAX_TEXT) for tag in list(node.tags)[:MAX_LABELS]]
-        candidates.append(told)
+            entry |= paths.get(candidate["node_id"]) or where(here, node.pose)
+            entry["tags"] = [clean(tag, limit=MAX_TEXT) for tag in list(node.tags)[:MAX_LABELS]]
+        candidates.append(entry)
     return {
         "target_status": belief["target_status"],
         "candidates": candidates,
@@ -182,10 +194,26 @@ def _belief(
     }
 
 
+def _rooms(rooms: Sequence[Room], here: Pose2D, *, most: int) -> list[dict[str, Any]]:
+    """The nearest rooms that have a name, where their middles are and how much floor of each was seen."""
+    named = [
+        {
+            "room_id": room.id,
+            "name": clean(room.name, limit=MAX_TEXT),
+            "confidence": round(room.confidence, 2),
+            "area": round(room.area, 1),
+            **where(here, Pose2D(*room.center, 0.0)),
+        }
+        for room in rooms
+        if room.name != UNKNOWN
+    ]
+    return sorted(named, key=lambda entry: (entry["distance"], entry["room_id"]))[:most]
+
+
 def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
     """The current place first, then the others from the latest visit back."""
     recent = list(reversed(spatial.recent_places))[: settings.context.recent_places]
-    told: list[dict[str, Any]] = []
+    places: list[dict[str, Any]] = []
     for place_id in recent:
         place = spatial.graph.place(place_id)
         if not place.anchors and place_id != spatial.current_place_id:
@@ -201,8 +229,8 @@ def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
         }
         if not entry["here"]:
             entry |= where(spatial.pose, _nearest_anchor(spatial.graph, place, spatial.pose))
-        told.append(entry)
-    return told
+        places.append(entry)
+    return places
 
 
 def _nearest_anchor(graph: PlaceGraph, place: Place, pose: Pose2D) -> Pose2D:

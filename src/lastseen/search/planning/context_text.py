@@ -10,7 +10,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from lastseen.search.planning.prompt_text import quote, say_angle, say_path, say_where
+from lastseen.search.planning.prompt import quote, say_angle, say_path, say_where
 
 Context = dict[str, Any]
 
@@ -22,6 +22,7 @@ _DROP_ORDER: tuple[tuple[str, int], ...] = (
     ("nearby", -1),
     ("constraints", -1),
     ("places", -1),
+    ("rooms", -1),
     ("tried", 0),
     ("visited", -1),
     ("unexplored", -1),
@@ -71,6 +72,7 @@ def render(context: Context) -> str:
         for entry in context["remembered"]
     ]
     lines += [_unexplored(entry) for entry in context["unexplored"]]
+    lines += [_room(entry) for entry in context["rooms"]]
     lines += [_place(entry) for entry in context["places"]]
     lines += [
         f"visited {say_angle(entry['angle'])}: {entry['anchors']} anchors, nearest {entry['distance']:.1f} m"
@@ -99,21 +101,28 @@ def _entries(context: Context, name: str) -> list[Any]:
 def _here(localization: dict[str, Any]) -> str:
     pose = localization["pose"]
     place = localization["current_place_id"]
-    told = "no place yet" if place is None else f"place {place} {_quoted(localization['place_type'])}"
+    where = "no place yet" if place is None else f"place {place} {_quoted(localization['place_type'])}"
     anchor = localization["current_anchor_id"]
     return (
         f"here: step {localization['step']}, x {pose['x']:.2f} y {pose['y']:.2f} facing {say_angle(pose['yaw'])}, "
-        f"{told}{'' if anchor is None else f', anchor {anchor}'}"
+        f"{where}{'' if anchor is None else f', anchor {anchor}'}"
     )
 
 
 def _progress(facts: dict[str, Any]) -> str:
     stay = "" if facts["steps_here"] is None else f"{facts['steps_here']} steps in this place, "
     tried = ", ".join(say_angle(angle) for angle in facts["tried"])
+    again = f", asked at this spot {facts['asked_here']} times before" if facts["asked_here"] else ""
+    pattern = ", pattern:NO_PROGRESS" if facts["no_progress"] else ""
     return (
         f"progress: {stay}{facts['net_metres']:.1f} m net over the last {facts['walked_steps']} walked steps"
-        f"{f', tried from here: {tried}' if tried else ''}{', pattern:NO_PROGRESS' if facts['no_progress'] else ''}"
+        f"{f', tried from here: {tried}' if tried else ''}{again}{pattern}"
     )
+
+
+def _room(entry: dict[str, Any]) -> str:
+    known = f"{_quoted(entry['name'])} ({entry['confidence']:.2f}), {entry['area']:.0f} m2 seen"
+    return f"room {entry['room_id']}: {known}, {say_where(entry)}"
 
 
 def _candidate(entry: dict[str, Any]) -> str:

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lastseen.config.seeking import DiscoveredContext as DiscoveredContextSettings
+from lastseen.config.search import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.search.planning.prompt_text import whole_degrees
+from lastseen.search.planning.prompt import whole_degrees
 
 _RECENT_TRIES = 6
 """Directions: older tries were made from somewhere else."""
 _TRIED_RADIUS = 1.5
 """Metres: a direction tried from farther off is another direction from here."""
+_SAME_SPOT = 0.75
+"""Metres between two calls that were made at one spot: three steps. Chosen on tuning homes, where at 1.25 m hardly
+any difference was left of what follows (docs/evaluation.md)."""
 _FAILED_DISTANCE = 0.5
 """Metres: two forward steps: a try that led less far than this was blocked."""
 
@@ -128,6 +131,10 @@ class TriedDirections:
             moved = self._open.start.distance_to(pose)
             self.tries.append(Try(self._open.start, self._open.heading, self._open.goal_scene_type, moved))
             self._open = None
+
+    def asked_here(self, pose: Pose2D) -> int:
+        """How many of the tries began at this very spot: what they led to was the way back."""
+        return sum(each.start.distance_to(pose) <= _SAME_SPOT for each in self.tries)
 
     def from_here(self, pose: Pose2D) -> list[dict[str, Any]]:
         """The tries made near here, oldest first, their directions as seen from this pose."""

@@ -18,12 +18,12 @@ from typing import Any, cast
 from lastseen import schemas
 from lastseen.belief import BeliefState, Hypothesis, NavigationGoal, validate_hypothesis
 from lastseen.config import Settings
-from lastseen.config.moving import DeadReckoning
+from lastseen.config.memory import DeadReckoning
 from lastseen.errors import InvalidValue, PlanError
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.decision import Decision, DecisionSource, PlannerCall, Situation
 from lastseen.search.planning.model_call import ask
-from lastseen.search.planning.prompt_text import clean
+from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend
 
 _MAX_TEXT = 160

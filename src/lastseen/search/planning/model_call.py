@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from lastseen.config import Settings
 from lastseen.errors import LastseenError, PlanError
-from lastseen.search.planning.prompt_text import clean
+from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
 Answer = TypeVar("Answer")

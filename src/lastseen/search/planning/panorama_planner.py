@@ -1,7 +1,8 @@
 """The planner of a robot that moves: panorama and navigation context in, a heading out; see docs/places.md.
 
 It is the default wherever there is an environment. Every call leaves one record in the discovered-context queue,
-the fallback's too, and opens a try whose outcome the next call will be told.
+the fallback's too, and opens a try whose outcome the next call will be told. Where memory knows where the goal was,
+``MemoryFirstPlanner`` goes there first, and asks the planner where to explore when nothing is left.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from lastseen.config import Settings
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner as PlannerSettings
+from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.places import SpatialMemory
-from lastseen.pose2d import Pose2D
+from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.panorama import stitch, view_angles
+from lastseen.search.paths import Segments, path_at
 from lastseen.search.planning.context import NodeLike, build_context, context_text
 from lastseen.search.planning.context_text import Context
-from lastseen.search.planning.decision import Decision, PlannerCall, Situation
+from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
-from lastseen.search.planning.paths import Segments, path_at
+from lastseen.search.planning.node_graph import Constraint, judgeable
 from lastseen.search.planning.plan import Plan, Planned, VlmPlanner
 from lastseen.search.planning.prompt import View, planner_prompt
 from lastseen.vlm.protocol import Backend
@@ -35,8 +38,8 @@ class CallRule:
     ('start', None)
     """
 
-    def __init__(self, settings: Planner | None = None) -> None:
-        self.settings = settings or Planner()
+    def __init__(self, settings: PlannerSettings | None = None) -> None:
+        self.settings = settings or PlannerSettings()
         self.calls = 0
 
     def due(self, *, stopped: bool, goal_flag: bool, pattern: bool = False) -> CallReason | None:
@@ -116,11 +119,13 @@ class PanoramaPlanner:
                 unexplored=situation.context.get("unexplored", ()),
                 sightings=situation.context.get("sightings", ()),
                 remembered=situation.context.get("remembered", ()),
+                rooms=situation.context.get("rooms", ()),
                 here=_pose(situation.context.get("here")),
                 paths=situation.context.get("paths"),
                 # a node that was tried gets no second visit, whoever went there
-                looked_at={*situation.context.get("looked_at", ()), *situation.context.get("tried", ())},
+                exhausted={*situation.context.get("exhausted", ()), *situation.context.get("tried", ())},
                 steps_here=situation.context.get("steps_here"),
+                asked_here=self.tried.asked_here(self.spatial.pose),
                 settings=self.settings,
             )
             if self.edit is not None:
@@ -168,15 +173,15 @@ def view_to_dict(view: View) -> dict[str, Any]:
 
 
 def _views(situation: Situation) -> list[View]:
-    told: Sequence[Mapping[str, Any]] = situation.context.get("views", ())
-    if told:
+    views: Sequence[Mapping[str, Any]] = situation.context.get("views", ())
+    if views:
         return [
             View(
                 float(view["angle"]),
                 tuple((str(label), float(score)) for label, score in view["labels"]),
                 view["free"],
             )
-            for view in told
+            for view in views
         ]
     return [View(float(angle)) for angle in view_angles(len(situation.images))] if situation.images else []
 
@@ -189,3 +194,59 @@ def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike
 
 def _pose(value: object) -> Pose2D | None:
     return value if isinstance(value, Pose2D) else None
+
+
+MEMORY = "memory"
+_IN_VIEW = 0.5
+"""Score from which a label in the panorama is worth a look before memory is believed."""
+
+
+class MemoryFirstPlanner:
+    """Takes the path to the nearest remembered object that fits; everything else is the other planner's.
+
+    No model is asked for it. Once the goal was seen on this walk, what was seen counts, and memory holds back, unless
+    the path straight there turned out to be blocked.
+    """
+
+    def __init__(self, otherwise: Planner) -> None:
+        self.otherwise = otherwise
+
+    def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
+        """The path to the best remembered object, when nothing better is in sight; else the planner's decision."""
+        constraints, _ = judgeable(situation.belief["active_constraints"])
+        remembered = [
+            offer
+            for offer in situation.context.get("remembered", ())
+            if not any(_breaks(each, offer) for each in constraints)
+        ]
+        if remembered and not self._in_sight(situation):
+            return _walk_to(remembered[0]), PlannerCall(backend=MEMORY, asked=False)
+        return self.otherwise.decide(situation)
+
+    @staticmethod
+    def _in_sight(situation: Situation) -> bool:
+        if situation.context.get("approach_failed"):
+            # what is seen cannot be reached straight on: memory may know a path round
+            return False
+        if situation.belief["target_status"] in {"visible", "done"} or situation.context.get("sightings"):
+            return True
+        goal = situation.belief["goal_text"]
+        views = situation.context.get("views", ())
+        return any(label == goal and score >= _IN_VIEW for view in views for label, score in view["labels"])
+
+
+def _breaks(constraint: Constraint, offer: Mapping[str, Any]) -> bool:
+    """Whether going there breaks a constraint: by the words of its place, or by the length of the path."""
+    if constraint.kind == "avoid":
+        return constraint.words <= set(tokenize(f"{offer['place'] or ''} {offer['label'] or ''}"))
+    return bool(offer["distance"] > constraint.metres)
+
+
+def _walk_to(offer: Mapping[str, Any]) -> Decision:
+    place = f" in the {offer['place']}" if offer["place"] else ""
+    return Decision.turn_to(
+        wrap_angle(math.radians(offer["angle"])),
+        why=f"memory: {offer['label'] or 'it'} ({offer['id']}){place}, {offer['distance']:.1f} m from here",
+        source="memory",
+        segments=tuple(offer["segments"]),
+    )

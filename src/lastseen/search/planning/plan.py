@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lastseen.config import Settings
-from lastseen.config.seeking import DiscoveredContext as DiscoveredContextSettings
+from lastseen.config.search import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import PlanError
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
-from lastseen.search.planning.prompt_text import clean
+from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend, EncodedImage
 
 _LIMITS = DiscoveredContextSettings()

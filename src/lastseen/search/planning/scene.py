@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lastseen.config import Settings
-from lastseen.config.seeking import Planner
+from lastseen.config.search import Planner
 from lastseen.errors import PlanError
 from lastseen.frame import Frame
 from lastseen.memory.places import normalize_scene_type
 from lastseen.protocols import Scene, SceneAnalyzer
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
-from lastseen.search.planning.prompt import View, scene_prompt
-from lastseen.search.planning.prompt_text import clean
+from lastseen.search.planning.prompt import View, clean, scene_prompt
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend, EncodedImage
 from lastseen.vlm.room_rules import RoomRules

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lastseen.action import Action, apply
 from lastseen.body import body_points
-from lastseen.config.moving import DeadReckoning
-from lastseen.config.policy import Policy, Stop
+from lastseen.config.memory import DeadReckoning
+from lastseen.config.search import Policy, Stop
 from lastseen.frame import Frame
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle

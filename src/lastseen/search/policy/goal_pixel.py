@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.body import body_points, column_bearings, floor_height, open_until
-from lastseen.config.policy import Policy
+from lastseen.config.search import Policy
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 

@@ -2,7 +2,7 @@
 
 A view goes in with ``see``, a pixel of that view becomes the goal with ``follow``, ``act`` is asked once a step,
 and ``moved`` reports what was really done, by the policy or by anyone. A policy that may tilt the camera has an
-``allow`` too, which is told the actions that the robot can do; one that walks by colour alone has ``needs_depth``
+``allow`` too, which is restrict the actions that the robot can do; one that walks by colour alone has ``needs_depth``
 False.
 """
 
@@ -85,10 +85,10 @@ def _network(checkpoint: str, device: str) -> Any:
 
 def allow(policy: PixelPolicy, actions: Collection[Action]) -> None:
     """Tell a policy which actions the robot can do, where it cares; what it must do without is said once."""
-    told = getattr(policy, "allow", None)
-    if told is None:
+    restrict = getattr(policy, "allow", None)
+    if restrict is None:
         return
-    told(actions)
+    restrict(actions)
     missing = tuple(action.value for action in Action if action not in actions)
     if missing:
         _say_masked(missing)

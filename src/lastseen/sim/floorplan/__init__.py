@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.sim.floorplan.doors import openings_for
 from lastseen.sim.floorplan.layout import lay_out, room_types
 from lastseen.sim.floorplan.plan import WALL_HEIGHT, WALL_THICKNESS, FloorPlan, walls_between

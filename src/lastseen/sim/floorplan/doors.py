@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.sim.floorplan.layout import CORRIDOR
 from lastseen.sim.floorplan.plan import WALL_THICKNESS, Constraint, Opening, OpeningKind, Wall
 from lastseen.sim.home import Room

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.sim.catalog import CLASSES, Shape, Surface
 from lastseen.sim.placement.furniture import Furnisher
 from lastseen.sim.placement.space import Placed, Space, ground_below, overlaps, world_parts

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.sim.catalog import CLASSES, Group, Shape
 from lastseen.sim.floorplan.plan import Constraint
 from lastseen.sim.placement.space import Boxes, Placed, Space, ground_below, world_parts

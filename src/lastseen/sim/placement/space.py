@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.sim import Homes
+from lastseen.config.programs import Homes
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.sim.catalog import CLASSES, Group, Shape, Surface

@@ -1,67 +1,52 @@
 """Which way of reading poses, depth and intrinsics explains the images: every hypothesis is a change of options.
 
 All hypotheses compete in one pool, because they imitate each other: a wrong scale also makes an inverted pose look
-a little better. The one with the least error wins, and only by a clear margin.
+a little better. The best one is chosen on one part of the frames and must be clearly better on the other part too.
+Where another kind of correction is as good there, it cannot be known which is right, and none is offered.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from lastseen.sources.doctor.hypotheses import COMMON_SCALES, DELAYS, POSE_OPTIONS, POSE_UNITS, Tried, hypotheses
+from lastseen.sources.doctor.hypotheses import (
+    COMMON_SCALES,
+    DELAYS,
+    MAX_CENTER_ERROR,
+    POSE_OPTIONS,
+    Changes,
+    Number,
+    hypotheses,
+    numbers,
+)
+from lastseen.sources.doctor.registration import align
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
+from lastseen.sources.doctor.scale import UNIT_ERROR, ScaleTrial
 from lastseen.sources.options import SourceOptions
 
 FAULT_GAIN = 1.6
 """Another convention is named when it lowers the error by this factor; wrong ones cost 2 and more."""
 
-MAX_SCALE_ERROR = 0.35
-"""Log ratio from which a depth scale is of another unit (40 %); less is calibration."""
+HELD_GAIN = 1.3
+"""Factor by which a correction lowers the error of frames that it was not chosen by."""
+
+NUMBER_GAIN = 1.2
+"""The same for a number that is fitted on each part and tried on the other: calibrations stay below 1.05."""
+
+RIVAL = 1.1
+"""Two corrections whose errors differ by a smaller factor cannot be told apart."""
 
 MAX_FOCAL_ERROR = 0.18
 """Log ratio from which intrinsics are of another image (20 %)."""
 
 MAX_DELAY = 0.06
 """Seconds between image and pose clock that are normal: two frames of a 30 Hz camera."""
-
-SCALE_GAIN = 0.9
-"""A scale that differs by less than a unit must leave this share of the error, on pairs it was not fitted on."""
-
-ALL_GAIN = 0.95
-"""Share of the error of all pairs that such a scale must leave."""
-
-SAME_SCALE, SMALL_SCALE = 0.04, 0.06
-"""Log ratios: two halves of the pairs agree within the first; a scale nearer to 1 than the second is calibration."""
-
-OTHER_SCALE, SCALE_SHOWS, FINE_SHOWS = 1.5, 1.15, 1.8
-"""A scale is known when one so many times off raises the error by this factor; to a few percent, by this."""
-
-SAME_UNIT = 0.1
-"""Log ratio within which a scale is that of a unit."""
-
-MOVING_PAIRS, MOVING_ANGLE = 32, 0.3
-"""Pairs that a scale is judged by, and radians between their frames at most."""
-
-NEAR_SCALES = (0.8, 0.87, 0.91, 0.95, 1.05, 1.1, 1.15, 1.25)
-"""Scales that are less than a unit off."""
-
-HELD_GAIN = 1.3
-"""Factor by which a correction lowers the error of pairs that it was not chosen by."""
-
-ROOM = (0.25, 12.0)
-"""Metres between which the median depth of a camera in a home lies."""
-
-MAX_CENTER_ERROR = 0.03
-"""Share of the image by which a principal point may be off: less is calibration."""
-
-NUMBERS = {"depth_scale", "pose_scale", "focal_factor", "pose_delay", "cx", "cy"}
-"""Options with a value that is found on a grid."""
 
 NAMES = {
     "pose_inverted": "pose direction",
@@ -70,14 +55,26 @@ NAMES = {
     "depth_scale": "depth scale",
     "pose_scale": "pose scale",
     "focal_factor": "intrinsics",
+    "depth_focal_factor": "intrinsics",
     "share_view": "intrinsics",
     "cx": "principal point",
     "cy": "principal point",
+    "depth_shift_x": "principal point",
+    "depth_shift_y": "principal point",
     "mirrored": "mirrored images",
     "images_turned": "images turned against poses",
     "pose_delay": "pose clock",
 }
 """The check each option belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One hypothesis with its error as a share of depth and in centimetres."""
+
+    changes: Changes
+    error: float
+    centimetres: float
 
 
 class ConventionTrial:
@@ -86,11 +83,16 @@ class ConventionTrial:
     def __init__(self, reprojection: Reprojection, options: SourceOptions) -> None:
         self._reprojection = reprojection
         self.options = options
-        self.changes: dict[str, object] = {}
-        self.given = self._try({}, options)
+        """The options with every correction that was found, to look further with."""
+        self.changes: Changes = {}
+        """The corrections among them that are offered."""
+        self.open: dict[str, str] = {}
+        """Why no correction is offered, by the name of the check."""
+        self.given = self._try({})
         self.still = reprojection.fit(options, still=True).error
         self.tried: list[Tried] = []
-        self.rivals: list[Tried] = []
+        self.fitted: dict[str, float] = {}
+        """Where a number fits best, as a share of the image or the logarithm of a factor."""
         self.best = self.given
         self.disagreement = 1.0
         """By what depth must be multiplied to fit the poses, where it is not known which of them is wrong."""
@@ -98,7 +100,8 @@ class ConventionTrial:
             if not self._round():
                 break
         if not self.unmoved and self.best.error < UNEXPLAINED_ERROR:
-            self._judge_fine_scale()
+            self._fit_numbers()
+            self._fit_scale()
 
     @property
     def unmoved(self) -> bool:
@@ -107,264 +110,241 @@ class ConventionTrial:
 
     def _round(self) -> bool:
         """Try every hypothesis on top of the options found so far; adopt the best one when it is clearly better."""
-        records = self._reprojection.sample.records
-        delays = DELAYS if _has_trajectory(self._reprojection) else ()
-        pool = [
-            self._try(changes, self.options)
-            for changes in hypotheses(
-                self.options,
-                raw_per_metre=records[0].raw_per_metre,
-                delays=delays,
-                camera=records[0].intrinsics if records[0].depth_intrinsics is None else None,
-            )
-        ]
-        if not self.tried:
-            self.tried = pool
+        reprojection = self._reprojection
+        trajectory = reprojection.sample.trajectory
+        delays = DELAYS if trajectory is not None and len(trajectory.stamps) >= 4 else ()
+        pool = [self._try(one) for one in hypotheses(self.options, reprojection.sample.records[0], delays=delays)]
+        self.tried = self.tried or pool
         if min(tried.error for tried in pool) > UNEXPLAINED_ERROR:
-            pool += [self._try(changes, self.options) for changes in self._pairs(pool)]
+            pool += [self._try(changes) for changes in _pairs(pool)]
         pool.sort(key=lambda tried: (tried.error, len(tried.changes), str(tried.changes)))
         pool = [self._refined(pool[0]), *pool]
-        # depth with colour's intrinsics needs no new number: a focal length that is as good comes after it
-        best = min(
-            pool,
-            key=lambda tried: (
-                round(math.log(tried.error), 1),
-                len(tried.changes),
-                "focal_factor" in tried.changes,
-                tried.error,
-            ),
-        )
+        best = min(pool, key=lambda tried: (round(math.log(tried.error), 1), len(tried.changes), tried.error))
+        # depth with colour's intrinsics needs no new number: it goes before a focal length that is as good
+        shared = [tried for tried in pool if tried.changes == {"share_view": "color"}]
+        if "focal_factor" in best.changes and shared and shared[0].error < SAME_FIT * best.error:
+            best = shared[0]
         if set(best.changes) in ({"depth_scale"}, {"pose_scale"}):
             best = self._placed_scale(best)
-        if set(best.changes) in ({"cx"}, {"cy"}):
-            # a scale that is a little off looks like a principal point that is: the better one counts
-            scaled = [self._try({"pose_scale": self.options.pose_scale * step}, self.options) for step in NEAR_SCALES]
-            if min(tried.error for tried in scaled) < SAME_FIT * best.error:
-                return False
-        if self.best.error < FAULT_GAIN * best.error or self._small(best.changes) or not self._holds(best.changes):
+        gain = self.best.error / best.error
+        if gain < FAULT_GAIN or self._small(best.changes) or not self._holds(best.changes):
             return False
-        self.rivals = [
-            tried for tried in pool if tried.error < SAME_FIT * best.error and set(tried.changes) != set(best.changes)
-        ]
-        self.options = self.options.replaced(**best.changes)
-        self.changes |= best.changes
-        self.best = best
+        self._adopt(best, rivals=[tried for tried in pool if tried.error < SAME_FIT * best.error])
         return True
 
-    def _pairs(self, pool: list[Tried]) -> Iterator[dict[str, object]]:
-        """A pose convention together with a depth scale: alone neither helps when both are wrong."""
-        poses = [tried.changes for tried in pool if set(tried.changes) <= POSE_OPTIONS]
-        scales = [tried.changes for tried in pool if tried.changes.get("depth_scale") in COMMON_SCALES]
-        for pose, scale in product(poses, scales):
-            yield {**pose, **scale}
+    def _adopt(self, best: Tried, *, rivals: list[Tried]) -> None:
+        """Go on with a correction; offer it unless one of another kind is as good on the held part."""
+        held = self._try(best.changes, held=True).error
+        kinds = _kinds(best.changes)
+        others = [
+            _kinds(tried.changes)
+            for tried in rivals
+            if not _kinds(tried.changes) & kinds and self._try(tried.changes, held=True).error < RIVAL * held
+        ]
+        changes, why = self._of_one_camera(best.changes)
+        if "pose_delay" in changes:
+            # from here on with the poses of the corrected stamps
+            delay = float(str(changes["pose_delay"]))
+            self._reprojection = Reprojection(self._reprojection.sample.with_pose_delay(delay, max_gap=2.0))
+        if others:
+            why = f"it may be {' or '.join(sorted({name for names in [kinds, *others] for name in names}))}"
+        if why:
+            self.open |= {NAMES[key]: why for key in best.changes}
+        else:
+            self.changes |= changes
+        self.options = self.options.replaced(**changes)
+        self.best = self._try({})
 
-    def _holds(self, changes: dict[str, object]) -> bool:
-        """Whether a correction lowers the error of the pairs it was not chosen by, as a share and in centimetres."""
+    def _of_one_camera(self, changes: Changes) -> tuple[Changes, str]:
+        """A correction of both cameras, or of depth's alone where colour then fits its outlines; and why neither."""
+        sample = self._reprojection.sample
+        if sample.records[0].depth_intrinsics is None or self.options.share_view != "none":
+            return changes, ""
+        alone = {key: value for key, value in changes.items() if key.startswith("depth_shift")}
+        if "focal_factor" in changes:
+            factor = float(str(changes["focal_factor"])) / self.options.focal_factor
+            alone = {"depth_focal_factor": round(self.options.depth_focal_factor * factor, 3)}
+        if not alone:
+            return changes, ""
+        upright = self.options.replaced(image_rotation="0")
+        found = [align(sample, upright.replaced(**one)) for one in (changes, alone)]
+        both, depth = (0.0 if one is None else one.unshifted for one in found)
+        if max(both, depth) < RIVAL * min(both, depth):
+            return changes, "it cannot be known whether colour's camera is wrong too"
+        return (changes, "") if both > depth else (alone, "")
+
+    def _holds(self, changes: Changes) -> bool:
+        """Whether a correction lowers the error of the frames it was not chosen by, as a share and in centimetres."""
         if set(changes) == {"pose_delay"}:
             # poses between two noisy ones are smoother: that helps on either side, a true delay on one only
-            delay = 2 * self.options.pose_delay - _float(changes["pose_delay"])
-            other = self._try({"pose_delay": delay}, self.options, held=True)
-            if other.error < FAULT_GAIN * self._try(changes, self.options, held=True).error:
+            delay = 2 * self.options.pose_delay - float(str(changes["pose_delay"]))
+            other = self._try({"pose_delay": delay}, held=True)
+            if other.error < FAULT_GAIN * self._try(changes, held=True).error:
                 return False
-        before, after = (self._try(one, self.options, held=True) for one in ({}, changes))
+        before, after = (self._try(one, held=True) for one in ({}, changes))
         nearer = not math.isfinite(before.centimetres) or after.centimetres < before.centimetres
         return after.error * HELD_GAIN < before.error and nearer
 
     def _placed_scale(self, best: Tried) -> Tried:
         """The same ratio of depth to poses, put on that one which is likely wrong; no change if none is."""
-        if "depth_scale" in best.changes:
-            ratio = self._scale() / _float(best.changes["depth_scale"])
-        else:
-            ratio = self.options.pose_scale / _float(best.changes["pose_scale"])
-        changes = self._scale_changes(ratio)
-        clear = abs(math.log(ratio)) > MAX_SCALE_ERROR and self.best.error > FAULT_GAIN * best.error
+        trial = ScaleTrial(self._reprojection, self.options)
+        ratio = trial.ratio_of(best.changes)
+        changes = trial.changes(ratio)
+        clear = abs(math.log(ratio)) > UNIT_ERROR and self.best.error > FAULT_GAIN * best.error
         if not changes and clear and self._holds(best.changes):
             self.disagreement = ratio
-        return self._try(changes, self.options)
+        return self._try(changes)
 
-    def _scale_changes(self, ratio: float) -> dict[str, object]:
-        """The option that multiplies depth by ``ratio``, or divides the poses by it; none where neither is likely.
-
-        Depth too small and poses too large look alike: what decides is which of the two numbers is a usual one.
-        """
-        scale, median = self._scale(), self._median_depth()
-        common = min(COMMON_SCALES, key=lambda one: abs(math.log(one * ratio / scale)))
-        unit = min(POSE_UNITS, key=lambda one: abs(math.log(one * ratio)))
-        depth_fits = abs(math.log(common * ratio / scale)) < SAME_UNIT and ROOM[0] < median * ratio < ROOM[1]
-        pose_fits = abs(math.log(unit * ratio)) < SAME_UNIT and ROOM[0] < median < ROOM[1]
-        usual = min(abs(math.log(one / scale)) for one in COMMON_SCALES) < 0.01
-        if depth_fits and not (pose_fits and usual):
-            return {"depth_scale": common}
-        return {"pose_scale": round(self.options.pose_scale * unit, 9)} if pose_fits else {}
-
-    def _judge_fine_scale(self) -> None:
-        """Find a scale that is off by less than a unit: fitted on each half of the pairs, judged on the other."""
-        poses, depth = self._reprojection.poses(self.options), self._median_depth()
-        moved = [(poses[first].distance_to(poses[second]), first, second) for first, second in self._moving]
-        # a hand that turns a camera moves it too, and an error in its rotation would pass for a scale
-        clear = sum(far / depth > 0.5 * poses[first].angle_to(poses[second]) for far, first, second in moved)
-        if clear < len(moved) / 2 or clear < MOVING_PAIRS / 4:
+    def _fit_scale(self) -> None:
+        """Find a scale that is off by less than a unit."""
+        trial = ScaleTrial(self._reprojection, self.options)
+        ratio = trial.fine_ratio()
+        if ratio is None:
             return
-        steps = [1.1**power for power in range(-12, 13)]
-        found, gains = [], []
-        for held in (False, True):
-            errors = [self._scaled(step, held=held) for step in steps]
-            at = int(np.argmin(errors))
-            if at in {0, len(steps) - 1}:
-                return
-            around = np.log(errors[at - 1 : at + 2])
-            bend = around[0] - 2 * around[1] + around[2]
-            move = 0.5 * (around[0] - around[2]) / bend if bend > 1e-9 else 0.0
-            found.append(math.log(steps[at]) + float(move) * math.log(1.1))
-            gains.append(self._scaled(math.exp(found[-1]), held=not held) / self._scaled(1.0, held=not held))
-        agree = abs(found[0] - found[1]) < SAME_SCALE and min(map(abs, found)) > SMALL_SCALE
-        shown = min(self._scaled(math.exp(found[0]) * step, held=False) for step in (1 / OTHER_SCALE, OTHER_SCALE))
-        if not agree or max(gains) > SCALE_GAIN or shown < FINE_SHOWS * self._scaled(math.exp(found[0]), held=False):
-            return
-        # the other pairs, with less motion, must not contradict
-        scaled: dict[str, object] = {"pose_scale": self.options.pose_scale * math.exp(sum(found) / 2)}
-        if self._try(scaled, self.options).error > ALL_GAIN * self._try({}, self.options).error:
-            return
-        # poses times exp(mean) fit depth: depth over exp(mean) fits the poses
-        ratio = math.exp(-sum(found) / 2)
-        changes = self._scale_changes(ratio)
-        usual = min(abs(math.log(one / self._scale())) for one in COMMON_SCALES) < 0.01
-        if not changes or ("depth_scale" in changes and usual and abs(math.log(ratio)) < MAX_SCALE_ERROR):
+        changes = trial.fine_changes(ratio)
+        if not changes:
             self.disagreement = ratio
             return
         self.changes |= changes
         self.options = self.options.replaced(**changes)
-        self.best = self._try({}, self.options)
+        self.best = self._try({})
 
-    @cached_property
-    def _moving(self) -> list[tuple[int, int]]:
-        """Pairs between which the camera moved most and rotated little: the ones that a scale shows in."""
-        poses = self._reprojection.poses(self.options)
-        pairs = [
-            (poses[first].distance_to(poses[second]), first, second)
-            for first, second in self._reprojection.sample.near_pairs()
-            if poses[first].angle_to(poses[second]) < MOVING_ANGLE
+    def _fit_numbers(self) -> None:
+        """Find a principal point or focal length that is off: fitted on each part, confirmed on the other."""
+        found = []
+        for number in numbers(self.options, self._reprojection.sample.records[0]):
+            value, gain = self._fit_number(number)
+            if gain > 0.0:
+                found.append((gain, number, value))
+        if not found:
+            return
+        gain, number, value = max(found, key=lambda one: one[0])
+        scale = ScaleTrial(self._reprojection, self.options).best_gain()
+        changes, why = self._of_one_camera(number.changes(value))
+        others = [NAMES[other.option] for rate, other, _ in found if other is not number and gain < RIVAL * rate]
+        if gain < RIVAL * scale:
+            others.append("the scale")
+        if others:
+            why = f"it may be {' or '.join(sorted({NAMES[number.option], *others}))}"
+        if why:
+            self.open[NAMES[number.option]] = why
+        else:
+            self.changes |= changes
+        self.options = self.options.replaced(**changes)
+        self.best = self._try({})
+
+    def _fit_number(self, number: Number) -> tuple[float, float]:
+        """The value that both parts agree on, and by what factor it lowers the error of the other part; else 0."""
+        curves = np.array([self._errors(number.changes(value)) for value in number.values]).T
+        step = number.values[1] - number.values[0]
+        values = []
+        for curve in curves:
+            at = int(np.argmin(curve))
+            if at in {0, len(curve) - 1}:
+                return 0.0, 0.0
+            values.append(number.values[at])
+        middle = sum(values) / 2
+        self.fitted[number.option] = middle
+        if min(map(abs, values)) < number.least or abs(values[0] - values[1]) > 1.5 * step:
+            return 0.0, 0.0
+        before = self._errors({})
+        gains = [
+            before[1 - part] / self._errors(number.changes(value))[1 - part] for part, value in enumerate(values)
         ]
-        return sorted((first, second) for _, first, second in sorted(pairs, reverse=True)[:MOVING_PAIRS])
+        finer = [middle + share * step for share in (-0.5, -0.25, 0.0, 0.25, 0.5)]
+        best = min(finer, key=lambda value: math.prod(self._errors(number.changes(value))))
+        return best, min(gains) if min(gains) > NUMBER_GAIN else 0.0
 
-    def _scaled(self, factor: float, *, held: bool) -> float:
-        options = self.options.replaced(pose_scale=self.options.pose_scale * factor)
-        return self._reprojection.fit(options, pairs=self._moving[int(held) :: 2] or self._reprojection.pairs).error
-
-    def _scale(self) -> float:
-        return self.options.depth_scale or self._reprojection.sample.records[0].raw_per_metre
-
-    def _median_depth(self) -> float:
-        views = self._reprojection.views(self.options)
-        return float(np.median(np.concatenate([view.points[:, 2] for view in views])))
+    def _errors(self, changes: Changes) -> list[float]:
+        """The error under changed options on each part of the frames."""
+        options = self.options.replaced(**changes)
+        return [self._reprojection.fit(options, pairs=part).error for part in self._reprojection.parts]
 
     def _refined(self, tried: Tried) -> Tried:
         """A number found on a coarse grid, made finer; common depth scales stay as they are."""
         if set(tried.changes) == {"focal_factor"}:
             center = float(str(tried.changes["focal_factor"]))
-            finer = [self._try({"focal_factor": center * step}, self.options) for step in (0.9, 0.95, 1.05, 1.1)]
+            finer = [self._try({"focal_factor": center * step}) for step in (0.9, 0.95, 1.05, 1.1)]
         elif set(tried.changes) == {"pose_delay"}:
             center = float(str(tried.changes["pose_delay"]))
-            finer = [self._try({"pose_delay": round(center + s, 3)}, self.options) for s in (-0.1, -0.05, 0.05, 0.1)]
-        elif set(tried.changes) in ({"cx"}, {"cy"}):
-            name, camera = next(iter(tried.changes)), self._reprojection.sample.records[0].intrinsics
-            size = camera.width if name == "cx" else camera.height
-            center = _float(tried.changes[name])
-            moves = (-0.06, -0.04, -0.02, 0.02, 0.04, 0.06)
-            finer = [self._try({name: round(center + move * size, 1)}, self.options) for move in moves]
+            finer = [self._try({"pose_delay": round(center + s, 3)}) for s in (-0.1, -0.05, 0.05, 0.1)]
         else:
             return tried
         return min([tried, *finer], key=lambda one: one.error)
 
-    def _small(self, changes: dict[str, object]) -> bool:
+    def _small(self, changes: Changes) -> bool:
         """Whether a change of a number is within what calibration and clocks normally miss."""
         options = self.options
         if set(changes) == {"depth_scale"}:
             scale = options.depth_scale or self._reprojection.sample.records[0].raw_per_metre
-            return abs(math.log(float(str(changes["depth_scale"])) / scale)) < MAX_SCALE_ERROR
+            return abs(math.log(float(str(changes["depth_scale"])) / scale)) < UNIT_ERROR
         if set(changes) == {"focal_factor"}:
             factor = float(str(changes["focal_factor"])) / options.focal_factor
             return abs(math.log(factor)) < MAX_FOCAL_ERROR
-        if set(changes) in ({"cx"}, {"cy"}):
-            camera = self._reprojection.sample.records[0].intrinsics
-            name, size = ("cx", camera.width) if "cx" in changes else ("cy", camera.height)
-            given = _float(getattr(options, name) or getattr(camera, name))
-            return abs(_float(changes[name]) - given) < MAX_CENTER_ERROR * size
         if set(changes) == {"pose_delay"}:
             return abs(float(str(changes["pose_delay"])) - options.pose_delay) < MAX_DELAY
         return False
 
-    def _try(self, changes: dict[str, object], base: SourceOptions, *, held: bool = False) -> Tried:
-        """The error under changed options, on every other pair, or on those that are held back from choosing."""
-        options = base.replaced(**changes)
+    def _try(self, changes: Changes, *, held: bool = False) -> Tried:
+        """The error under changed options, on the part of the frames that is chosen by or on the other one."""
+        options = self.options.replaced(**changes)
         reprojection = self._reprojection
         if "pose_delay" in changes:
             moved = reprojection.sample.with_pose_delay(options.pose_delay, max_gap=2.0)
             if len(moved.records) < 0.7 * len(reprojection.sample.records):
                 return Tried(changes, 1.0, float("nan"))
             reprojection = Reprojection(moved)
-        fit = reprojection.fit(options, pairs=reprojection.pairs[int(held) :: 2] or reprojection.pairs)
+        fit = reprojection.fit(options, pairs=reprojection.parts[int(held)])
         return Tried(changes, fit.error, fit.centimetres)
 
     def checks(self) -> Iterator[Check]:
-        """One row per option that re-projection can judge."""
-        for option, name in NAMES.items():
-            # both coordinates of the principal point share a row, and both ways to correct intrinsics
-            if option not in {"cy", "share_view"} or option in self.changes:
-                yield self._check(option, name)
+        """One row per check that re-projection can make."""
+        for name in dict.fromkeys(NAMES.values()):
+            yield self._check(name)
         yield self._pose_fit()
 
-    def _check(self, option: str, name: str) -> Check:
-        alone = [tried for tried in self.tried if set(tried.changes) == {option}]
-        before = f"{self.given.centimetres:.1f} cm as given"
-        if option in self.changes:
-            value = self.changes[option]
-            rivals = sorted({NAMES[key] for tried in self.rivals for key in tried.changes} - {name})
-            remedy = f"set {option} = {_toml(value)}"
-            if rivals:
-                remedy += f" (or it is {' or '.join(rivals)}: this motion hardly tells them apart)"
-            return Check(
-                name, Verdict.FAULT, f"{before}, {self.best.centimetres:.1f} cm corrected", remedy, {option: value}
-            )
-        if option == "depth_scale" and self.disagreement != 1.0:
-            return self._disagree(name)
-        if not alone:
-            why = (
-                "depth has a camera of its own" if option == "cx" else "the source stores poses with the images only"
-            )
-            return Check(name, Verdict.UNSURE, "not tried", why)
-        other = min(alone, key=lambda tried: tried.error)
-        figure = f"{before}, {other.centimetres:.1f} cm with {option} = {_toml(other.changes[option])}"
-        if option in {"depth_scale", "pose_scale"}:
-            return self._scale_check(name)
+    def _check(self, name: str) -> Check:
+        options = [option for option, check in NAMES.items() if check == name]
+        found = {option: self.changes[option] for option in options if option in self.changes}
+        figure = f"{self.given.centimetres:.1f} cm as given, {self.best.centimetres:.1f} cm corrected"
+        if name in self.open:
+            return Check(name, Verdict.FAULT, figure, f"{self.open[name]}: no correction is sure, calibrate or ask")
+        if found:
+            remedy = "set " + ", ".join(f"{option} = {_toml(value)}" for option, value in found.items())
+            return Check(name, Verdict.FAULT, figure, remedy, found)
+        scale = ScaleTrial(self._reprojection, self.options)
+        if name == "depth scale" and self.disagreement != 1.0:
+            return scale.disagreement(name, self.disagreement)
+        if name in {"depth scale", "pose scale"}:
+            return scale.check(name, unmoved=self.unmoved)
         if self.unmoved:
-            return Check(name, Verdict.UNSURE, figure, "the camera hardly moves: give a stretch with motion")
-        if self.changes:
+            return Check(
+                name, Verdict.UNSURE, "nothing to compare", "the camera hardly moves: give a stretch with motion"
+            )
+        if self.changes or self.open:
             return Check(name, Verdict.OK, "fits once the fault found is corrected")
-        numeric = option in NUMBERS
-        if other.error < SAME_FIT * self.given.error and not (numeric and self._small(other.changes)):
+        if name == "principal point":
+            return self._center_check(name)
+        alone = [tried for tried in self.tried if set(tried.changes) <= set(options)]
+        if not alone:
+            return Check(name, Verdict.UNSURE, "not tried", "the source stores poses with the images only")
+        other = min(alone, key=lambda tried: tried.error)
+        option, value = next(iter(other.changes.items()))
+        figure = (
+            f"{self.given.centimetres:.1f} cm as given, {other.centimetres:.1f} cm with {option} = {_toml(value)}"
+        )
+        if other.error < SAME_FIT * self.given.error and not self._small(other.changes):
             return Check(name, Verdict.UNSURE, figure, "both fit: this motion cannot tell them apart")
         return Check(name, Verdict.OK, figure)
 
-    def _scale_check(self, name: str) -> Check:
-        """Whether the pairs with most motion tell the scale, and how much worse another one is."""
-        whole = [self._scaled(factor, held=False) for factor in (1.0, 1.0 / OTHER_SCALE, OTHER_SCALE)]
-        figure = f"{100 * whole[0]:.1f} % of depth as given, {100 * min(whole[1:]):.1f} % {OTHER_SCALE:g} times off"
-        if self.unmoved or min(whole[1:]) < SCALE_SHOWS * whole[0]:
-            return Check(name, Verdict.UNSURE, figure, "this motion does not show it: move sideways past near things")
-        return Check(name, Verdict.OK, figure)
-
-    def _disagree(self, name: str) -> Check:
-        """Depth and poses are of two scales, and nothing says which of them is right."""
-        ratio = self.disagreement
-        depth, pose = self._scale() / ratio, self.options.pose_scale / ratio
-        return Check(
-            name,
-            Verdict.FAULT,
-            f"depth and poses disagree in scale by {100 * abs(ratio - 1):.0f} %",
-            f"it cannot be known which is wrong: measure a distance, then set depth_scale = {depth:.4g}"
-            f" or pose_scale = {pose:.4g}",
+    def _center_check(self, name: str) -> Check:
+        offsets = {option: self.fitted[option] for option in ("cx", "cy") if option in self.fitted}
+        figure = "fits best " + ", ".join(
+            f"{100 * share:+.0f} % beside {option}" for option, share in offsets.items()
         )
+        if len(offsets) < 2 or max(map(abs, offsets.values())) > MAX_CENTER_ERROR:
+            return Check(name, Verdict.UNSURE, figure if offsets else "", "this motion hardly shows it")
+        return Check(name, Verdict.OK, figure)
 
     def _pose_fit(self) -> Check:
         share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
@@ -381,13 +361,17 @@ class ConventionTrial:
         )
 
 
-def _float(value: object) -> float:
-    return float(str(value))
+def _pairs(pool: list[Tried]) -> Iterator[Changes]:
+    """A pose convention together with a depth scale: alone neither helps when both are wrong."""
+    poses = [tried.changes for tried in pool if set(tried.changes) <= POSE_OPTIONS]
+    scales = [tried.changes for tried in pool if tried.changes.get("depth_scale") in COMMON_SCALES]
+    for pose, scale in product(poses, scales):
+        yield {**pose, **scale}
 
 
-def _has_trajectory(reprojection: Reprojection) -> bool:
-    trajectory = reprojection.sample.trajectory
-    return trajectory is not None and len(trajectory.stamps) >= 4
+def _kinds(changes: Changes) -> set[str]:
+    """What changes correct; depth and poses share one scale, and which of them is wrong is judged elsewhere."""
+    return {"scale" if key.endswith("_scale") else NAMES[key] for key in changes}
 
 
 def _toml(value: object) -> str:

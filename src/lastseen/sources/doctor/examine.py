@@ -11,7 +11,7 @@ from dataclasses import replace
 from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
-from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
+from lastseen.sources.doctor.conventions import ConventionTrial
 from lastseen.sources.doctor.gravity import judge_up
 from lastseen.sources.doctor.intake import (
     judge_depth,
@@ -65,8 +65,10 @@ class _Examination:
         yield present
         if present.verdict is Verdict.FAULT:
             return
-        yield self._noted(measured)
-        yield from self._poses(turned=self.working.images_turned != self.fixed.images_turned)
+        self.working = self.working.replaced(**measured.changes)
+        rest = list(self._poses(turned=self.working.images_turned != self.fixed.images_turned))
+        yield self._noted(_confirmed(measured, rest, self.working.depth_scale))
+        yield from rest
 
     def _clocks(self) -> Iterator[Check]:
         sample = self.sample
@@ -105,7 +107,7 @@ class _Examination:
         trial = ConventionTrial(reprojection, self.working)
         self.working = trial.options
         for check in trial.checks():
-            if turned and check.name == NAMES["images_turned"]:
+            if turned and check.name == "images turned against poses":
                 way = self.working.images_turned
                 remedy = f'set images_turned = "{way}"'
                 figure = f"width and height are exchanged, {trial.best.centimetres:.1f} cm turned back"
@@ -122,9 +124,10 @@ class _Examination:
             reprojection = Reprojection(sample)
         jumps = judge_jumps(reprojection, self.working)
         yield jumps
-        if trial.best.error < UNEXPLAINED_ERROR and jumps.verdict is not Verdict.FAULT and not trial.unmoved:
+        if trial.best.error < UNEXPLAINED_ERROR and jumps.verdict is not Verdict.FAULT:
             yield judge_noise(reprojection, self.working)
-            yield judge_drift(reprojection, self.working)
+            if not trial.unmoved:
+                yield judge_drift(reprojection, self.working)
         if trial.best.error < UNEXPLAINED_ERROR:
             for check in judge_up(reprojection, self.working):
                 self.working = self.working.replaced(**check.changes)
@@ -138,3 +141,16 @@ class _Examination:
             self.fixed = self.fixed.replaced(**check.changes)
             self.working = self.working.replaced(**check.changes)
         return check
+
+
+def _confirmed(measured: Check, rest: list[Check], depth_scale: float) -> Check:
+    """The check of the depth range, with the scale that the motion of the camera tells; none where it tells none."""
+    if not measured.changes:
+        return measured
+    known = {check.name: check.verdict for check in rest}.get("depth scale", Verdict.UNSURE)
+    if known is Verdict.UNSURE:
+        likely = (
+            f"likely {measured.remedy.removeprefix('set ')}, but this motion does not show it: measure a distance"
+        )
+        return replace(measured, remedy=likely, changes={})
+    return replace(measured, remedy=f"set depth_scale = {depth_scale:g}", changes={"depth_scale": depth_scale})

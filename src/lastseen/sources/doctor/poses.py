@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.objects import Views
+from lastseen.config.memory import Views
 from lastseen.geometry import Pose3D
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, Sample

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from lastseen.frame import metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
@@ -41,6 +42,9 @@ SLOW = 10.0
 PROBE = 600
 """Records a source of unknown length is read for at most."""
 
+RUNS, MIN_PART = 4, 6
+"""Runs of frames that a recording of few stretches is cut into, and pairs that each part must have."""
+
 MAX_PAIR_ROTATION = 25.0
 """Degrees between two frames above which they overlap too little to be a pair."""
 
@@ -49,6 +53,9 @@ LOOKUP_WIDTH = 240
 
 POINTS = 1500
 """Depth points re-projected per pair: medians are stable from there on."""
+
+SPARSE, REACH = 0.4, 6.0
+"""Share of measured pixels below which a lookup takes the nearest one, and how many pixels away that may be."""
 
 MIN_OVERLAP = 0.1
 """Share of points that must land in the other image."""
@@ -84,6 +91,24 @@ class Sample:
         # four dozen pairs tell as much as four hundred
         step = max(1, len(found) // 48)
         return found[::step]
+
+    def parts(self, pairs: Pairs) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Pairs in two parts that share no frame: what is found on one is confirmed on the other.
+
+        Every other stretch goes to the second part; a recording of few stretches is cut into runs of equal length.
+        """
+        runs = np.array(self.stretch)
+        if len(np.unique(runs)) < RUNS:
+            runs = np.arange(len(self.records)) * RUNS // max(len(self.records), 1)
+        numbers = {run: number for number, run in enumerate(np.unique(runs).tolist())}
+        found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for first, second in pairs:
+            if runs[first] == runs[second]:
+                found[numbers[int(runs[first])] % 2].append((first, second))
+        if min(map(len, found)) >= MIN_PART:
+            return found
+        # too short for that: the parts share frames, though no pair
+        return list(pairs[::2]), list(pairs[1::2]) or list(pairs)
 
     def near_pairs(self) -> list[tuple[int, int]]:
         """All pairs of one stretch that are one to four frames apart."""
@@ -167,11 +192,9 @@ class Fit:
     @property
     def error(self) -> float:
         """The logarithmic mean over pairs, errors under the sensor's noise counted as noise."""
-        return (
-            float(np.exp(np.log(np.clip(self.pair_errors, ERROR_FLOOR, 1.0)).mean()))
-            if len(self.pair_errors)
-            else 1.0
-        )
+        if not len(self.pair_errors):
+            return 1.0
+        return float(np.exp(np.log(np.clip(self.pair_errors, ERROR_FLOOR, 1.0)).mean()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,6 +214,7 @@ class Reprojection:
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
         self.pairs = sample.pairs()
+        self.parts = sample.parts(self.pairs)
         self._views: tuple[SourceOptions, list[View]] | None = None
         self._poses: tuple[tuple[object, ...], list[Pose3D]] | None = None
 
@@ -257,21 +281,19 @@ class Reprojection:
         depth = metric_depth(raw, scale=options.depth_scale or record.raw_per_metre)
         if record.confidence is not None and options.min_confidence:
             depth[sensor_image(record.confidence, options)[thinned] < options.min_confidence] = np.nan
-        camera = Intrinsics(
-            camera.fx / stride,
-            camera.fy / stride,
-            (camera.cx - stride // 2) / stride,
-            (camera.cy - stride // 2) / stride,
-            depth.shape[1],
-            depth.shape[0],
-        )
+        camera = camera.thinned(stride)
+        looked_up = depth
+        if np.isfinite(depth).mean() < SPARSE:
+            # between lone pixels nothing could be looked up
+            away, nearest = ndimage.distance_transform_edt(np.isnan(depth), return_indices=True)
+            looked_up = np.where(away <= REACH, depth[tuple(nearest)], np.nan).astype(np.float32)
         step = max(1, int(np.sqrt(depth.size / POINTS)))
         rows, columns = (np.arange(step // 2, size, step) for size in depth.shape)
         z = depth[np.ix_(rows, columns)]
         x = (columns - camera.cx) / camera.fx
         y = (rows - camera.cy) / camera.fy
         points = np.stack([z * x[np.newaxis], z * y[:, np.newaxis], z], axis=-1).reshape(-1, 3)
-        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32), 1.0 / depth)
+        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32), 1.0 / looked_up)
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,6 +30,9 @@ DRIFT_RATIO = 3.0
 MAX_PAIRS = 24
 """Pairs that are aligned at most, of neighbours and of places seen again."""
 
+FAR, NEAR = 0.6, 0.3
+"""Metres between two points that may be the same, while the alignment begins and as it ends."""
+
 STEPS = 12
 """Iterations of the alignment."""
 
@@ -100,7 +103,7 @@ def align(first: View, second: View, T_second_first: Pose3D) -> tuple[Pose3D, fl
             axis=1,
         )
         error = ((seen - points) * normal).sum(axis=1)
-        valid = np.isfinite(error) & (np.abs(seen[:, 2] - points[:, 2]) < 0.3)
+        valid = np.isfinite(error) & (np.abs(seen[:, 2] - points[:, 2]) < (FAR if step < STEPS // 2 else NEAR))
         if valid.sum() < 80:
             return None
         error, points, normal = error[valid], points[valid], normal[valid]

@@ -11,11 +11,13 @@ from lastseen.sources.layouts.sequence import SequenceSource
 from lastseen.sources.options import SourceOptions
 
 LAYOUTS = {
+    "TUM": "tum",
     "Record3D": "record3d",
     "7-Scenes": "seven_scenes",
     "ScanNet": "scannet",
     "Replica": "replica",
     "nerfstudio": "nerfstudio",
+    "Polycam": "polycam",
     "Stray Scanner": "stray",
     "ARKitScenes": "arkit_scenes",
     "Open3D": "open3d",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.layouts.sequence import Sequence, Shot, read_numbers
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Trajectory
 
 MAX_GAP = 0.1
-"""Seconds between an image and its pose or depth: poses come at 10 Hz, images at up to 60."""
+"""Seconds between an image and its depth or camera: depth comes at 60 Hz or less."""
 
 
 def matches(path: Path) -> bool:
@@ -29,26 +29,12 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     colors, depths = _stamped(folder / "lowres_wide", ".png"), _stamped(folder / "lowres_depth", ".png")
     confidences = _stamped(folder / "confidence", ".png") if (folder / "confidence").is_dir() else {}
     cameras = _stamped(folder / "lowres_wide_intrinsics", ".pincam")
-    # seconds, axis times angle and translation of T_camera_world
-    rows = read_numbers(folder / "lowres_wide.traj", columns=7)
-    poses = {float(row[0]): row for row in rows}
     shots = []
     for stamp, color in colors.items():
-        place, camera = _nearest(poses, stamp), _nearest(cameras, stamp)
-        depth, confidence = _nearest(depths, stamp), _nearest(confidences, stamp)
-        pose = None if place is None else _pose(poses[place])
-        own = None if camera is None else _camera(cameras[camera])
-        shots.append(
-            Shot(
-                stamp,
-                color,
-                None if depth is None else depths[depth],
-                pose,
-                None if confidence is None else confidences[confidence],
-                own,
-            )
-        )
-    return Sequence(shots, None, 1000.0)
+        camera, depth, confidence = (_nearest(found, stamp) for found in (cameras, depths, confidences))
+        own = None if camera is None else _camera(camera)
+        shots.append(Shot(stamp, color, depth, None, confidence, own))
+    return Sequence(shots, None, 1000.0, trajectory=_trajectory(folder / "lowres_wide.traj"))
 
 
 def _frames(path: Path) -> Path | None:
@@ -75,16 +61,17 @@ def _stamped(folder: Path, suffix: str) -> dict[float, Path]:
     return dict(sorted(found.items()))
 
 
-def _nearest(stamps: dict[float, NDArray[np.float64]] | dict[float, Path], stamp: float) -> float | None:
-    near = min(stamps, key=lambda one: abs(one - stamp), default=None)
-    return near if near is not None and abs(near - stamp) <= MAX_GAP else None
+def _nearest(files: dict[float, Path], stamp: float) -> Path | None:
+    near = min(files, key=lambda one: abs(one - stamp), default=None)
+    return files[near] if near is not None and abs(near - stamp) <= MAX_GAP else None
 
 
-def _pose(row: NDArray[np.float64]) -> NDArray[np.float64]:
-    whole = np.eye(4)
-    whole[:3, :3] = Rotation.from_rotvec(row[1:4]).as_matrix()
-    whole[:3, 3] = row[4:7]
-    return np.asarray(np.linalg.inv(whole), dtype=np.float64)
+def _trajectory(path: Path) -> Trajectory:
+    """T_world_camera by stamp, of lines with seconds, axis times angle and translation of T_camera_world."""
+    rows = read_numbers(path, columns=7)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    turns = Rotation.from_rotvec(rows[:, 1:4]).inv()
+    return Trajectory(rows[:, 0], -turns.apply(rows[:, 4:7]), turns.as_quat())
 
 
 def _camera(path: Path) -> Intrinsics:

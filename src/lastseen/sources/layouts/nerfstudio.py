@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,18 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, first_size, fitted, read_json
+from lastseen.sources.layouts.sequence import (
+    FRAME_RATE,
+    IMAGES,
+    Sequence,
+    Shot,
+    converted,
+    first_size,
+    fitted,
+    read_json,
+)
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 MILLIMETRES = 0.001
 """Metres of a raw depth value where depth_unit_scale_factor is not given."""
@@ -28,7 +39,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     frames = tree.get("frames")
     if not isinstance(frames, list) or not all(isinstance(frame, dict) for frame in frames):
         raise SourceError("transforms.json frames", frames, "must be a list of objects", remedy="export it again")
-    if frames and not any("depth_file_path" in frame for frame in frames):
+    if frames and not any(_depth_name(frame) for frame in frames):
         raise SourceError(
             "transforms.json", str(path), "has no depth_file_path", remedy="export with depth: lastseen needs RGB-D"
         )
@@ -36,8 +47,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     shots = []
     for number, frame in enumerate(frames):
         stamp = frame.get("timestamp", number / FRAME_RATE)
-        color = _inside(path, frame.get("file_path"))
-        depth = _inside(path, frame["depth_file_path"]) if "depth_file_path" in frame else None
+        color = _with_suffix(_inside(path, frame.get("file_path")))
+        depth = _inside(path, _depth_name(frame)) if _depth_name(frame) else None
         try:
             matrix = np.array(frame["transform_matrix"], dtype=np.float64)
             camera = _camera({**tree, **frame}, color)
@@ -50,12 +61,23 @@ def read(path: Path, options: SourceOptions) -> Sequence:
             raise SourceError(
                 f"transforms.json frame {number}", frame.get("file_path"), f"has no {error}", remedy="export it again"
             ) from error
-    unit = tree.get("depth_unit_scale_factor", MILLIMETRES)
+    unit = tree.get("depth_unit_scale_factor", tree.get("integer_depth_scale", MILLIMETRES))
     if isinstance(unit, bool) or not isinstance(unit, int | float) or unit <= 0:
         raise SourceError("depth_unit_scale_factor", unit, "must be positive", remedy="0.001 for millimetres")
     bent = [name for name in ("k1", "k2", "k3", "p1", "p2") if tree.get(name)]
     notes = [f"distortion ({', '.join(bent)}) is not undone: undistort the images first"] if bent else []
-    return Sequence(shots, None, 1.0 / float(unit), notes=notes)
+    return Sequence(shots, None, 1.0 / float(unit), intake=Intake(notes=notes))
+
+
+def _depth_name(frame: dict[str, Any]) -> object:
+    """The depth image of a frame, by nerfstudio's name for it or by Instant NGP's."""
+    return frame.get("depth_file_path", frame.get("depth_path"))
+
+
+def _with_suffix(path: Path) -> Path:
+    """The image itself, where the file leaves out how its name ends."""
+    others = (path.with_name(path.name + suffix) for suffix in IMAGES)
+    return path if path.suffix else next((other for other in others if other.is_file()), path)
 
 
 def _inside(folder: Path, name: object) -> Path:
@@ -69,7 +91,12 @@ def _inside(folder: Path, name: object) -> Path:
 
 
 def _camera(tree: dict[str, Any], color: Path) -> Intrinsics | None:
-    focal = float(tree["fl_x"])
     size = (int(tree["w"]), int(tree["h"])) if "w" in tree and "h" in tree else first_size({0: color})
+    focal = tree.get("fl_x")
+    if focal is None and "camera_angle_x" in tree:
+        focal = size[0] / 2 / math.tan(float(tree["camera_angle_x"]) / 2)
+    if focal is None:
+        raise KeyError("fl_x")
+    focal = float(focal)
     center = (float(tree.get("cx", size[0] / 2)), float(tree.get("cy", size[1] / 2)))
     return fitted(focal, float(tree.get("fl_y", focal)), *center, size)

@@ -21,9 +21,13 @@ from lastseen.sources.layouts.sequence import (
     read_text,
 )
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 PRIMESENSE = (525.0, 525.0, 319.5, 239.5)
 """The camera Open3D takes where none is named, for images of 640x480."""
+
+MILLIMETRES = 1000.0
+"""Raw values of depth per metre where the camera's file does not say them."""
 
 _LOGS = ("trajectory.log", "scene/trajectory.log", "scene/refined_trajectory.log")
 _CAMERAS = ("camera_intrinsic.json", "intrinsic.json", "camera.json")
@@ -32,7 +36,7 @@ _COLORS = ("image", "color", "rgb")
 
 def matches(path: Path) -> bool:
     """Whether a folder is of Open3D's layout."""
-    return (path / "depth").is_dir() and any((path / log).is_file() for log in _LOGS)
+    return (path / "depth").is_dir() and _log(path) is not None
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
@@ -40,8 +44,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     del options
     folder = next((path / name for name in _COLORS if (path / name).is_dir()), path / "image")
     colors, depths = list(numbered(folder).values()), list(numbered(path / "depth", (".png",)).values())
-    log = next(path / name for name in _LOGS if (path / name).is_file())
-    poses = read_log(log)
+    log = _log(path)
+    poses = {} if log is None else read_log(log)
     notes = ["the layout has no stamps: frames are taken at 30 Hz"]
     if len(colors) != len(depths):
         notes.append(f"{len(colors)} colour and {len(depths)} depth images: they are paired in their order")
@@ -49,7 +53,15 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     for number, color in enumerate(colors):
         pose = converted(poses.get(number), CameraAxes.OPENCV, WorldUp.MINUS_Y)
         shots.append(Shot(number / FRAME_RATE, color, depths[number] if number < len(depths) else None, pose))
-    return Sequence(shots, _camera(path, first_size(dict(enumerate(colors)))), 1000.0, notes=notes)
+    camera, raw_per_metre = _camera(path, first_size(dict(enumerate(colors))))
+    return Sequence(shots, camera, raw_per_metre, intake=Intake(notes=notes))
+
+
+def _log(path: Path) -> Path | None:
+    """The trajectory: in Open3D's own places, or the only .log that lies in the folder, as Redwood's do."""
+    found = [path / name for name in _LOGS if (path / name).is_file()]
+    others = sorted(path.glob("*.log")) if path.is_dir() else []
+    return found[0] if found else (others[0] if len(others) == 1 else None)
 
 
 def read_log(path: Path) -> dict[int, NDArray[np.float64]]:
@@ -72,17 +84,21 @@ def read_log(path: Path) -> dict[int, NDArray[np.float64]]:
     return found
 
 
-def _camera(path: Path, size: tuple[int, int]) -> Intrinsics:
+def _camera(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float]:
+    """Intrinsics, and raw values of depth per metre where the file says them."""
     place = next((path / name for name in _CAMERAS if (path / name).is_file()), None)
     if place is None:
-        return fitted(*PRIMESENSE, size)
+        return fitted(*PRIMESENSE, size), MILLIMETRES
     tree = read_json(place)
     values = tree.get("intrinsic_matrix")
-    if isinstance(values, list) and len(values) == 9:
-        # column by column
-        return fitted(float(values[0]), float(values[4]), float(values[6]), float(values[7]), size)
     try:
-        fx, fy, cx, cy = (float(tree[name]) for name in ("fx", "fy", "cx", "cy"))
-        return fitted(fx, fy, cx, cy, size)
+        if isinstance(values, list) and len(values) == 9:
+            # column by column
+            tree |= {"fx": values[0], "fy": values[4], "cx": values[6], "cy": values[7]}
+        fx, fy, cx, cy, scale = (
+            float(tree.get(name, MILLIMETRES) if name == "depth_scale" else tree[name])
+            for name in ("fx", "fy", "cx", "cy", "depth_scale")
+        )
     except (KeyError, TypeError, ValueError):
         raise SourceError(place.name, str(place), "has no intrinsic_matrix", remedy="write Open3D's form") from None
+    return fitted(fx, fy, cx, cy, size), scale

@@ -1,4 +1,4 @@
-"""Record3D's ``.r3d``: a zip of ``metadata`` (JSON), ``rgbd/N.jpg``, ``rgbd/N.depth`` and ``rgbd/N.conf`` (LZFSE)."""
+"""Record3D's ``.r3d``: ``metadata`` (JSON), ``rgbd/N.jpg``, ``rgbd/N.depth`` and ``rgbd/N.conf`` (LZFSE), zipped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +18,66 @@ from numpy.typing import NDArray
 
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.sequence import FRAME_RATE, MAX_TEXT, Sequence, Shot, converted, pose_matrix
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, pose_matrix
 from lastseen.sources.options import SourceOptions
 
+_MEMBER = re.compile(r"rgbd/\d+\.(jpg|depth|conf)")
 MAX_MEMBER = 32 * 2**20
 """Bytes of one image in the archive, packed: depth of 256x192 has 196 kB."""
 
 
+SIZES = {256 * 192: (192, 256), 640 * 480: (480, 640), 960 * 720: (720, 960)}
+"""Width and height of depth held upright, by its pixels: LiDAR, the front camera, and that one scaled up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a recording, in its archive or unpacked."""
+
+    names: frozenset[Path]
+    read: Callable[[Path], bytes]
+    close: Callable[[], None]
+
+
 def matches(path: Path) -> bool:
-    """Whether a file is named like one."""
-    return path.is_file() and path.suffix.lower() == ".r3d"
+    """Whether a file is named like one, or a folder is one unpacked."""
+    packed = path.is_file() and path.suffix.lower() == ".r3d"
+    return packed or ((path / "metadata").is_file() and (path / "rgbd").is_dir())
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording: ARKit's camera axes (OpenGL) and world (y up). Its files are unpacked one at a time."""
-    archive = _opened(path)
+    files = _in_folder(path) if path.is_dir() else _in_archive(path)
     try:
-        tree = _metadata(archive, path)
+        tree = _metadata(files, path)
         camera, size = _camera(tree, options.max_pixels)
         poses, stamps = tree.get("poses") or [], tree.get("frameTimestamps") or []
+        own = tree.get("perFrameIntrinsicCoeffs") or []
         rate = float(tree.get("fps") or FRAME_RATE)
-        names = {Path(name) for name in archive.namelist() if re.fullmatch(r"rgbd/\d+\.(jpg|depth|conf)", name)}
         shots = []
-        for number in sorted(int(name.stem) for name in names if name.suffix == ".jpg"):
+        for number in sorted(int(name.stem) for name in files.names if name.suffix == ".jpg"):
             pose = None
             if number < len(poses) and len(poses[number]) == 7:
                 pose = converted(pose_matrix(poses[number][4:], poses[number][:4]), CameraAxes.OPENGL, WorldUp.Y)
             stamp = float(stamps[number]) if number < len(stamps) else number / rate
+            # the focal length follows the focus
+            focused = camera
+            if number < len(own) and len(own[number]) >= 4:
+                fx, fy, cx, cy = (float(one) for one in own[number][:4])
+                focused = Intrinsics(fx, fy, cx, cy, camera.width, camera.height)
             color, depth, conf = (Path(f"rgbd/{number}{end}") for end in (".jpg", ".depth", ".conf"))
-            shots.append(Shot(stamp, color, depth if depth in names else None, pose, conf if conf in names else None))
+            shots.append(
+                Shot(
+                    stamp,
+                    color,
+                    depth if depth in files.names else None,
+                    pose,
+                    conf if conf in files.names else None,
+                    focused,
+                )
+            )
     except (TypeError, ValueError, OverflowError) as error:
-        archive.close()
+        files.close()
         if isinstance(error, SourceError):
             raise
         raise SourceError("metadata", str(path), f"is not Record3D's ({error})", remedy="share it again") from error
@@ -54,34 +85,47 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         shots,
         camera,
         1.0,
-        camera.resized(*size),
-        read_bytes=lambda name: _unpacked(archive, name),
+        read_bytes=files.read,
         decode_depth=lambda data, name: _lzfse(data, np.dtype("<f4"), size, name),
         decode_confidence=lambda data, name: _lzfse(data, np.dtype("u1"), size, name),
-        close=archive.close,
+        close=files.close,
     )
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _in_folder(folder: Path) -> _Files:
+    def read_file(name: Path) -> bytes:
+        path = folder / name
+        try:
+            if path.stat().st_size > MAX_MEMBER:
+                raise SourceError(name.name, path.stat().st_size, f"exceeds {MAX_MEMBER} bytes", remedy="check it")
+            return path.read_bytes()
+        except OSError as error:
+            raise SourceError(
+                name.as_posix(), str(path), f"cannot be read ({error.strerror})", remedy="share it again"
+            ) from error
+
+    names = (Path("rgbd") / path.name for path in (folder / "rgbd").iterdir())
+    return _Files(frozenset(name for name in names if _MEMBER.fullmatch(name.as_posix())), read_file, lambda: None)
+
+
+def _in_archive(path: Path) -> _Files:
     try:
-        return zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise SourceError(
             path.name, str(path), f"is no archive ({error})", remedy="share it from Record3D again"
         ) from error
+    names = frozenset(Path(name) for name in archive.namelist() if _MEMBER.fullmatch(name))
+    return _Files(names, lambda name: _unpacked(archive, name), archive.close)
 
 
-def _metadata(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _metadata(files: _Files, path: Path) -> dict[str, Any]:
     try:
-        member = archive.getinfo("metadata")
-        if member.file_size > MAX_TEXT:
-            raise ValueError("it is too large")
-        with archive.open(member) as file:
-            tree = json.loads(file.read(MAX_TEXT + 1))
+        tree = json.loads(files.read(Path("metadata")))
         if not isinstance(tree, dict):
             raise TypeError("it is no object")
         return tree
-    except (KeyError, ValueError, TypeError, zipfile.BadZipFile, OSError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise SourceError(
             "metadata", str(path), f"cannot be read ({error})", remedy="share it from Record3D again"
         ) from error
@@ -104,28 +148,29 @@ def _unpacked(archive: zipfile.ZipFile, name: Path) -> bytes:
     return data
 
 
-def _camera(tree: dict[str, Any], max_pixels: int) -> tuple[Intrinsics, tuple[int, int]]:
-    """Intrinsics of colour, and width and height of depth (LiDAR's where they are not given)."""
+def _camera(tree: dict[str, Any], max_pixels: int) -> tuple[Intrinsics, tuple[int, int] | None]:
+    """Intrinsics of colour, and width and height of depth; None where old recordings do not give them."""
     try:
         k = [float(value) for value in tree["K"]]
         camera = Intrinsics(k[0], k[4], k[6], k[7], int(tree["w"]), int(tree["h"]))
-        size = int(tree.get("dw", 192)), int(tree.get("dh", 256))
+        size = (int(tree["dw"]), int(tree["dh"])) if "dw" in tree and "dh" in tree else None
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise SourceError(
             "metadata K, w, h", tree.get("K"), f"are missing ({error})", remedy="share it again"
         ) from error
-    if min(size) < 1 or size[0] * size[1] > max_pixels:
+    if size is not None and (min(size) < 1 or size[0] * size[1] > max_pixels):
         raise SourceError("metadata dw, dh", size, f"must be 1 to {max_pixels} pixels", remedy="share it again")
     return camera, size
 
 
-def _lzfse(packed: bytes, kind: np.dtype[Any], size: tuple[int, int], name: str) -> NDArray[np.generic]:
+def _lzfse(packed: bytes, kind: np.dtype[Any], size: tuple[int, int] | None, name: str) -> NDArray[np.generic]:
     try:
         lzfse = importlib.import_module("liblzfse")
     except ImportError as error:
         raise MissingExtra("depth of Record3D", extra="record3d") from error
-    wanted = size[0] * size[1] * kind.itemsize
     stated = _stated(packed)
+    size = size or SIZES.get(stated // kind.itemsize, SIZES[256 * 192])
+    wanted = size[0] * size[1] * kind.itemsize
     if stated != wanted:
         raise SourceError(name, f"{stated} bytes", f"must have {wanted}", remedy="the frame is left out")
     try:

@@ -1,4 +1,8 @@
-"""Replica as NICE-SLAM renders it: ``results/frame000000.jpg``, ``results/depth000000.png`` and ``traj.txt``."""
+"""Replica: rooms rendered by NICE-SLAM or Semantic-NeRF.
+
+The first has ``results/frame000000.jpg``, ``results/depth000000.png`` and ``traj.txt``, the other ``rgb/rgb_0.png``,
+``depth/depth_0.png`` and ``traj_w_c.txt``.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +23,26 @@ from lastseen.sources.options import SourceOptions
 CAMERA = {"fx": 600.0, "fy": 600.0, "cx": 599.5, "cy": 339.5, "scale": 6553.5}
 """What cam_params.json holds for every room: images of 1200x680."""
 
+WIDE_CAMERA = {"fx": 320.0, "fy": 320.0, "cx": 319.5, "cy": 239.5, "scale": 1000.0}
+"""Semantic-NeRF's camera: 90 degrees wide, images of 640x480, depth in millimetres."""
+
 
 def matches(path: Path) -> bool:
     """Whether a folder is a rendered room."""
-    return (path / "traj.txt").is_file() and (path / "results").is_dir()
+    return _is_sequence(path) or ((path / "traj.txt").is_file() and (path / "results").is_dir())
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a room: T_world_camera as 16 numbers a line, z up; cam_params.json lies in the folder or above it."""
     del options
-    colors = numbered(path / "results", contains="frame")
-    depths = numbered(path / "results", (".png",), contains="depth")
-    poses = read_numbers(path / "traj.txt", columns=16).reshape(-1, 4, 4)
-    camera = dict(CAMERA)
+    if _is_sequence(path):
+        colors, depths = numbered(path / "rgb"), numbered(path / "depth", (".png",))
+        trajectory, camera = path / "traj_w_c.txt", dict(WIDE_CAMERA)
+    else:
+        colors = numbered(path / "results", contains="frame")
+        depths = numbered(path / "results", (".png",), contains="depth")
+        trajectory, camera = path / "traj.txt", dict(CAMERA)
+    poses = read_numbers(trajectory, columns=16).reshape(-1, 4, 4)
     found = next((place for place in (path, path.parent) if (place / "cam_params.json").is_file()), None)
     if found is not None:
         tree = read_json(found / "cam_params.json").get("camera", {})
@@ -42,3 +53,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     ]
     intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], first_size(colors))
     return Sequence(shots, intrinsics, camera["scale"])
+
+
+def _is_sequence(path: Path) -> bool:
+    return (path / "traj_w_c.txt").is_file() and (path / "rgb").is_dir()

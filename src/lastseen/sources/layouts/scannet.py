@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, first_size, fitted, matrix, numbered
+from lastseen.sources.layouts.sequence import (
+    FRAME_RATE,
+    Sequence,
+    Shot,
+    first_size,
+    fitted,
+    matrix,
+    numbered,
+    read_text,
+)
 from lastseen.sources.options import SourceOptions
 
 
@@ -28,10 +37,25 @@ def read(path: Path, options: SourceOptions) -> Sequence:
 
 
 def _camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | None:
-    """The intrinsics of colour or depth, from the folder ``intrinsic`` or from beside the images."""
-    places = [path / "intrinsic" / f"intrinsic_{kind}.txt", path / f"intrinsic_{kind}.txt", path / "intrinsic.txt"]
+    """The intrinsics of colour or depth: in ``intrinsic``, beside the images, or in the scan's own text."""
+    places = [
+        path / "intrinsic" / f"intrinsic_{kind}.txt",
+        path / f"intrinsic_{kind}.txt",
+        path / f"intrinsics_{kind}.txt",
+        path / "intrinsic.txt",
+    ]
     found = next((place for place in places if place.is_file()), None)
-    if found is None:
+    if found is not None:
+        k = matrix(found)
+        return fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
+    about = path / f"{path.resolve().name}.txt"
+    if not about.is_file():
         return None
-    k = matrix(found)
-    return fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
+    # lines such as: fx_color = 1170.187988
+    words = [line.partition("=") for line in read_text(about).splitlines()]
+    values = {name.strip(): value.strip() for name, _, value in words}
+    try:
+        fx, fy, cx, cy = (float(values[f"{name}_{kind}"]) for name in ("fx", "fy", "mx", "my"))
+    except (KeyError, ValueError):
+        return None
+    return fitted(fx, fy, cx, cy, size)

@@ -6,6 +6,8 @@ it as 4 x 4 matrices T_world_camera with OpenCV's camera axes and z up, where th
 
 from __future__ import annotations
 
+import copy
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,12 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lastseen.errors import SourceError
+from lastseen.errors import SettingsError, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
 from lastseen.images import image_size, read_color, read_depth
+from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
+from lastseen.sources.conversion import camera_from_options
+from lastseen.sources.detections import RecordedDetections
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, Trajectory
+from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 
 FRAME_RATE = 30.0
 """Frames a second where a layout has no stamps: that of the sensors these layouts come from."""
@@ -30,11 +35,14 @@ FRAME_RATE = 30.0
 MAX_SKEW = 0.02
 """How far from a rotation a stored matrix may be: files round, and 7-Scenes' poses are off by half a percent."""
 
+NO_PICTURE = "no such picture in the video"
+
 MAX_TEXT = 64 * 2**20
 """Bytes of a text file at most: the poses of ten hours have as much."""
 
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 IMAGES = (".png", ".jpg", ".jpeg")
+DEPTHS = (".png", ".npy")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +54,12 @@ class Shot:
     """A file, or the number of a picture in a video."""
     depth: Path | None
     pose: NDArray[np.float64] | None
+    """T_world_camera; None where it is lost, or the poses come by stamp."""
     confidence: Path | None = None
     intrinsics: Intrinsics | None = None
+    depth_stamp: float | None = None
+    problem: str = ""
+    """Why there is no depth, where the layout knows more than that."""
 
 
 @dataclass(slots=True)
@@ -65,7 +77,14 @@ class Sequence:
     decode_confidence: Callable[[bytes, str], NDArray[np.generic]] | None = None
     colors: Callable[[Callable[[int], bool]], Iterator[NDArray[np.uint8]]] | None = None
     """Yields the pictures of a video that are wanted, by number."""
-    notes: list[str] = field(default_factory=list)
+    intake: Intake = field(default_factory=Intake)
+    """What was noted and counted while the folder was listed."""
+    trajectory: Trajectory | None = None
+    """Poses by stamp, where they do not belong to single images: they are interpolated."""
+    depth_stamps: NDArray[np.float64] | None = None
+    """Stamps of all depth images, where they have their own."""
+    detections: Path | None = None
+    """Detections that lie beside the images, as ``detections.jsonl``."""
     invalid_depth: int = 0
     """A raw value that means nothing was measured, beside 0."""
     close: Callable[[], None] = lambda: None
@@ -83,12 +102,23 @@ class SequenceSource(RecordSource):
         read: Callable[[Path, SourceOptions], Sequence],
     ) -> None:
         super().__init__(str(path), options)
-        self.layout = layout
-        self._sequence = read(Path(path), self.options)
+        self.layout, self._read = layout, read
+        self._list()
         if not self._sequence.shots:
             raise SourceError(layout, str(path), "has no frame", remedy="check that the folder was copied whole")
         if self._sequence.intrinsics is None and all(shot.intrinsics is None for shot in self._sequence.shots):
-            camera_of_options(self.options, (1, 1), str(path))
+            camera_from_options(self.options, (1, 1), where=str(path))
+        if self.options.depth_delay and self._sequence.depth_stamps is None:
+            raise SettingsError(
+                "source options.depth_delay",
+                self.options.depth_delay,
+                f"means nothing to {layout}: its depth has no stamps",
+                remedy="leave it out",
+            )
+
+    def _list(self) -> None:
+        self._listed = self.options
+        self._sequence = self._read(Path(self.address), self.options)
         self._sequence.shots.sort(key=lambda shot: shot.stamp)
 
     def length(self) -> int:
@@ -96,7 +126,9 @@ class SequenceSource(RecordSource):
         return len(self._sequence.shots)
 
     def trajectory(self) -> Trajectory | None:
-        """The poses of the shots that have one."""
+        """The poses by stamp, or those of the shots that have one."""
+        if self._sequence.trajectory is not None:
+            return self._sequence.trajectory
         known = [(shot.stamp, _numbers(shot.pose)) for shot in self._sequence.shots if shot.pose is not None]
         rows = [(stamp, *numbers) for stamp, numbers in known if numbers is not None]
         if not rows:
@@ -106,9 +138,12 @@ class SequenceSource(RecordSource):
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield raw records by stamp; what is missing or cannot be read is counted."""
-        self.intake = Intake()
-        for note in self._sequence.notes:
-            self.intake.note(note)
+        if self.options != self._listed:
+            # which images are a pair may depend on the options
+            self.close()
+            self._list()
+        self.intake = copy.deepcopy(self._sequence.intake)
+        self._poses = self.trajectory() if self.options.pose_delay else self._sequence.trajectory
         picked = [number for number in range(self.length()) if wanted is None or wanted(number)]
         for number, rgb in self._colored(picked):
             shot = self._sequence.shots[number]
@@ -119,6 +154,16 @@ class SequenceSource(RecordSource):
                 continue
             if record is not None:
                 yield record
+
+    def stamps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The stamps of colour and depth, where depth has its own."""
+        depth = self._sequence.depth_stamps
+        return None if depth is None else (np.array([shot.stamp for shot in self._sequence.shots]), depth)
+
+    def detector(self) -> Detector | None:
+        """The detections that lie in the folder, where there are any."""
+        path = self._sequence.detections
+        return None if path is None else RecordedDetections.read(path, self.options)
 
     def close(self) -> None:
         """Release what the layout holds open."""
@@ -132,22 +177,24 @@ class SequenceSource(RecordSource):
             return
         by_picture = {shots[number].color: number for number in picked}
         ordered = sorted(picture for picture in by_picture if isinstance(picture, int))
+        there = 0
         for picture, rgb in zip(ordered, colors(by_picture.__contains__), strict=False):
+            there += 1
             yield by_picture[picture], rgb
+        for picture in ordered[there:]:
+            self.intake.skip(NO_PICTURE, f"picture {picture}")
 
     def _record(self, shot: Shot, rgb: NDArray[np.uint8] | None) -> RawRecord | None:
         sequence, limit = self._sequence, self.options.max_pixels
-        name = shot.color.name if isinstance(shot.color, Path) else f"picture {shot.color}"
+        name = f"stamp {shot.stamp:.6f}" + (f" ({_short(shot.color)})" if isinstance(shot.color, Path) else "")
         if shot.depth is None:
-            self.intake.skip(NO_DEPTH, name)
+            self.intake.skip(NO_DEPTH, f"{name}: {shot.problem}" if shot.problem else name)
             return None
-        numbers = None if shot.pose is None else _numbers(shot.pose)
-        if numbers is None:
-            if self.options.poses != "odometry":
-                self.intake.skip(NO_POSE, f"{name}: no pose, or none that is a rigid motion")
-                return None
-            numbers = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        if not self._is_wanted(shot.stamp, np.array(numbers[:3]), np.array(numbers[3:])):
+        pose = self._pose(shot)
+        if pose is None:
+            self.intake.skip(NO_POSE, f"{name}: no pose, or none that is a rigid motion")
+            return None
+        if not self._is_wanted(shot.stamp, pose.translation, pose.quaternion):
             return None
         if rgb is None:
             assert isinstance(shot.color, Path)
@@ -158,20 +205,32 @@ class SequenceSource(RecordSource):
         confidence = None
         if shot.confidence is not None:
             confidence = self._plane(shot.confidence, sequence.decode_confidence).astype(np.uint8)
-        camera = shot.intrinsics or sequence.intrinsics or camera_of_options(self.options, rgb.shape[1::-1])
+        camera = shot.intrinsics or sequence.intrinsics
+        if camera is None:
+            camera = camera_from_options(self.options, rgb.shape[1::-1], where=self.address)
         return RawRecord(
             stamp=shot.stamp,
             rgb=rgb,
             depth=depth,
             raw_per_metre=sequence.raw_per_metre,
-            translation=np.array(numbers[:3]),
-            quaternion=np.array(numbers[3:]),
+            translation=pose.translation,
+            quaternion=pose.quaternion,
             intrinsics=camera,
             depth_intrinsics=sequence.depth_intrinsics,
             confidence=confidence,
-            depth_stamp=shot.stamp,
-            pose_stamp=shot.stamp,
+            depth_stamp=shot.stamp if shot.depth_stamp is None else shot.depth_stamp,
+            pose_stamp=pose.stamp,
         )
+
+    def _pose(self, shot: Shot) -> StoredPose | None:
+        """The pose of a shot as stored; the origin where the images themselves will tell it."""
+        options = self.options
+        if options.poses == "odometry":
+            return StoredPose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), shot.stamp)
+        if self._poses is not None:
+            return self._poses.at(shot.stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
+        numbers = None if shot.pose is None else _numbers(shot.pose)
+        return None if numbers is None else StoredPose(np.array(numbers[:3]), np.array(numbers[3:]), shot.stamp)
 
     def _data(self, path: Path) -> Path | bytes:
         return path if self._sequence.read_bytes is None else self._sequence.read_bytes(path)
@@ -179,20 +238,11 @@ class SequenceSource(RecordSource):
     def _plane(self, path: Path, decode: Callable[[bytes, str], NDArray[np.generic]] | None) -> NDArray[np.generic]:
         """Depth or confidence: an image, or what ``decode`` makes of the bytes."""
         data = self._data(path)
+        if path.suffix == ".npy":
+            return read_array(data, name=_short(path), max_pixels=self.options.max_pixels)
         if decode is None:
             return read_depth(data, name=_short(path), max_pixels=self.options.max_pixels)
         return decode(path.read_bytes() if isinstance(data, Path) else data, _short(path))
-
-
-def camera_of_options(options: SourceOptions, size: tuple[int, ...], where: str = "the folder") -> Intrinsics:
-    """Intrinsics from the options, where a layout stores none."""
-    width, height = size
-    if not (options.fx and options.fy):
-        raise SourceError(
-            "intrinsics", where, "does not say them", remedy="write camera.json, or give --set fx=525 --set fy=525"
-        )
-    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
-    return Intrinsics(options.fx, options.fy, *center, width, height)
 
 
 def fitted(fx: float, fy: float, cx: float, cy: float, size: tuple[int, int]) -> Intrinsics:
@@ -230,6 +280,21 @@ def read_text(path: Path) -> str:
         raise SourceError(path.name, str(path), "does not exist", remedy="copy the recording whole") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
+
+
+def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.generic]:
+    """A plane (rows, columns) of numbers as numpy stores it; objects are never unpickled."""
+    try:
+        with data.open("rb") if isinstance(data, Path) else io.BytesIO(data) as file:
+            np.lib.format.read_magic(file)
+            shape, _, kind = np.lib.format.read_array_header_1_0(file)
+            if len(shape) != 2 or not 0 < shape[0] * shape[1] <= max_pixels or kind.kind not in "uif":
+                raise ValueError(f"{shape} of {kind}")
+            file.seek(0)
+            found: NDArray[np.generic] = np.load(file, allow_pickle=False)
+            return found
+    except (OSError, ValueError, EOFError) as error:
+        raise SourceError(name, "array", f"is no plane of numbers ({error})", remedy="store depth as PNG") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

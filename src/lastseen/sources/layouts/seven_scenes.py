@@ -16,6 +16,7 @@ from lastseen.sources.layouts.sequence import (
     numbered,
 )
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 FOCAL, CENTER = 585.0, (320.0, 240.0)
 """The Kinect's intrinsics as the dataset gives them, for images of 640x480."""
@@ -42,7 +43,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         for number, color in colors.items()
     ]
     camera = fitted(FOCAL, FOCAL, *CENTER, first_size(colors))
-    return Sequence(shots, camera, 1000.0, invalid_depth=65535)
+    note = "colour and depth of 7-Scenes are not registered: outlines lie some pixels beside each other"
+    return Sequence(shots, camera, 1000.0, invalid_depth=65535, intake=Intake(notes=[note]))
 
 
 def numbered_parts(path: Path, part: str) -> dict[int, Path]:

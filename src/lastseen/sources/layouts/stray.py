@@ -1,14 +1,18 @@
-"""Stray Scanner: ``rgb.mp4``, ``depth/`` (mm), ``confidence/``, ``odometry.csv``, ``camera_matrix.csv``."""
+"""Stray Scanner: ``rgb.mp4`` or ``rgb``, ``depth`` (mm), ``confidence``, ``odometry.csv``, ``camera_matrix.csv``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
 from lastseen.sources.layouts.sequence import (
+    DEPTHS,
     Sequence,
     Shot,
     converted,
+    first_size,
+    fitted,
     matrix,
     numbered,
     pose_matrix,
@@ -21,22 +25,33 @@ from lastseen.sources.options import SourceOptions
 
 def matches(path: Path) -> bool:
     """Whether a folder is a scan."""
-    return (path / "odometry.csv").is_file() and (path / "rgb.mp4").is_file()
+    return (path / "odometry.csv").is_file() and ((path / "rgb.mp4").is_file() or (path / "rgb").is_dir())
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a scan: OpenCV camera axes, ARKit's world with y up."""
-    video = Video(path / "rgb.mp4", max_pixels=options.max_pixels)
-    depths = numbered(path / "depth", (".png",))
-    confidences = numbered(path / "confidence", (".png",)) if (path / "confidence").is_dir() else {}
-    # the first line names the columns: timestamp, frame, x, y, z, qx, qy, qz, qw and in newer versions intrinsics
+    depths = numbered(path / "depth", DEPTHS)
+    confidences = numbered(path / "confidence", DEPTHS) if (path / "confidence").is_dir() else {}
+    video = Video(path / "rgb.mp4", max_pixels=options.max_pixels) if (path / "rgb.mp4").is_file() else None
+    colors = {} if video is not None else numbered(path / "rgb")
+    size = first_size(colors) if video is None else video.size
+    # the first line names the columns: timestamp, frame, x, y, z, qx, qy, qz, qw and in newer versions fx, fy, cx, cy
     text = read_text(path / "odometry.csv")
     rows = read_numbers(path / "odometry.csv", text=text.partition("\n")[2] if text[:1].isalpha() else text)
+    if rows.shape[1] < 9:
+        raise SourceError("odometry.csv", rows.shape[1], "must have 9 columns or more", remedy="export it again")
     shots = []
     for row in rows:
         number = int(row[1])
         pose = converted(pose_matrix(row[2:5], row[5:9]), CameraAxes.OPENCV, WorldUp.Y)
-        shots.append(Shot(float(row[0]), number, depths.get(number), pose, confidences.get(number)))
+        color = number if video is not None else colors.get(number)
+        if color is None:
+            continue
+        own = None
+        if len(row) >= 13:
+            fx, fy, cx, cy = row[9:13].tolist()
+            own = fitted(fx, fy, cx, cy, size)
+        shots.append(Shot(float(row[0]), color, depths.get(number), pose, confidences.get(number), own))
     k = matrix(path / "camera_matrix.csv")
-    camera = video.camera(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]))
-    return Sequence(shots, camera, 1000.0, colors=video.pictures)
+    camera = fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
+    return Sequence(shots, camera, 1000.0, colors=None if video is None else video.pictures)

@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.sequence import Sequence, Shot, fitted, numbered, pose_matrix, read_json, read_numbers
+from lastseen.sources.layouts.sequence import (
+    DEPTHS,
+    Sequence,
+    Shot,
+    fitted,
+    numbered,
+    pose_matrix,
+    read_json,
+    read_numbers,
+)
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Trajectory
 
 VIDEOS = (".mp4", ".mkv", ".mov", ".avi")
 _POSES = ("groundtruth.txt", "poses.txt", "trajectory.txt", "traj.txt", "pose.txt", "CameraTrajectory.txt")
@@ -26,7 +36,7 @@ def matches(path: Path) -> bool:
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; camera.json holds fx, fy, cx, cy, and depth_scale where depth is not in millimetres."""
     video = Video(_videos(path)[0], max_pixels=options.max_pixels)
-    depths = list(numbered(path / "depth", (".png",)).values())
+    depths = list(numbered(path / "depth", DEPTHS).values())
     stamps = video.stamps()
     if len(depths) != len(stamps):
         raise SourceError(
@@ -39,9 +49,15 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     camera = None
     if all(isinstance(tree.get(name), int | float) for name in ("fx", "fy", "cx", "cy")):
         camera = video.camera(*(float(tree[name]) for name in ("fx", "fy", "cx", "cy")))
-    poses, stamps = _poses(path, options, stamps)
-    shots = [Shot(stamp, number, depths[number], poses[number]) for number, stamp in enumerate(stamps)]
-    return Sequence(shots, camera, float(tree.get("depth_scale", 1000.0)), colors=video.pictures)
+    poses = _poses(path, options, stamps)
+    own = poses if isinstance(poses, list) else []
+    shots = [
+        Shot(own[number][0] if own else stamp, number, depths[number], own[number][1] if own else None)
+        for number, stamp in enumerate(stamps)
+    ]
+    trajectory = poses if isinstance(poses, Trajectory) else None
+    scale = float(tree.get("depth_scale", 1000.0))
+    return Sequence(shots, camera, scale, colors=video.pictures, trajectory=trajectory)
 
 
 class Video:
@@ -109,34 +125,34 @@ def _videos(path: Path) -> list[Path]:
 
 def _poses(
     path: Path, options: SourceOptions, stamps: list[float]
-) -> tuple[list[NDArray[np.float64] | None], list[float]]:
-    """T_world_camera of every picture, and the stamps that hold for both."""
+) -> list[tuple[float, NDArray[np.float64] | None]] | Trajectory:
+    """Stamp and T_world_camera of every picture; poses by stamp where there is not one for each picture."""
     names = [name for name in _POSES if (path / name).is_file()]
     others = [*sorted(path.glob("*.tum")), *sorted(path.glob("*.kitti"))]
     found = path / names[0] if names else (others[0] if others else None)
     if found is None:
         if options.poses == "odometry":
-            return [None] * len(stamps), stamps
+            return [(stamp, None) for stamp in stamps]
         raise SourceError(
             "poses", str(path), f"has no pose file ({_POSES[0]} or others)", remedy="add one, or use --poses odometry"
         )
     rows = read_numbers(found)
-    if rows.shape[1] == 12:
-        _check_count(found, len(rows), len(stamps))
-        return [np.vstack([row.reshape(3, 4), [0, 0, 0, 1]]) for row in rows], stamps
-    if rows.shape[1] != 8:
+    if rows.shape[1] not in {8, 12}:
         raise SourceError(
             found.name, f"{rows.shape[1]} columns", "is neither TUM's form (8) nor KITTI's (12)", remedy="convert it"
         )
-    _check_count(found, len(rows), len(stamps))
-    return [pose_matrix(row[1:4], row[4:8]) for row in rows], [float(row[0]) for row in rows]
-
-
-def _check_count(path: Path, count: int, pictures: int) -> None:
-    if count != pictures:
-        raise SourceError(
-            path.name,
-            f"{count} poses",
-            f"does not match {pictures} pictures of the video",
-            remedy="one for each picture",
-        )
+    if len(rows) == len(stamps):
+        if rows.shape[1] == 8:
+            return [(float(row[0]), pose_matrix(row[1:4], row[4:8])) for row in rows]
+        return [
+            (stamp, np.vstack([row.reshape(3, 4), [0, 0, 0, 1]])) for stamp, row in zip(stamps, rows, strict=True)
+        ]
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    if rows.shape[1] == 8 and rows[0, 0] <= stamps[-1] and rows[-1, 0] >= stamps[0]:
+        return Trajectory(rows[:, 0], rows[:, 1:4], rows[:, 4:8])
+    raise SourceError(
+        found.name,
+        f"{len(rows)} poses",
+        f"does not match {len(stamps)} pictures of the video",
+        remedy="one for each picture, or TUM's form with seconds from the start of the video",
+    )

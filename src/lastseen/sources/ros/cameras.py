@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
-from lastseen.sources.conversion import Box
+from lastseen.sources.conversion import Box, camera_from_options
 from lastseen.sources.lens import Lens, Undistorter
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import BEYOND_LENS, Intake, RawRecord
@@ -77,7 +77,10 @@ class CameraPair:
         pose: Pose3D,
     ) -> RawRecord:
         """The record of a pair of images, undistorted and from one place; ``pair`` gives their stamps."""
-        camera, depth_camera = self.camera or _camera_from_options(rgb.shape, self._options), self.depth_camera
+        camera, depth_camera = self.camera, self.depth_camera
+        if camera is None:
+            remedy = "set color_info_topic, or fx, fy, cx, cy"
+            camera = camera_from_options(self._options, rgb.shape[1::-1], where="CameraInfo", remedy=remedy)
         if self.lens is not None:
             rgb = self.lens.color(rgb)
         if self._depth_lens is not None:
@@ -162,17 +165,6 @@ def register_depth(
     if depth.dtype.kind in "ui":
         raw = np.minimum(np.rint(raw), float(2 ** (8 * depth.dtype.itemsize) - 1))
     return raw.astype(depth.dtype), target
-
-
-def _camera_from_options(shape: tuple[int, ...], options: SourceOptions) -> Intrinsics:
-    """Intrinsics for images without a CameraInfo; the principal point is the middle unless it is given."""
-    if not (options.fx and options.fy):
-        raise SourceError(
-            "CameraInfo", "no such topic", "is missing", remedy="set color_info_topic, or fx, fy, cx, cy"
-        )
-    height, width = shape[:2]
-    center = (options.cx or (width - 1) / 2, options.cy or (height - 1) / 2)
-    return Intrinsics(options.fx, options.fy, *center, width, height)
 
 
 def _changed_after_capture(options: SourceOptions) -> bool:

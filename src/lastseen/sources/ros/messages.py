@@ -67,6 +67,10 @@ _VISION = {
     "Detection2D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
     "vision_msgs/BoundingBox2D bbox\nstring id\n",
     "Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections\n",
+    "BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size\n",
+    "Detection3D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/BoundingBox3D bbox\nstring id\n",
+    "Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections\n",
 }
 
 

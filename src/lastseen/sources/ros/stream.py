@@ -134,6 +134,29 @@ class RosStream(LiveSource[Arrived]):
             revised, self._revised = tuple(self._revised.values()), {}
         return dataclasses.replace(record, revised=revised)
 
+    @property
+    def world(self) -> str:
+        """The frame that poses are in; empty before the first image."""
+        with self._lock:
+            return "" if self._poses is None else self._poses.world
+
+    @property
+    def camera(self) -> str:
+        """The frame of the camera; empty before the first image."""
+        with self._lock:
+            return "" if self._poses is None else self._poses.camera
+
+    def newest_pose(self, frame: str) -> tuple[Pose3D, float] | None:
+        """T_world_frame as tf knows it last, and the stamp it is of; None where tf does not connect them yet."""
+        with self._lock:
+            links = None if self._poses is None else self._tree.chain(self._poses.world, frame)
+            if not links:
+                return None
+            moving = [link for link in links if not link.static and not self._tree.is_step(link)]
+            stamp = min((link.stamps[-1] for link in moving if link.stamps), default=self._newest or 0.0)
+            pose = self._tree.along(links, stamp, max_gap=math.inf)
+            return None if pose is None else (pose, stamp)
+
     def _begin(self) -> None:
         """Forget all that belongs to one clock: at the start, and when the clock begins anew."""
         self._counts = Intake()

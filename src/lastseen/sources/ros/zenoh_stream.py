@@ -1,7 +1,8 @@
 """Live ROS 2 topics over Zenoh, as rmw_zenoh lays them out: no ROS installation is needed.
 
-``ros2+zenoh://127.0.0.1:7447`` connects to a router, ``ros2+zenoh://`` looks for peers; ``?domain=5`` is the ROS
-domain. Topics are found through the liveliness tokens that every publisher declares.
+``ros2+zenoh://robot:7447`` connects to a router, ``ros2+zenoh://`` to the one on this machine: multicast is off where
+rmw_zenoh runs, so there is nothing to find without an address. ``?domain=5`` is the ROS domain. Topics are found
+through the liveliness tokens that every publisher declares.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.ros.stream import RosStream, live_topics, split_address
 from lastseen.sources.ros.topics import Topic
 
+DEFAULT_HOST = "127.0.0.1:7447"
+"""Where rmw_zenohd listens on the machine it runs on."""
 ANSWER_WITHIN = 1.0
 """Seconds for tokens to be answered."""
 
@@ -27,20 +30,12 @@ class ZenohSource(RosStream):
 
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         try:
-            import zenoh
+            import zenoh  # noqa: F401
         except ImportError as error:
             raise MissingExtra("live ROS 2 over Zenoh", extra="zenoh") from error
         super().__init__(f"ros2+zenoh://{address}", options)
         host, self._domain = split_address(address)
-        settings: dict[str, Any] = {"mode": "peer"}
-        if host:
-            settings = {"mode": "client", "connect": {"endpoints": [f"tcp/{host}"]}}
-        try:
-            self._session: Any = zenoh.open(zenoh.Config.from_json5(json.dumps(settings)))
-        except zenoh.ZError as error:
-            raise SourceError(
-                "zenoh address", address, f"does not answer ({error})", remedy="start rmw_zenohd, check host and port"
-            ) from error
+        self._session: Any = open_session(host)
 
     def find_topics(self) -> list[Topic]:
         """Topics of all publishers that declared themselves."""
@@ -83,6 +78,28 @@ class ZenohSource(RosStream):
         super().close()
         if not self._session.is_closed():
             self._session.close()
+
+
+def open_session(host: str) -> Any:
+    """A session with the router at ``host:port``; without a host, the one on this machine."""
+    import zenoh
+
+    address = host or DEFAULT_HOST
+    settings = {
+        "mode": "client",
+        "connect": {"endpoints": [f"tcp/{address}"]},
+        # what is kept for late joiners is put in order by it
+        "timestamping": {"enabled": True},
+    }
+    try:
+        return zenoh.open(zenoh.Config.from_json5(json.dumps(settings)))
+    except zenoh.ZError as error:
+        raise SourceError(
+            "zenoh address",
+            address,
+            f"does not answer ({error})",
+            remedy="start rmw_zenohd there, or give the robot's: ros2+zenoh://host:7447",
+        ) from error
 
 
 def type_key(kind: str) -> str:

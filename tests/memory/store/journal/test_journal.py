@@ -14,7 +14,7 @@ import pytest
 from tests.memory.store.records import make_record, same
 
 from lastseen.config import Settings
-from lastseen.config.store import Store
+from lastseen.config.memory import Store
 from lastseen.errors import JournalLocked, JournalMissing, JournalReadOnly, StorageFull
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import CropRecord, EventRecord, SessionRecord

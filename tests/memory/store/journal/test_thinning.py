@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from lastseen.cli.main import app
 from lastseen.config import Settings
-from lastseen.config.store import Retention, Store
+from lastseen.config.memory import Retention, Store
 from lastseen.errors import InvalidValue, JournalMissing
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.journal import Batch, Journal, thinning

@@ -8,7 +8,7 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.config.policy import PixelNav
+from lastseen.config.search import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.pixelnav.policy import goal_image, network_image

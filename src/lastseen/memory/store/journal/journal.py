@@ -7,15 +7,16 @@ not written again, and a vector is not rewritten because its object was merely s
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Self
 
 from lastseen.config import Settings
-from lastseen.config.store import Retention
+from lastseen.config.memory import Retention
 from lastseen.errors import JournalChanged, JournalError, JournalReadOnly, StorageFull
 from lastseen.memory.store.journal.forgetting import FULL, MARK, READ, Retry, delete_objects, empty_wal, rewrite
 from lastseen.memory.store.journal.opening import (
@@ -30,6 +31,7 @@ from lastseen.memory.store.journal.opening import (
 from lastseen.memory.store.journal.reading import JournalReader
 from lastseen.memory.store.journal.rows import embedding_row, object_row, put_meta, version_row
 from lastseen.memory.store.journal.schema import BODIES, in_newest_version
+from lastseen.memory.store.journal.take_back import TakeBack
 from lastseen.memory.store.journal.thinning import Thinning
 from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
 from lastseen.memory.store.journal.writing import (
@@ -44,7 +46,7 @@ from lastseen.memory.store.journal.writing import (
     put_version,
     queue,
 )
-from lastseen.memory.store.records import PROTO, ObjectRecord
+from lastseen.memory.store.records import TENTATIVE, ObjectRecord
 
 _PATIENCE = 0.5
 """Seconds to wait for readers when something is forgotten: most are done by then, and the rest is tried again."""
@@ -61,6 +63,7 @@ class Journal(JournalReader):
         self.not_wiped: str | None = None
         """Why bytes of what was forgotten are still in the file; None when there are none."""
         self._thinning = Thinning(self.history_from if self._writable else -math.inf)
+        self._mark: TakeBack | None = None
         self._rewritten = False
         self._retry = Retry(self._wipe_again)
         if path is not None and self._writable:
@@ -134,7 +137,7 @@ class Journal(JournalReader):
                 change = self._put_object(db, record, batch, settings)
                 if change is not None:
                     staged[record.id] = change
-                    if outbox and record.status != PROTO:
+                    if outbox and record.status != TENTATIVE:
                         queue(db, record.id, "upsert")
             for object_id in batch.removed:
                 db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
@@ -184,14 +187,58 @@ class Journal(JournalReader):
     def queue_all(self, key: str, value: str) -> int:
         """Put every object but tentative ones into the outbox and note a fact about that; returns how many."""
         with self._transaction() as db:
-            ids = [
-                str(row[0]) for row in db.execute("SELECT id FROM objects WHERE state != ? ORDER BY num", (PROTO,))
-            ]
+            found = db.execute("SELECT id FROM objects WHERE state != ? ORDER BY num", (TENTATIVE,))
+            ids = [str(row[0]) for row in found]
             for object_id in ids:
                 queue(db, object_id, "upsert")
             put_meta(db, key, value)
         self._after_commit(forgot=False)
         return len(ids)
+
+    def queue(self, ids: Sequence[str], op: str) -> None:
+        """Put objects into the outbox, to be put into the shared index (upsert) or taken out of it (remove)."""
+        with self._transaction() as db:
+            for object_id in ids:
+                queue(db, object_id, op)
+
+    def mark(self) -> None:
+        """Remember every row as it is now, until ``take_back`` or ``keep``: one mark at a time."""
+        self.keep()
+        with self._guard, clear_errors(self.path or ":memory:"):
+            self._mark = TakeBack(self._db)
+
+    def keep(self) -> None:
+        """Let what was written since the mark stay; nothing happens without one."""
+        with self._guard, clear_errors(self.path or ":memory:"):
+            if self._mark is not None:
+                self._mark.end()
+                self._mark = None
+
+    def take_back(self) -> tuple[list[str], list[str]]:
+        """Make every row what it was at the mark, in one transaction.
+
+        Returns the ids of the objects that were changed since, and of those that were made since.
+        """
+        with self._guard, clear_errors(self.path or ":memory:"):
+            assert self._mark is not None
+            changed = self._mark.changed_objects()
+            self._db.execute("PRAGMA foreign_keys = OFF")
+            try:
+                with self._transaction() as db:
+                    self._mark.restore(db)
+            finally:
+                self._db.execute("PRAGMA foreign_keys = ON")
+            self.keep()
+        self._written.clear()
+        self._thinning = Thinning(self.history_from)
+        return changed
+
+    def copy_to(self, out: Path) -> None:
+        """Write a copy of everything to a new file; it is on disk when this returns."""
+        with self._guard, clear_errors(out):
+            self._db.execute("VACUUM INTO ?", (str(out),))
+        with out.open("rb") as file:
+            os.fsync(file.fileno())
 
     def note(self, key: str, value: str | None) -> None:
         """Write a fact about the whole file, or take it out."""
@@ -298,7 +345,7 @@ class Journal(JournalReader):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
         elif vectors is None and known is not None and known.embedding:
             db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
-        if record.status != PROTO and (known is None or known.version != digests.version):
+        if record.status != TENTATIVE and (known is None or known.version != digests.version):
             put_version(db, num, record, version, batch, keep=settings.store.keep_versions)
         return digests
 

@@ -368,5 +368,7 @@ _SIZE_QUERIES = {
     "surface": "SELECT sum(length(body) + 32) FROM surface",
     "path": "SELECT sum(length(body) + 16) FROM path",
     "facts": "SELECT sum(length(body) + 16) FROM facts",
+    "keyframes": "SELECT sum(length(body) + 16) FROM keyframes",
+    "frames": "SELECT sum(length(body) + 16) FROM frames",
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

@@ -31,6 +31,8 @@ BODIES: dict[str, tuple[str, ...]] = {
     "surface": ("i", "j", "k"),
     "path": ("id",),
     "facts": ("id",),
+    "keyframes": ("id",),
+    "frames": ("id",),
     "views": ("slot",),
 }
 """Tables that keep one body by key, with the columns of the key."""
@@ -232,9 +234,28 @@ CREATE TABLE facts (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER
 """
 """What was told rather than seen."""
 
+VERSION_7 = """
+CREATE TABLE keyframes (id INTEGER PRIMARY KEY, body BLOB NOT NULL, checksum INTEGER NOT NULL);
+"""
+"""Pictures of what the robot saw."""
+
+VERSION_8 = """
+CREATE TABLE frames (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER NOT NULL);
+"""
+"""In which map each session is, and how that is known."""
+
 
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: dict[int, Step] = {1: VERSION_1, 2: to_version_2, 3: to_version_3, 4: to_version_4, 5: VERSION_5, 6: VERSION_6}
+STEPS: dict[int, Step] = {
+    1: VERSION_1,
+    2: to_version_2,
+    3: to_version_3,
+    4: to_version_4,
+    5: VERSION_5,
+    6: VERSION_6,
+    7: VERSION_7,
+    8: VERSION_8,
+}
 """How a file of each version is made from one of the version before it: statements, or a function."""
 
 

@@ -12,7 +12,7 @@ import sqlite3
 
 import numpy as np
 
-from lastseen.config.store import Retention
+from lastseen.config.memory import Retention
 from lastseen.memory.store.journal.rows import put_meta
 
 HISTORY_FROM = "history.from"

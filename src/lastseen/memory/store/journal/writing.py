@@ -54,6 +54,8 @@ class Batch:
     surface: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
     path: Mapping[int, bytes] = field(default_factory=dict)
     facts: Mapping[int, str] = field(default_factory=dict)
+    keyframes: Mapping[int, bytes] = field(default_factory=dict)
+    frames: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

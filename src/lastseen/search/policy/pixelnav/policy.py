@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action
-from lastseen.config.policy import PixelNav
+from lastseen.config.search import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.search.policy.goal_pixel import GoalPixel

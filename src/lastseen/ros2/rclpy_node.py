@@ -1,0 +1,375 @@
+"""``lastseen ros2``: the memory as a lifecycle node on rclpy.
+
+Parameters mirror the settings (``association.radius``) and the source's options (``source.color_topic``); they are
+read when the node is configured. Services and typed events are there where ``lastseen_interfaces`` is built; the JSON
+topics always are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from lastseen.config import settings_from_mapping
+from lastseen.config.section import describe
+from lastseen.errors import LastseenError, SourceError
+from lastseen.ros2.calls import RESPONSES, response_tree
+from lastseen.ros2.conversions import message_class, to_message, to_tree
+from lastseen.ros2.driving import Limits, parse_zone, zone_text
+from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
+from lastseen.ros2.publications import LATCHED, Publication
+from lastseen.sources.options import SourceOptions
+
+try:
+    import rclpy
+    import rclpy.context
+    from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+    from rclpy.action import ActionServer, CancelResponse
+    from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+    from rclpy.clock import Clock, ClockType
+    from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+    from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+    from rclpy.signals import SignalHandlerOptions
+except ImportError as error:
+    raise SourceError(
+        "rclpy", None, "is not installed", remedy="source your ROS installation first, or use --zenoh"
+    ) from error
+
+SERVICES = {
+    "find": "Find",
+    "ask": "Ask",
+    "last_seen": "LastSeen",
+    "what_changed": "WhatChanged",
+    "tell": "Tell",
+    "forget": "Forget",
+}
+OWN_PARAMETERS = (
+    "detections_3d_topic",
+    "localization_topic",
+    "max_position_std",
+    "max_heading_std",
+    "drive",
+    "drive_by",
+    "base_frame",
+)
+"""Fields of ``NodeOptions`` that are parameters of the same name; ``memory`` is one too."""
+LIMITS = ("speed", "turn_speed", "seconds", "distance", "margin")
+"""Fields of ``Limits`` that are parameters ``limits.NAME``; ``limits.keep_out`` is a list of zones as text."""
+_THREADS = 6
+"""Subscriptions, services, an action and the timer: none waits for another."""
+
+
+class RclpyTransport:
+    """Topics through a node of rclpy."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._publishers: dict[str, Any] = {}
+        self._missing: set[str] = set()
+        self._incoming = MutuallyExclusiveCallbackGroup()
+
+    def topics(self) -> list[tuple[str, str]]:
+        """Name and type of every topic that somebody else publishes."""
+        graph = self._node.get_topic_names_and_types()
+        return [(name, kind) for name, kinds in graph for kind in kinds if self._is_published(name)]
+
+    def _is_published(self, topic: str) -> bool:
+        """Whether somebody else publishes it: the graph also lists what is only awaited, such as our own objects."""
+        own = self._node.get_name(), self._node.get_namespace()
+        found = self._node.get_publishers_info_by_topic(topic)
+        return any((one.node_name, one.node_namespace) != own for one in found)
+
+    def subscribe(self, topic: str, kind: str, handle: Callable[[bytes], None]) -> Callable[[], None]:
+        """Call ``handle`` with every message in CDR."""
+        subscription = self._node.create_subscription(
+            _class(kind),
+            topic,
+            lambda data: self._handle(topic, handle, bytes(data)),
+            _quality(topic, reading=True),
+            raw=True,
+            callback_group=self._incoming,
+        )
+        return lambda: self._node.destroy_subscription(subscription)
+
+    def _handle(self, topic: str, handle: Callable[[bytes], None], data: bytes) -> None:
+        """Handle a message; an error in a callback would end the executor, and the node with it."""
+        try:
+            handle(data)
+        except Exception as error:  # noqa: BLE001
+            self._node.get_logger().error(f"a message on {topic} failed: {type(error).__name__}: {error}")
+
+    def publish(self, publication: Publication) -> None:
+        """Send a message; of a type that ROS has not, it is left out and told once."""
+        try:
+            kind = message_class(publication.kind)
+        except ImportError:
+            if publication.kind not in self._missing:
+                self._missing.add(publication.kind)
+                package = publication.kind.partition("/")[0]
+                self._node.get_logger().warning(f"{publication.topic} is not published: {package} is not installed")
+            return
+        if publication.topic not in self._publishers:
+            self._publishers[publication.topic] = self._node.create_publisher(
+                kind, publication.topic, _quality(publication.topic, reading=False)
+            )
+        self._publishers[publication.topic].publish(to_message(kind, publication.tree))
+
+    def close(self) -> None:
+        """Publish no more."""
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+        self._publishers.clear()
+
+
+class LastseenNode(LifecycleNode):  # type: ignore[misc]
+    """The lifecycle node; what it does in each state stands in ``MemoryNode``."""
+
+    def __init__(self, options: NodeOptions, *, context: Any = None) -> None:
+        super().__init__("lastseen", context=context)
+        self._given = options
+        self._transport = RclpyTransport(self)
+        self.memory_node = MemoryNode(self._transport, name=self.get_name(), node=self)
+        self._together = ReentrantCallbackGroup()
+        self._offered: list[Any] = []
+        self._search_action: Any = None
+        self._declare()
+        # a clock of its own: a bag that is paused stops /clock, and the node still answers for its state
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(TICK, self._tick, callback_group=MutuallyExclusiveCallbackGroup(), clock=steady)
+
+    def on_configure(self, state: Any) -> Any:
+        """Read the parameters, open the memory, offer the services."""
+        del state
+        try:
+            self.memory_node.configure(self._options())
+        except LastseenError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        self._offer_services()
+        self._offer_search()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: Any) -> Any:
+        """Begin to read and publish."""
+        self.memory_node.activate()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: Any) -> Any:
+        """Stop reading; displays are cleared."""
+        self.memory_node.deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: Any) -> Any:
+        """Close the memory and withdraw the services."""
+        del state
+        self._close()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: Any) -> Any:
+        """The same, from any state."""
+        return self.on_cleanup(state)
+
+    def on_error(self, state: Any) -> Any:
+        """Go back to unconfigured: nothing that was written is lost."""
+        return self.on_cleanup(state)
+
+    def _close(self) -> None:
+        for service in self._offered:
+            self.destroy_service(service)
+        self._offered.clear()
+        if self._search_action is not None:
+            self._search_action.destroy()
+            self._search_action = None
+        self.memory_node.cleanup()
+        self._transport.close()
+
+    def _tick(self) -> None:
+        try:
+            self.memory_node.tick()
+        except Exception as error:  # noqa: BLE001
+            self.get_logger().error(f"publishing failed: {type(error).__name__}: {error}")
+
+    def _declare(self) -> None:
+        """Declare a parameter for every setting and option; whole numbers are welcome where any number is."""
+        given = self._given
+        values: dict[str, tuple[object, str]] = {"memory": (str(given.memory or ""), "the memory file")}
+        values |= {name: (getattr(given, name), "see docs/ros2.md") for name in OWN_PARAMETERS}
+        values |= {f"limits.{name}": (getattr(given.limits, name), "see docs/ros2.md") for name in LIMITS}
+        values["limits.keep_out"] = ([zone_text(zone) for zone in given.limits.keep_out], "see docs/ros2.md")
+        for prefix, section in (("", given.settings), ("source.", given.source)):
+            values |= {one.name: (one.value, one.why) for one in describe(section, prefix=prefix)}
+        for name, (value, why) in values.items():
+            plain = list(value) if isinstance(value, tuple) else value
+            self.declare_parameter(name, plain, ParameterDescriptor(description=why, dynamic_typing=True))
+        self.add_on_set_parameters_callback(self._on_parameters)
+
+    def _on_parameters(self, parameters: Any) -> Any:
+        """Refuse changes while configured: a memory is opened with its settings."""
+        if self.memory_node.memory is None or all(one.name == "use_sim_time" for one in parameters):
+            return SetParametersResult(successful=True)
+        return SetParametersResult(successful=False, reason="deactivate and clean up the node first")
+
+    def _options(self) -> NodeOptions:
+        def value(name: str) -> Any:
+            return self.get_parameter(name).value
+
+        tree: dict[str, Any] = {}
+        for one in describe(self._given.settings):
+            section, _, name = one.name.rpartition(".")
+            tree.setdefault(section, {})[name] = _typed(value(one.name), one.value)
+        source = SourceOptions(
+            **{one.name: _typed(value(f"source.{one.name}"), one.value) for one in describe(self._given.source)}
+        )
+        return dataclasses.replace(
+            self._given,
+            memory=Path(value("memory")) if value("memory") else None,
+            settings=settings_from_mapping(tree),
+            source=source,
+            limits=Limits(
+                **{name: float(value(f"limits.{name}")) for name in LIMITS},
+                keep_out=tuple(parse_zone(zone) for zone in value("limits.keep_out") or ()),
+            ),
+            **{name: value(name) for name in OWN_PARAMETERS},
+        )
+
+    def _offer_services(self) -> None:
+        try:
+            kinds = {name: message_class(f"lastseen_interfaces/srv/{kind}") for name, kind in SERVICES.items()}
+        except ImportError:
+            topic = self.resolve_topic_name(RESPONSES)
+            self.get_logger().info(f"lastseen_interfaces is not built: no services, but the same as JSON on {topic}")
+            return
+        for name, kind in kinds.items():
+
+            def answer(request: Any, response: Any, name: str = name) -> Any:
+                tree = response_tree(name, self.memory_node.call(name, to_tree(request)))
+                return to_message(type(response), tree)
+
+            self._offered.append(self.create_service(kind, f"~/{name}", answer, callback_group=self._together))
+
+    def _offer_search(self) -> None:
+        try:
+            kind = message_class("lastseen_interfaces/action/Search")
+        except ImportError:
+            return
+
+        def execute(handle: Any) -> Any:
+            def feedback(tree: dict[str, Any]) -> None:
+                handle.publish_feedback(to_message(kind.Feedback, tree))
+
+            goal = handle.request
+            tree = self.memory_node.search(
+                goal.goal,
+                drive=goal.drive,
+                max_steps=goal.max_steps,
+                feedback=feedback,
+                cancelled=lambda: handle.is_cancel_requested,
+            )
+            if handle.is_cancel_requested:
+                handle.canceled()
+            elif tree["status"] == "stopped":
+                handle.abort()
+            else:
+                handle.succeed()
+            return to_message(kind.Result, tree)
+
+        self._search_action = ActionServer(
+            self,
+            kind,
+            "~/search",
+            execute,
+            callback_group=self._together,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+
+
+class Graph:
+    """A node of its own for a search from the shell: spun by a thread, left at the end."""
+
+    def __init__(self, *, domain: int | None = None) -> None:
+        self.context = rclpy.context.Context()
+        rclpy.init(context=self.context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("lastseen_search", context=self.context)
+        self.transport = RclpyTransport(self.node)
+        self._executor = MultiThreadedExecutor(num_threads=_THREADS, context=self.context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._executor.spin, name="lastseen-graph", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self._thread.join(5.0)
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+
+def run_node(options: NodeOptions, arguments: list[str], *, autostart: bool = True) -> None:
+    """Run the node until Ctrl-C or a shutdown of ROS; what was seen is on disk when this returns.
+
+    Args:
+        options: As given on the command line; parameters override them.
+        arguments: Those of ROS: ``--ros-args -r __ns:=/robot1 -p use_sim_time:=true``.
+        autostart: Configure and activate at once, without a lifecycle manager.
+    """
+    init_ros(arguments)
+    node = LastseenNode(options)
+    executor = MultiThreadedExecutor(num_threads=_THREADS)
+    executor.add_node(node)
+    try:
+        if autostart and (
+            node.trigger_configure() != TransitionCallbackReturn.SUCCESS
+            or node.trigger_activate() != TransitionCallbackReturn.SUCCESS
+        ):
+            raise SourceError("node", node.get_name(), "could not be started", remedy="see the line above")
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    finally:
+        node.memory_node.cleanup()
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def init_ros(arguments: list[str]) -> None:
+    """Join the graph; Ctrl-C and SIGTERM end the program, not ROS: the last messages are still to be sent."""
+    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _class(kind: str) -> Any:
+    try:
+        return message_class(kind)
+    except ImportError as error:
+        package = kind.partition("/")[0]
+        raise SourceError(
+            "ROS type", kind, "is not installed", remedy=f"install ros-$ROS_DISTRO-{package}"
+        ) from error
+
+
+def _quality(topic: str, *, reading: bool) -> Any:
+    """Best effort for what sensors send, reliable for what we send, kept for late joiners where that is custom."""
+    kept = topic == "/tf_static" or (not reading and topic in LATCHED)
+    sensed = reading and topic != "/tf_static" and not topic.startswith("~/")
+    return QoSProfile(
+        depth=100 if topic.startswith("/tf") else 1 if kept else 10,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
+        reliability=ReliabilityPolicy.BEST_EFFORT if sensed else ReliabilityPolicy.RELIABLE,
+    )
+
+
+def _typed(value: Any, like: object) -> Any:
+    """A parameter in the type of its setting: arrays come as lists, an empty one as None."""
+    if isinstance(like, tuple):
+        return tuple(value or ())
+    return (
+        float(value) if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool) else value
+    )

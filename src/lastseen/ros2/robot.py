@@ -1,0 +1,177 @@
+"""A robot on the graph for a search: frames with poses from its camera, and a ``Driver`` that moves it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl
+
+from lastseen.errors import SourceError
+from lastseen.frame import Frame, floor_pose
+from lastseen.geometry import Pose3D
+from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.protocols import Detector
+from lastseen.ros2.driving import Driver, GoalTopicMover, Limits, Mover, VelocityMover
+from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate, Transport
+from lastseen.search.robot import Robot
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.messages import POSE_COVARIANCE
+from lastseen.sources.ros.stream import split_address
+
+SCHEME = "ros2://"
+WAYS = ("auto", "nav2", "goal_pose", "cmd_vel")
+"""What moves the robot; auto takes Nav2's action where its server is there, else the goal topic."""
+NO_IMAGE = 10.0
+"""Seconds without an image after which a search ends."""
+_FIND_SERVER = 2.0
+
+NextFrame = Callable[[float], Frame | None]
+
+
+def robot_of(
+    stream: ImageStream,
+    next_frame: NextFrame,
+    mover: Mover | None,
+    *,
+    detector: Detector | None,
+    limits: Limits,
+    gate: LocalizationGate | None = None,
+    base_frame: str = ROBOT_FRAME,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Robot:
+    """A robot for ``Search``: views are newer than the moment it stood still.
+
+    Args:
+        stream: Knows tf.
+        next_frame: Gives the next frame of the stream within some seconds, or None.
+        mover: Moves it; None for a dry run.
+        detector: Finds things in its frames.
+        limits: What is allowed.
+        gate: Whether it is localized.
+        base_frame: The robot's own frame, which goals are for.
+        cancelled: True ends the search.
+    """
+
+    def base_pose() -> tuple[Pose2D, float] | None:
+        found = stream.newest_pose(base_frame)
+        return None if found is None else (_on_floor(found[0]), found[1])
+
+    def camera_in_base() -> Pose2D:
+        base, camera = stream.newest_pose(base_frame), stream.newest_pose(stream.camera)
+        if base is None or camera is None:
+            return ORIGIN
+        return floor_pose(camera[0]).relative_to(_on_floor(base[0]))
+
+    driver = Driver(
+        mover,
+        base_pose=base_pose,
+        camera_in_base=camera_in_base,
+        limits=limits,
+        localized=(lambda _: True) if gate is None else gate.is_open,
+        cancelled=cancelled,
+    )
+
+    def views() -> Iterator[Frame]:
+        while True:
+            frame = next_frame(NO_IMAGE)
+            if frame is None:
+                raise SourceError("camera", stream.address, f"gave no image for {NO_IMAGE:g} s", remedy="check it")
+            if frame.stamp > driver.stood_still_at:
+                yield frame
+
+    return Robot(views(), driver, detector=detector)
+
+
+@contextmanager
+def ros_robot(
+    address: str,
+    *,
+    drive: bool,
+    limits: Limits,
+    detector: Detector | None = None,
+    options: SourceOptions | None = None,
+) -> Iterator[Robot]:
+    """The robot that ``ros2://`` names, for a search from the shell.
+
+    ``ros2://?domain=5&base_frame=base_footprint&localization=/amcl_pose&drive_by=cmd_vel``; each word may be missing.
+    """
+    from lastseen.ros2.rclpy_node import Graph
+
+    words = {"domain": "", "base_frame": ROBOT_FRAME, "localization": "", "drive_by": "auto"}
+    for name, text in parse_qsl(address.removeprefix(SCHEME).removeprefix("?"), keep_blank_values=True):
+        if name not in words:
+            raise SourceError(f"robot {name}", text, "is not known", remedy=f"choose of {', '.join(words)}")
+        words[name] = text
+    if words["drive_by"] not in WAYS:
+        raise SourceError("robot drive_by", words["drive_by"], "is no way", remedy=f"choose of {', '.join(WAYS)}")
+    _, domain = split_address(f"?domain={words['domain']}" if words["domain"] else "")
+    # a view that waits is old: the newest alone is wanted
+    chosen = (options or SourceOptions()).replaced(stall_after=1.0, queue_frames=2)
+    with Graph(domain=domain) as graph, ImageStream(graph.transport, chosen) as stream:
+        found = detector or stream.detector()
+        if found is None:
+            raise SourceError("detector", None, "is missing: no Detection2DArray topic", remedy="add --detector")
+        stream.waits_for_detections = detector is None
+        stream.waiting = _refuse_silence
+        gate = LocalizationGate() if words["localization"] else None
+        if gate is not None:
+            graph.transport.subscribe(words["localization"], POSE_COVARIANCE, gate.on_message)
+        frames = stream.frames()
+        first = [next(frames, None)]
+
+        def next_frame(seconds: float) -> Frame | None:
+            del seconds
+            return first.pop() if first else next(frames, None)
+
+        way = words["drive_by"]
+        mover = open_mover(graph.transport, graph.node, way, limits, world=stream.world) if drive else None
+        try:
+            yield robot_of(
+                stream,
+                next_frame,
+                mover,
+                detector=found,
+                limits=limits,
+                gate=gate,
+                base_frame=words["base_frame"],
+            )
+        finally:
+            if mover is not None:
+                mover.cancel(None)
+
+
+def _refuse_silence(seconds: float) -> None:
+    if seconds >= NO_IMAGE:
+        raise SourceError(
+            "camera", SCHEME, f"gave no image with a pose for {seconds:.0f} s", remedy="see docs/ros2.md"
+        )
+
+
+def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, world: str) -> Mover:
+    """What moves the robot: ``auto``, ``nav2``, ``goal_pose`` or ``cmd_vel``; ``node`` is rclpy's, None without."""
+    if way not in WAYS:
+        raise SourceError("--drive-by", way, "is no way to drive", remedy=f"choose of {', '.join(WAYS)}")
+    if way == "cmd_vel":
+        return VelocityMover(transport.publish, limits)
+    if way != "goal_pose" and node is not None:
+        try:
+            from lastseen.ros2.navigation import Nav2Mover
+
+            nav2 = Nav2Mover(node, world=world)
+            if nav2.is_there(_FIND_SERVER):
+                return nav2
+            missing = "no navigate_to_pose server answers"
+        except ImportError:
+            missing = "nav2_msgs is not installed"
+        if way == "nav2":
+            raise SourceError("--drive-by", way, missing, remedy="start Nav2, or --drive-by goal_pose")
+    return GoalTopicMover(transport.publish, world=lambda: world)
+
+
+def _on_floor(pose: Pose3D) -> Pose2D:
+    """Where a base is on the floor, facing along its x axis."""
+    x, y, _ = pose.translation
+    forward = pose.rotation[:, 0]
+    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))

@@ -1,0 +1,255 @@
+"""What comes in from the graph: images with poses, or boxes that a robot's own cameras found in 3-D.
+
+Both speak to a ``Transport``, which rclpy and Zenoh offer alike.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from lastseen.errors import InvalidValue, SourceError
+from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
+from lastseen.observation import Observation
+from lastseen.ros2.conversions import observations
+from lastseen.ros2.publications import DETECTIONS_3D, Publication
+from lastseen.sources.live import FrameQueue
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import NO_POSE, Intake
+from lastseen.sources.ros.container import bag_errors
+from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds, ros2_types
+from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, live_topics
+from lastseen.sources.ros.topics import Topic
+from lastseen.sources.ros.transforms import TransformTree, frame_name
+
+MAX_POSITION_STD = 0.5
+"""Metres of standard deviation up to which a robot counts as localized: a thing is then put into the right corner of
+a room. AMCL that has lost its way reports metres."""
+MAX_HEADING_STD = math.radians(15.0)
+"""Radians: 15 degrees move a thing 3 m away by 0.8 m."""
+NOT_LOCALIZED = "not localized"
+ROBOT_FRAME = "base_link"
+"""The robot's own frame by custom (REP 105)."""
+
+Handler = Callable[[bytes], None]
+
+
+class Transport(Protocol):
+    """What carries messages: rclpy or Zenoh."""
+
+    def topics(self) -> list[tuple[str, str]]:
+        """Name and type of every topic that somebody else publishes."""
+        ...
+
+    def subscribe(self, topic: str, kind: str, handle: Handler) -> Callable[[], None]:
+        """Call ``handle`` with every message in CDR; returns what ends it."""
+        ...
+
+    def publish(self, publication: Publication) -> None:
+        """Send a message."""
+        ...
+
+
+class ImageStream(RosStream):
+    """The robot's camera over a transport."""
+
+    def __init__(self, transport: Transport, options: SourceOptions | None = None) -> None:
+        super().__init__("ros2 graph", options)
+        self._transport = transport
+        self.waits_for_detections = False
+        """Whether a pair waits for the detections of its stamp, and is left out where none come."""
+        self._undetected: deque[Arrived] = deque()
+
+    def find_topics(self) -> list[Topic]:
+        """Topics of the graph as it is now."""
+        return live_topics(self._transport.topics())
+
+    def _posed(self) -> list[Arrived]:
+        """The pairs that are ready; those of a detector's topic wait for what it found, which takes a while."""
+        ready = super()._posed()
+        if not self.waits_for_detections:
+            return ready
+        self._undetected.extend(ready)
+        found: list[Arrived] = []
+        while self._undetected:
+            stamp = self._undetected[0].pair.color.stamp
+            known = self._detections.covers(stamp)
+            if known is None and len(self._undetected) <= WAIT_FOR_POSE:
+                break
+            one = self._undetected.popleft()
+            if known:
+                found.append(one)
+            else:
+                # nothing was looked for in it, so nothing is absent from it
+                self.queue.skip("no detections at this stamp", f"stamp {stamp:.6f}")
+        return found
+
+    def receive(self, stop: threading.Event) -> None:
+        """Subscribe to the camera's topics until ``stop`` is set."""
+        ends: list[Callable[[], None]] = []
+        try:
+            for topic, kind in self.wanted().items():
+
+                def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
+                    self.on_message(topic, kind, data)
+
+                ends.append(self._transport.subscribe(topic, kind, handle))
+            stop.wait()
+        finally:
+            for end in ends:
+                end()
+
+
+class BoxStream:
+    """Detection3DArray messages with tf, as frames without a camera and observations.
+
+    An array waits until tf has caught up with its stamp. ``intake`` counts what was left out.
+    """
+
+    def __init__(self, transport: Transport, topic: str, options: SourceOptions) -> None:
+        self._transport, self._topic, self._options = transport, topic, options
+        self._tree = TransformTree(odom_frame=options.odom_frame, restart_after=options.restart_after)
+        self._waiting: deque[Any] = deque()
+        self._queue: FrameQueue[tuple[Frame, list[Observation]]] = FrameQueue(
+            capacity=options.queue_frames, lossless=options.backpressure == "lossless"
+        )
+        self._lock = threading.Lock()
+        self._ends: list[Callable[[], None]] = []
+        self._newest: float | None = None
+        self._number = 0
+        self.intake = Intake()
+        self.world = ""
+        self.restarted = False
+
+    def frames(self) -> Iterator[tuple[Frame, list[Observation]] | None]:
+        """Frames with their observations as they come; None when nothing came for ``stall_after`` seconds."""
+        for topic, kind in (("/tf_static", TF), ("/tf", TF), (self._topic, DETECTIONS_3D)):
+
+            def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
+                self.on_message(topic, kind, data)
+
+            self._ends.append(self._transport.subscribe(topic, kind, handle))
+        while not self._queue.ended:
+            yield self._queue.get(self._options.stall_after)
+            self._queue.move_counts(self.intake)
+
+    def close(self) -> None:
+        """Subscribe to nothing any more."""
+        self._queue.close()
+        while self._ends:
+            self._ends.pop()()
+
+    def on_message(self, topic: str, kind: str, data: bytes) -> None:
+        """Take one message in CDR; may be called by any thread."""
+        try:
+            message = read(data, kind, topic)
+            with self._lock:
+                if kind == TF:
+                    self._tree.add_message(message, topic=topic, skip=self._queue.skip)
+                else:
+                    self._waiting.append(message)
+                ready = list(self._ready())
+        except InvalidValue as error:
+            self._queue.skip(f"unreadable message on {topic}", str(error))
+            return
+        for one in ready:
+            self._queue.put(one)
+
+    def _ready(self) -> Iterator[tuple[Frame, list[Observation]]]:
+        while self._waiting:
+            message = self._waiting[0]
+            stamp, frame = nanoseconds(message.header) / 1e9, frame_name(message.header.frame_id)
+            if self._newest is not None and self._newest - stamp > self._options.restart_after:
+                self._tree, self._newest, self.restarted = self._tree.restarted(), None, True
+            self.world = self.world or self._options.world_frame or self._root(frame)
+            placed = self._pose(frame, stamp) if self.world else None
+            if placed is None and len(self._waiting) <= WAIT_FOR_POSE:
+                return
+            self._waiting.popleft()
+            if placed is None:
+                self._queue.skip(NO_POSE, f"{frame} at {stamp:.6f}; tf has: {self._tree.frame_list()}")
+                self.world = self._options.world_frame
+                continue
+            if self._newest is not None and stamp < self._newest:
+                self._queue.skip("stamp goes backwards", f"{stamp:.6f} after {self._newest:.6f}")
+                continue
+            self._newest = stamp
+            for link in self._tree.links.values():
+                link.forget_before(stamp - KEEP_TF)
+            # boxes are often given in the world: then the robot tells from where they were seen
+            camera = placed
+            if frame == self.world:
+                camera = self._pose(self._options.camera_frame or ROBOT_FRAME, stamp) or placed
+            try:
+                found = observations(message, placed, camera)
+            except InvalidValue as error:
+                self._queue.skip(f"unfit {error.field}", f"stamp {stamp:.6f}: {error}")
+                continue
+            self._number += 1
+            yield Frame.without_camera(self._number, stamp, camera), found
+
+    def _root(self, frame: str) -> str:
+        """The top of the tree that holds a frame; empty while tf does not name it."""
+        return self._tree.root(frame) if frame in self._tree.frames() else ""
+
+    def _pose(self, frame: str, stamp: float) -> Pose3D | None:
+        links = self._tree.chain(self.world, frame)
+        if links is None or (not links and frame != self.world):
+            return None
+        ends = [link.stamps[-1] for link in links if not link.static and not self._tree.is_step(link)]
+        if min(ends, default=math.inf) < stamp:
+            return None
+        return self._tree.along(links, stamp, max_gap=self._options.max_pose_gap)
+
+
+class LocalizationGate:
+    """Whether the robot knew where it was: the newest covariance of its localizer up to a frame's stamp decides.
+
+    >>> gate = LocalizationGate()
+    >>> gate.add(1.0, np.diag([4.0, 4.0, 0.0, 0.0, 0.0, 0.1]).ravel())
+    >>> gate.is_open(2.0)
+    False
+    """
+
+    def __init__(
+        self, *, max_position_std: float = MAX_POSITION_STD, max_heading_std: float = MAX_HEADING_STD
+    ) -> None:
+        self._limits = max_position_std, max_heading_std
+        self._known: deque[tuple[float, bool]] = deque(maxlen=1000)
+        self.reason = "no pose with covariance came yet"
+
+    def on_message(self, data: bytes) -> None:
+        """Take a PoseWithCovarianceStamped in CDR; one that cannot be read closes the gate."""
+        message = read(data, POSE_COVARIANCE, "localization")
+        self.add(nanoseconds(message.header) / 1e9, np.asarray(message.pose.covariance, dtype=np.float64))
+
+    def add(self, stamp: float, covariance: Any) -> None:
+        """Take a covariance of 36 numbers (x, y, z and rotations about them)."""
+        if self._known and stamp < self._known[-1][0]:
+            self._known.clear()
+        matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
+        # the longer half axis of the ellipse on the floor
+        position = math.sqrt(max(0.0, float(np.linalg.eigvalsh(np.nan_to_num(matrix[:2, :2], nan=1e9))[-1])))
+        heading = math.sqrt(max(0.0, float(np.nan_to_num(matrix[5, 5], nan=1e9))))
+        good = position <= self._limits[0] and heading <= self._limits[1]
+        self.reason = f"standard deviation {position:.2f} m, {math.degrees(heading):.0f} deg"
+        self._known.append((stamp, good))
+
+    def is_open(self, stamp: float) -> bool:
+        """Whether a frame of this stamp may be written."""
+        before = [good for known, good in self._known if known <= stamp]
+        return bool(self._known) and (before[-1] if before else self._known[0][1])
+
+
+def read(data: bytes, kind: str, name: str) -> Any:
+    """A message of rosbags from its CDR."""
+    try:
+        return ros2_types().deserialize_cdr(data, kind)
+    except bag_errors() as error:
+        raise SourceError(name, data, f"is no {kind} ({error})", remedy="the message is left out") from error

@@ -1,0 +1,106 @@
+"""Two memories of one home become one: things met again keep their ids, the rest is added; others are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastseen.config import Settings
+from lastseen.errors import InvalidValue
+from lastseen.memory.alignment import FrameTransform
+from lastseen.memory.memory import Memory
+from lastseen.memory.merging import merge_files, take_in
+from tests.memory.homes import Item, walk
+from tests.memory.walks_in_frames import HOME, look
+
+AWAY = FrameTransform(1.1, 4.0, -2.0, 0.3)
+"""Where the second robot's map lies in the first's."""
+
+
+def remembered(
+    path: Path, items: tuple[Item, ...], frame: FrameTransform | None = None, *, date: float = 0.0
+) -> Path:
+    with Memory.open(path, wall_clock=lambda: date) as memory:
+        look(memory, items, frame or FrameTransform())
+    return path
+
+
+def test_things_that_both_hold_become_one_and_the_rest_is_added(tmp_path: Path) -> None:
+    kettle = Item("kettle", "white", (5.0, 3.0, 1.0))
+    first = remembered(tmp_path / "a.lastseen", HOME, date=1000.0)
+    second = remembered(tmp_path / "b.lastseen", (*HOME[:7], kettle), AWAY, date=2000.0)
+    base, found, merged = merge_files(first, second, tmp_path / "c.lastseen", Settings())
+    assert base == first
+    assert found.transform is not None
+    assert len(merged.matched) == 7
+    assert len(merged.added) == 1
+    with Memory.open(first) as one, Memory.open(tmp_path / "c.lastseen") as memory:
+        before, objects = one.objects(), memory.objects()
+        assert [each.id for each in objects][: len(HOME)] == [each.id for each in before]
+        assert len(objects) == len(HOME) + 1
+        (found_kettle,) = memory.objects("kettle")
+        assert np.allclose(found_kettle.position, kettle.xyz, atol=0.1)
+        assert len(memory.sessions()) == 2
+        again = memory.object(merged.matched[0][1])
+        assert again.hits == 2 * (one.object(again.id).hits or 0) > 0
+        assert again.session == 2
+
+
+def test_the_new_file_opens_again_and_answers(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME, date=1000.0)
+    second = remembered(tmp_path / "b.lastseen", HOME, AWAY, date=2000.0)
+    merge_files(first, second, tmp_path / "c.lastseen", Settings())
+    with Memory.open(tmp_path / "c.lastseen") as memory:
+        hit = memory.find("plant").hits[0]
+        assert np.allclose(hit.position, HOME[6].xyz, atol=0.1)
+        assert len(memory.space.path) > 0
+        kinds = [entry.kind for entry in memory.history(hit.id)]
+        assert "merged" in kinds
+        assert kinds.count("confirmed") == 2
+        walk(memory, items=HOME)
+        assert len(memory.objects()) == len(HOME)
+
+
+def test_the_map_of_the_older_memory_is_kept_whatever_the_order(tmp_path: Path) -> None:
+    newer = remembered(tmp_path / "a.lastseen", HOME, date=2000.0)
+    older = remembered(tmp_path / "b.lastseen", HOME, AWAY, date=1000.0)
+    base, _, _ = merge_files(newer, older, tmp_path / "c.lastseen", Settings())
+    assert base == older
+
+
+def test_a_memory_of_nothing_but_tentative_things_adds_none(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME)
+    with Memory.open(first) as home, Memory.open() as other:
+        walk(other, 1, HOME[:1])
+        before = [one.id for one in home.objects()]
+        merged = take_in(home._writes, other._writes, AWAY, (), later=100.0)
+        assert merged.added == ()
+        assert [one.id for one in home.objects()] == before
+
+
+def test_a_different_home_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME)
+    rng = np.random.default_rng(3)
+    other = tuple(Item(item.label, item.color, tuple(rng.uniform(0.0, 6.0, 3).tolist())) for item in HOME)
+    second = remembered(tmp_path / "b.lastseen", other)
+    with pytest.raises(InvalidValue, match="nothing was merged"):
+        merge_files(first, second, tmp_path / "c.lastseen", Settings())
+    assert not (tmp_path / "c.lastseen").exists()
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME)
+    with pytest.raises(InvalidValue, match="is there already"):
+        merge_files(first, first, first, Settings())
+
+
+def test_the_same_walk_in_a_random_frame_gives_the_same_things_once(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME)
+    rng = np.random.default_rng(8)
+    frame = FrameTransform(rng.uniform(-3.0, 3.0), *rng.uniform(-10.0, 10.0, 3).tolist())
+    second = remembered(tmp_path / "b.lastseen", HOME, frame)
+    _, _, merged = merge_files(first, second, tmp_path / "c.lastseen", Settings())
+    assert len(merged.matched) == len(HOME)
+    assert merged.added == merged.moved == ()

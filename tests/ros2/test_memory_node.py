@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lastseen.config import Settings
+from lastseen.encoders.color_shape import ColorShapeEncoder
+from lastseen.memory.memory import Memory
+from lastseen.perception.pipeline import Perception
+from lastseen.ros2.calls import REQUESTS, RESPONSES
+from lastseen.ros2.memory_node import MemoryNode, NodeOptions
+from lastseen.ros2.publications import DETECTIONS_3D, DIAGNOSTICS, OBJECTS, TEXT
+from lastseen.ros2.streams import LocalizationGate
+from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.messages import POSE_COVARIANCE
+from tests.ros2.graph import FakeTransport, boxes, tf
+
+TOPIC = "/robot/boxes"
+
+
+def models(settings: Settings) -> Any:
+    return ColorShapeEncoder(), lambda source: Perception(settings, detector=source.detector())
+
+
+def options(memory: Path | None = None, **more: Any) -> NodeOptions:
+    return NodeOptions(
+        memory=memory, open_models=models, source=SourceOptions(stall_after=0.2, backpressure="lossless"), **more
+    )
+
+
+def until(held: Callable[[], object], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not held():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+
+
+def walk(graph: FakeTransport, *, first: float = 10.0, count: int = 8) -> None:
+    """A robot that drives round a mug, which its cameras find in the base's frame."""
+    for number in range(count):
+        stamp, x = first + number, 0.4 * number
+        graph.bring("/tf", *tf("map", "base_link", stamp, (x, -1.0, 0.0)))
+        graph.bring(TOPIC, *boxes("base_link", stamp, ("mug", 0.9, (1.5 - x, 1.0, 0.7))))
+
+
+def covariance(stamp: float, deviation: float) -> dict[str, Any]:
+    matrix = np.diag([deviation**2, deviation**2, 0.0, 0.0, 0.0, 0.01]).ravel()
+    header = {"stamp": {"sec": int(stamp), "nanosec": 0}, "frame_id": "map"}
+    return {"header": header, "pose": {"covariance": matrix}}
+
+
+def test_boxes_in_3d_become_objects_without_any_image(tmp_path: Path) -> None:
+    graph, file = FakeTransport([(TOPIC, DETECTIONS_3D)]), tmp_path / "home.lastseen"
+    node = MemoryNode(graph)
+    node.configure(options(file))
+    node.activate()
+    until(lambda: TOPIC in graph.handlers)
+    walk(graph)
+    until(lambda: node.health.frames == 8)
+    node.tick(0.0)
+    node.cleanup()
+    sent = [one.tree for one in graph.sent if one.topic == OBJECTS]
+    assert sent[0]["header"]["frame_id"] == "map"
+    assert not any(graph.handlers.values())
+    with Memory.open(file, read_only=True) as memory:
+        (mug,) = memory.objects(include_tentative=True)
+        assert mug.label == "mug"
+        assert mug.position == pytest.approx((1.5, 0.0, 0.7), abs=0.01)
+
+
+def test_what_is_seen_while_not_localized_is_not_written_and_counted() -> None:
+    graph, node = FakeTransport(), None
+    node = MemoryNode(graph)
+    node.configure(options(detections_3d_topic=TOPIC, localization_topic="/amcl_pose"))
+    node.activate()
+    until(lambda: TOPIC in graph.handlers and "/amcl_pose" in graph.handlers)
+    graph.bring("/amcl_pose", POSE_COVARIANCE, covariance(1.0, 2.0))
+    walk(graph, count=3)
+    until(lambda: node.health.skipped["not localized"] == 3)
+    assert node.health.frames == 0
+    graph.bring("/amcl_pose", POSE_COVARIANCE, covariance(14.0, 0.1))
+    walk(graph, first=20.0, count=2)
+    until(lambda: node.health.frames == 2)
+    values = {one["key"]: one["value"] for one in node._publications.diagnostics()["status"][0]["values"]}  # type: ignore[union-attr]
+    assert values["skipped: not localized"] == "3"
+    node.cleanup()
+
+
+def test_without_tf_the_node_waits_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    node.configure(options(detections_3d_topic=TOPIC))
+    node.activate()
+    until(lambda: TOPIC in graph.handlers)
+    graph.bring("/tf", *tf("map", "base_link", 10.0))
+    for number in range(35):
+        graph.bring(TOPIC, *boxes("nobody_publishes_this", 10.0 + number, ("mug", 0.9, (1.0, 0.0, 0.0))))
+    graph.bring("/tf", *tf("map", "base_link", 60.0))
+    until(lambda: node.health.skipped)
+    until(lambda: any("nobody_publishes_this" in note for note in node.health.notes))
+    assert node.health.frames == 0
+    node.cleanup()
+
+
+def test_a_clock_that_begins_anew_begins_a_session() -> None:
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    node.configure(options(detections_3d_topic=TOPIC))
+    node.activate()
+    until(lambda: TOPIC in graph.handlers)
+    walk(graph, first=1000.0, count=3)
+    until(lambda: node.health.frames == 3)
+    walk(graph, first=5.0, count=3)
+    until(lambda: node.health.frames == 6)
+    assert node.memory is not None
+    assert len(node.memory.sessions()) == 2
+    node.cleanup()
+
+
+def test_topics_that_are_not_there_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lastseen.sources.ros.stream.FIND_TOPICS", 0.1)
+    monkeypatch.setattr("lastseen.ros2.feeder.RETRY", 0.05)
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    node.configure(options())
+    node.activate()
+    until(lambda: "finds no colour image" in node.health.error)
+    graph.known = [(TOPIC, DETECTIONS_3D)]
+    until(lambda: TOPIC in graph.handlers)
+    walk(graph)
+    until(lambda: node.health.frames and not node.health.error)
+    node.cleanup()
+
+
+def test_calls_come_as_json_too_and_before_configuration_get_one_line() -> None:
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    assert "before the node is configured" in node.call("find", {"text": "mug"})["error"]
+    node.configure(options())
+    graph.bring(REQUESTS, TEXT, {"data": '{"id": 1, "call": "find", "text": "mug"}'})
+    (response,) = [one for one in graph.sent if one.topic == RESPONSES]
+    assert json.loads(response.tree["data"])["status"] == "not_found"
+    node.cleanup()
+
+
+def test_inactive_it_publishes_diagnostics_only() -> None:
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    node.configure(options())
+    node.tick(0.0)
+    assert {one.topic for one in graph.sent} == {DIAGNOSTICS}
+    node.cleanup()
+    node.cleanup()
+
+
+def test_the_gate_goes_by_the_newest_covariance_before_the_frame() -> None:
+    gate = LocalizationGate()
+    assert not gate.is_open(5.0)
+    gate.add(10.0, np.diag([0.01, 0.01, 0, 0, 0, 0.001]).ravel())
+    gate.add(20.0, np.diag([9.0, 0.01, 0, 0, 0, 0.001]).ravel())
+    gate.add(30.0, np.full(36, np.nan))
+    assert [gate.is_open(stamp) for stamp in (9.0, 15.0, 25.0, 35.0)] == [True, True, False, False]
+    gate.add(1.0, np.diag([0.01, 0.01, 0, 0, 0, 4.0]).ravel())
+    assert not gate.is_open(2.0)

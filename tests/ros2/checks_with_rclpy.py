@@ -14,7 +14,7 @@ import pytest
 from lastseen.memory.memory import Memory
 from lastseen.ros2.publications import DETECTIONS_3D, GRID, MARKER_ARRAY, STATUS, TEXT
 from tests.ros2.graph import boxes, tf
-from tests.ros2.processes import Client, lastseen
+from tests.ros2.processes import LONG, Client, lastseen
 
 SRV = "lastseen_interfaces/srv"
 CONFIGURE, ACTIVATE, DEACTIVATE, CLEANUP = 1, 3, 4, 2
@@ -116,7 +116,7 @@ def test_a_camera_on_the_graph_is_remembered_also_after_a_crash(client: Client, 
     floors = client.hear("/lastseen/floor", GRID, kept=True)
     with lastseen("sim", "ros2", "sim://7", log=tmp_path / "robot.log"):
         with lastseen(*words, log=log) as node:
-            client.until(lambda: objects and objects[-1].detections, 90.0)
+            client.until(lambda: objects and objects[-1].detections)
             client.until(lambda: floors)
             assert {0, 100} <= set(floors[-1].data)
             client.spin(6.0)
@@ -126,7 +126,7 @@ def test_a_camera_on_the_graph_is_remembered_also_after_a_crash(client: Client, 
             assert before
         objects.clear()
         with lastseen(*words, log=log):
-            client.until(lambda: objects and {one.id for one in objects[-1].detections} >= before, 60.0)
+            client.until(lambda: objects and {one.id for one in objects[-1].detections} >= before)
 
 
 class Odometry:
@@ -144,7 +144,7 @@ class Odometry:
 
     def until_moved(self) -> None:
         start = self.pose()
-        self.client.until(lambda: self.pose() != start, 90.0)
+        self.client.until(lambda: self.pose() != start)
 
     def comes_to_stand(self) -> bool:
         """Whether the robot stands still within ten seconds, and near where it was: a busy machine is slow."""
@@ -168,16 +168,16 @@ def test_a_search_from_the_shell_finds_the_thing_through_nav2(client: Client, tm
     with lastseen("sim", "ros2", "sim://7", log=tmp_path / "robot.log"):
         odometry = Odometry(client)
         start = odometry.pose()
-        with lastseen(*search("dining table", file=file), "ros2://", log=log) as dry:
-            assert dry.wait(60) == 0, log.read_text()
+        with lastseen(*search("fridge", file=file), "ros2://", log=log) as dry:
+            assert dry.wait(LONG) == 0, log.read_text()
         assert "dry run: it would go to" in log.read_text()
         assert odometry.pose() == start
-        with lastseen(*search("dining table", file=file), "ros2://?drive_by=nav2", "--drive", log=log) as walk:
-            assert walk.wait(150) == 0, log.read_text()
+        with lastseen(*search("fridge", file=file), "ros2://?drive_by=nav2", "--drive", log=log) as walk:
+            assert walk.wait(LONG) == 0, log.read_text()
         assert "found after" in log.read_text()
         assert odometry.pose() != start
     with Memory.open(file, read_only=True) as memory:
-        assert memory.find("dining table").status == "found"
+        assert memory.find("fridge").status == "found"
 
 
 @pytest.mark.integration
@@ -189,7 +189,7 @@ def test_without_nav2_goals_or_velocities_move_the_robot(client: Client, tmp_pat
         odometry = Odometry(client)
         start = odometry.pose()
         with lastseen(*words, log=log) as walk:
-            assert walk.wait(100) == 1, log.read_text()
+            assert walk.wait(LONG) == 1, log.read_text()
         assert "not found after 5 steps" in log.read_text()
         assert odometry.pose() != start
         assert odometry.comes_to_stand()
@@ -207,7 +207,7 @@ def test_a_search_that_ends_leaves_the_robot_standing(
         with lastseen(*search("teapot", file=file), f"ros2://?drive_by={way}", "--drive", log=log) as walk:
             odometry.until_moved()
             os.kill(walk.pid, signal_)
-            walk.wait(20)
+            walk.wait(LONG)
         assert odometry.comes_to_stand()
     # what was seen is kept, and a search goes on with it
     with Memory.open(file, read_only=True) as memory:
@@ -222,7 +222,7 @@ def test_a_robot_that_dies_ends_the_search_with_one_line(client: Client, tmp_pat
         with lastseen(*search("teapot", file=file), "ros2://", "--drive", log=log) as walk:
             odometry.until_moved()
             os.kill(robot.pid, signal.SIGKILL)
-            assert walk.wait(40) == 1
+            assert walk.wait(LONG) == 1
     told = [line for line in log.read_text().splitlines() if line.startswith("error: ")]
     assert len(told) == 1
     assert "Traceback" not in log.read_text()
@@ -246,21 +246,21 @@ def test_the_search_action_gives_feedback_and_is_preempted_and_cancelled(client:
             client.until(future.done)
             return future.result()
 
-        def result(handle: object, seconds: float = 60.0) -> object:
+        def result(handle: object) -> object:
             future = handle.get_result_async()  # type: ignore[attr-defined]
-            client.until(future.done, seconds)
+            client.until(future.done)
             return future.result().result
 
         client.until(lambda: client.node.get_publishers_info_by_topic("/lastseen/objects"))
         planned = result(sent("teapot", drive=False))
         assert planned.status == "dry_run", (planned, log.read_text())  # type: ignore[attr-defined]
         first = sent("teapot", drive=True)
-        client.until(lambda: len(feedback) >= 2, 60.0)
+        client.until(lambda: len(feedback) >= 2)
         assert feedback[-1].belief
-        second = sent("dining table", drive=True)
+        second = sent("umbrella", drive=True)
         assert result(first).status == "stopped"  # type: ignore[attr-defined]
         before = len(feedback)
-        client.until(lambda: len(feedback) > before, 60.0)
+        client.until(lambda: len(feedback) > before)
         cancel = second.cancel_goal_async()  # type: ignore[attr-defined]
         client.until(cancel.done)
         assert "cancelled" in result(second).reason  # type: ignore[attr-defined]

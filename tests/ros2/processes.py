@@ -18,9 +18,11 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from lastseen.ros2.conversions import message_class, to_cdr
 
-DOMAIN = 100 + os.getpid() % 100
-"""A domain of its own, so that two runs do not hear each other."""
+DOMAIN = 1 + os.getpid() % 100
+"""A domain of its own, so that two runs do not hear each other; above 101 its ports are given to others too."""
 os.environ |= {"ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+LONG = 240.0
+"""Seconds after which a busy machine would have done it: only a failure waits that long."""
 KEPT = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -77,7 +79,7 @@ class Client:
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
 
-    def until(self, held: Callable[[], object], seconds: float = 40.0) -> None:
+    def until(self, held: Callable[[], object], seconds: float = LONG) -> None:
         end = time.monotonic() + seconds
         while not held():
             assert time.monotonic() < end, "it did not come"

@@ -27,6 +27,8 @@ def run_checks(*words: str) -> None:
         "no:cacheprovider",
         "-n",
         "0",
+        "--timeout",
+        "600",
         *words,
         str(CHECKS),
     ]
@@ -41,6 +43,6 @@ def test_the_node_on_a_real_graph() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_the_node_with_a_camera_and_crashes() -> None:
     run_checks("-m", "integration")

@@ -1,11 +1,12 @@
-"""Does a memory find itself in another map? python benchmarks/alignment.py [--quick] [--first SEED] [--homes N].
+"""Does a memory find itself in another map? python benchmarks/alignment.py [--quick] [--first SEED] [--keep DIR].
 
 A robot with typical senses tours each home; then 30 % of what can be moved is, and the robot comes back in a random
 frame, with drift, and looks for 60 s. Every five seconds the things it holds are aligned with those of the tour.
 Every session is also tried on every other home's map, and on its own home with the furniture set differently: an
 alignment there is false. Real homes (halves of a walk with located objects; positions with 10 cm of noise, 15 %
 missed, 10 % misnamed) are tried where ../shared/data/real_homes is there. Homes from 3000 on were used to choose the
-threshold; the report is from 5000.
+threshold; the report is from 5000. With --keep the memory files of the walks stay in a folder, and a later
+run goes on with those that are there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import gzip
 import itertools
 import json
 import math
+import shutil
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -53,27 +56,50 @@ class Visited:
     frame: FrameTransform
 
 
-def visited(seed: int) -> Visited:
-    """Tour a home, change it, and come back for a minute."""
+def visited(seed: int, folder: Path) -> Visited:
+    """What a home's memory files hold: of the tour, and of the second visit every five seconds."""
+    kept = folder / str(seed)
+    if not kept.exists():
+        walk(seed, kept)
+    frame = random_frame(np.random.default_rng(seed), 10.0)
+    files = sorted(kept.glob("visit-*.lastseen"))
+    sessions = [(float(file.stem.removeprefix("visit-")), read(file).moved(frame.inverse())) for file in files]
+    return Visited(read(kept / "tour.lastseen"), sessions, frame)
+
+
+def read(file: Path) -> Landmarks:
+    """The things of a memory file."""
+    with Memory.open(file, read_only=True) as memory:
+        return landmarks_of(memory)
+
+
+def walk(seed: int, folder: Path) -> None:
+    """Tour a home, change it, and come back for a minute; the folder is there when all is walked."""
+    made = folder.with_suffix(".part")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
     home = generate_home(seed)
     with Memory.open() as memory:
         for seen in Robot(home, Way("typical", seed, None)).tour():
             memory.observe(seen.frame, [sight for _, sight in seen.sights])
-        known = landmarks_of(memory)
-    sessions: list[tuple[float, Landmarks]] = []
-    rng = np.random.default_rng(seed)
-    frame = random_frame(rng, 10.0)
+        keep(memory, made / "tour.lastseen")
     robot = Robot(changed(home, seed), Way("typical", seed + 1, None, drift="typical"))
     with Memory.open() as memory:
         due = EVERY
         for seen in robot.tour():
             memory.observe(seen.frame, [sight for _, sight in seen.sights])
             if seen.frame.stamp >= due:
-                sessions.append((due, landmarks_of(memory).moved(frame.inverse())))
+                keep(memory, made / f"visit-{due:02.0f}.lastseen")
                 due += EVERY
             if due > LOOKING:
                 break
-    return Visited(known, sessions, frame)
+    made.rename(folder)
+
+
+def keep(memory: Memory, file: Path) -> None:
+    """Write a memory as it is now to a file."""
+    memory.flush()
+    memory._writes.store.journal.copy_to(file)
 
 
 def random_frame(rng: np.random.Generator, reach: float) -> FrameTransform:
@@ -97,8 +123,9 @@ def off(found: FrameTransform, true: FrameTransform, things: Landmarks) -> tuple
 
 def second_visits(homes: list[Visited]) -> dict[str, float | int | None]:
     """How many second visits were aligned after a minute, how well, how soon, and at what cost."""
-    errors, times, aligned, wrong, spent = [], [], 0, 0, 0.0
+    errors, first, aligned, wrong, spent = [], [], 0, 0, 0.0
     for each in homes:
+        first.append(math.inf)
         for at, session in each.sessions:
             start = time.process_time()
             found = align(session, each.known)
@@ -108,12 +135,11 @@ def second_visits(homes: list[Visited]) -> dict[str, float | int | None]:
             metres, degrees = off(found.transform, each.frame, session)
             if metres > 2 * CLOSE_M or degrees > 2 * CLOSE_DEG:
                 wrong += 1
-            times.append(at)
+            first[-1] = min(first[-1], at)
             if at == each.sessions[-1][0]:
                 aligned += metres <= CLOSE_M and degrees <= CLOSE_DEG
                 errors.append((metres, degrees))
             print(f"  {at:.0f} s: {metres:.2f} m, {degrees:.1f} deg, {found.reason}")
-    first = [min((t for t in times_of(each)), default=math.inf) for each in homes]
     p95 = np.percentile(np.array(errors), 95, axis=0) if errors else (math.nan, math.nan)
     return {
         "aligned_fraction": round(aligned / len(homes), 3),
@@ -123,11 +149,6 @@ def second_visits(homes: list[Visited]) -> dict[str, float | int | None]:
         "wrong": wrong,
         "cpu_ms_per_s": round(1000.0 * spent / (len(homes) * LOOKING), 1),
     }
-
-
-def times_of(each: Visited) -> list[float]:
-    """Seconds at which a session was aligned."""
-    return [at for at, session in each.sessions if align(session, each.known).transform is not None]
 
 
 def false_pairs(homes: list[Visited]) -> dict[str, int]:
@@ -213,12 +234,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three homes, two cuts of each real walk")
     parser.add_argument("--first", type=int, default=5000, help="the first home; thresholds were chosen below 5000")
     parser.add_argument("--homes", type=int, help="how many homes")
+    parser.add_argument("--keep", type=Path, help="a folder for the memory files of the walks")
     options = parser.parse_args()
     homes = []
     count = options.homes or (3 if options.quick else 33)
-    for seed in range(options.first, options.first + count):
-        homes.append(visited(seed))
-        print(f"home {seed}: {len(homes[-1].known)} things known, {len(homes[-1].sessions[-1][1])} seen in a minute")
+    with tempfile.TemporaryDirectory() as made:
+        for seed in range(options.first, options.first + count):
+            homes.append(visited(seed, options.keep or Path(made)))
+            seen = len(homes[-1].sessions[-1][1])
+            print(f"home {seed}: {len(homes[-1].known)} things known, {seen} seen in a minute", flush=True)
     result: dict[str, float | int | None] = {"homes": count, **second_visits(homes), **false_pairs(homes)}
     if REAL_HOMES.is_dir():
         result |= real_homes(2 if options.quick else 80)

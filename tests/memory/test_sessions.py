@@ -11,8 +11,8 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
+from lastseen.memory.session_files import beside, undo_alignment
 from lastseen.memory.session_frames import checked_covariance, covariance_of
-from lastseen.memory.sessions import beside, undo_alignment
 from lastseen.memory.write_path import WritePath
 from tests.memory.homes import ROOM, Item
 from tests.memory.walks_in_frames import HOME, house, look

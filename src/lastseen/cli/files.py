@@ -169,7 +169,7 @@ def sessions(
     """
     check_file(memory)
     from lastseen.cli.options import current_settings
-    from lastseen.memory.sessions import align_session, undo_alignment
+    from lastseen.memory.session_files import align_session, undo_alignment
     from lastseen.memory.write_path import WritePath
 
     def opened(path: Path) -> WritePath:

@@ -14,7 +14,7 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.facts import ID_PREFIX as FACT_PREFIX
 from lastseen.memory.facts import Fact
 from lastseen.memory.objects import Event
-from lastseen.memory.sessions import drop_copies
+from lastseen.memory.session_files import drop_copies
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.write_path import Forgotten, WritePath
 

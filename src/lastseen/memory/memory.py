@@ -31,8 +31,9 @@ from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
 from lastseen.memory.query.relations import Surroundings
 from lastseen.memory.reply import Reply
+from lastseen.memory.session_answers import NOT_FROM_HERE, both, with_alignment
 from lastseen.memory.session_frames import SessionFrame
-from lastseen.memory.sessions import NOT_FROM_HERE, Sessions, both, with_alignment
+from lastseen.memory.sessions import Sessions
 from lastseen.memory.space.space import LastPose, labels_of
 from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment

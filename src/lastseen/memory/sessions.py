@@ -9,92 +9,32 @@ docs/alignment.md.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import Box, Detection
-from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.memory.alignment import Alignment, FrameTransform, Landmarks, align, landmarks_of
+from lastseen.memory.alignment import Alignment, FrameTransform, align, landmarks_of
 from lastseen.memory.alignment.aligner import LEAST_MATCHES
-from lastseen.memory.alignment.claim import Claim, LookedAt, check_claim
-from lastseen.memory.alignment.landmarks import landmarks
-from lastseen.memory.merging import Merged, take_in
-from lastseen.memory.object import Answer, Known
-from lastseen.memory.objects import Event, ObjectState
+from lastseen.memory.alignment.claim import Claim
+from lastseen.memory.object import Known
+from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
-from lastseen.memory.session_frames import TRUSTED, SessionFrame, covariance_of
-from lastseen.memory.store.salvage import backup
-from lastseen.memory.write_path import WritePath
+from lastseen.memory.session_answers import prefix_of
+from lastseen.memory.session_files import free_name, join
+from lastseen.memory.session_frames import TRUSTED, SessionFrame
+from lastseen.memory.session_watch import SEARCHED_EVERY, M, Watch
 from lastseen.observation import Observation
 
 _log = logging.getLogger(__name__)
 
-WATCHED = 60.0
-"""Seconds of looking for which a session can be taken back: what has not differed by then goes on unverified."""
-CHECKED_EVERY, SEARCHED_EVERY = 0.5, 5.0
-"""Seconds of looking between comparisons with the map, and between searches of it for another place."""
 JUMP_SPEED, JUMP = 5.0, 1.0
 """Metres a second and metres that a camera never moves between two frames: its localizer did."""
-DOUBTFUL = 4.0
-"""Nats of evidence below which a robot does not set out by what it remembers: two things at their places are more."""
-TELLING = 12
-"""Things of a map from which it is worth a look around to check a pose; few of a small one are in view at a time."""
-SEEN_TWICE = 2
-"""Sightings from which a thing that is not confirmed yet is compared with the map."""
-_LOOKED_AROUND = 0.6
-"""Metres around a thing in which floor must have been seen for the map to have looked there."""
-
-
-class Opened(Protocol):
-    """A memory as sessions use it."""
-
-    _writes: WritePath
-
-    def observe(
-        self,
-        frame: Frame,
-        observations: Sequence[Observation] | None = None,
-        *,
-        detections: Sequence[Detection] | None = None,
-        step: Step | None = None,
-        people: Sequence[Box] | None = None,
-    ) -> tuple[Event, ...]:
-        """Take one frame."""
-        ...
-
-    def states(self, *, include_tentative: bool = False) -> list[ObjectState]:
-        """The objects that are there."""
-        ...
-
-    def flush(self) -> int:
-        """Write what changed."""
-        ...
-
-    def close(self) -> None:
-        """Release it."""
-        ...
-
-
-M = TypeVar("M", bound=Opened)
-
-
-@dataclass
-class _Watch(Generic[M]):
-    """A session under watch: the map from before it, and a memory of what it alone saw."""
-
-    alone: M
-    known: Landmarks
-    looked_at: LookedAt
-    since: float
-    checked: float
-    searched: float
-    evidence: float = 0.0
 
 
 class Sessions(Generic[M]):
@@ -116,7 +56,7 @@ class Sessions(Generic[M]):
         """The memory of a session that is in quarantine; None while the session is in this memory's map."""
         self.transform: FrameTransform | None = None
         """From the running session's map to the memory's; None where they are one."""
-        self._watch: _Watch[M] | None = None
+        self._watch: Watch[M] | None = None
         self._last: tuple[float, NDArray[np.float64]] | None = None
         self._tried = 0.0
         self._begins = False
@@ -168,8 +108,7 @@ class Sessions(Generic[M]):
     @property
     def doubtful(self) -> bool:
         """Whether nothing speaks yet for where the running session says it is, and something still may."""
-        watch = self._watch
-        return watch is not None and len(watch.known) >= TELLING and watch.evidence < DOUBTFUL
+        return self._watch is not None and self._watch.doubtful
 
     def step_of(self, step: Step | None) -> Step | None:
         """What led to a frame; after a session came into another map, no step of the walk there leads to it."""
@@ -181,23 +120,15 @@ class Sessions(Generic[M]):
         watch = self._watch
         if watch is None:
             return
-        watch.alone.observe(frame, observations, step=step)
-        if frame.stamp - watch.checked < CHECKED_EVERY:
+        claim = watch.see(frame, observations, step)
+        if claim is None:
             return
-        watch.checked = frame.stamp
-        search = frame.stamp - watch.searched >= SEARCHED_EVERY
-        watch.searched = frame.stamp if search else watch.searched
-        # from one spot nothing is seen from two sides, and so nothing is confirmed: twice seen is enough to compare
-        seen = [one for one in watch.alone.states(include_tentative=True) if one.confirmed or one.hits >= SEEN_TWICE]
-        sure = np.array([one.confirmed for one in seen], dtype=np.bool_)
-        claim = check_claim(landmarks(seen), watch.known, watch.looked_at, sure=sure, search=search)
-        watch.evidence = claim.evidence
         if claim.status == "agrees":
             self._note("verified", claim.reason)
             self.settle()
         elif claim.status == "differs":
             self._put_apart(claim, frame.stamp)
-        elif frame.stamp - watch.since > WATCHED:
+        elif watch.is_over(frame.stamp):
             self.settle()
 
     def observe_apart(
@@ -268,8 +199,7 @@ class Sessions(Generic[M]):
         writes = self._home._writes
         self._home.flush()
         writes.store.journal.mark()
-        known = landmarks_of(self._home)
-        self._watch = _Watch(self._make(None), known, _looked_at(writes, known), stamp, stamp, stamp)
+        self._watch = Watch(self._home, self._make(None), since=stamp)
 
     def _jumped(self, stamp: float, position: NDArray[np.float64]) -> bool:
         if self._last is None:
@@ -305,7 +235,7 @@ class Sessions(Generic[M]):
         apart = watch.alone
         file = None
         if path is not None:
-            file = _free_name(path, f"session-{record.id}")
+            file = free_name(path, f"session-{record.id}")
             apart.flush()
             apart._writes.store.journal.copy_to(file)
             apart.close()
@@ -337,154 +267,6 @@ class Sessions(Generic[M]):
         _log.warning("session %d is aligned: %s", frame.session, found.reason)
 
 
-def join(home: WritePath, apart: WritePath, frame: SessionFrame, found: Alignment) -> Merged:
-    """Take the memory of a session into the one it is a session of; the file from before is kept beside it."""
-    best, path = found.candidates[0], home.store.journal.path
-    before = None
-    if path is not None:
-        before = beside(path, f"before-session-{frame.session}")
-        drop_undo(path)
-        backup(path, before)
-    offset = home.clock.sessions[frame.session - 1].clock_offset
-    later = offset - (apart.clock.sessions[0].clock_offset if apart.clock.sessions else offset)
-    merged = take_in(home, apart, best.transform, best.pairs, later=later)
-    home.frames.put(
-        frame.becomes(
-            "aligned",
-            time=home.clock.now,
-            reason=found.reason,
-            transform=(frame.transform or FrameTransform()).then(best.transform),
-            covariance=covariance_of(best.deviations),
-            evidence=round(best.score, 3),
-            pairs=tuple(merged.matched),
-            before=None if before is None else before.name,
-        )
-    )
-    return merged
-
-
-def align_session(path: Path, session: int, open_writes: Callable[[Path], WritePath]) -> Merged:
-    """Try again to align a session in quarantine, now that the memory or the session holds more.
-
-    Raises:
-        InvalidValue: The session is not in quarantine, its file is gone, or it still cannot be aligned.
-    """
-    with open_writes(path) as home:
-        frame = home.frames.of(session)
-        if frame.state != "quarantined" or session > len(home.clock.sessions):
-            problem = f"is {frame.state}" if session <= len(home.clock.sessions) else "is not there"
-            raise InvalidValue("session", session, problem, remedy="`lastseen sessions` lists those in quarantine")
-        file = path.with_name(frame.file or "")
-        if frame.file is None or not file.is_file():
-            raise InvalidValue("session", session, f"has no file {file}", remedy="put it beside the memory again")
-        with open_writes(file) as apart:
-            found = align(landmarks_of(apart.objects), landmarks_of(home.objects))
-            if found.status != "aligned":
-                status = found.status.replace("_", " ")
-                raise InvalidValue("session", session, f"is {status}: {found.reason}", remedy="look around more")
-            return join(home, apart, frame, found)
-
-
-def undo_alignment(path: Path, session: int, open_writes: Callable[[Path], WritePath]) -> Path:
-    """Undo the alignment of a session: the file from before it is put back, and the session is in quarantine again.
-
-    Returns where the file is kept as it was until now: nothing is deleted.
-
-    Raises:
-        InvalidValue: The session is not aligned, a later one came after it, or the file from before is gone.
-    """
-    with open_writes(path) as home:
-        frame = home.frames.of(session)
-        last = home.clock.sessions[-1].id if home.clock.sessions else 0
-    if frame.state != "aligned":
-        raise InvalidValue(
-            "session", session, f"is {frame.state}", remedy="`lastseen sessions` lists what is aligned"
-        )
-    before = beside(path, f"before-session-{session}")
-    if not before.exists():
-        raise InvalidValue(
-            "session", session, f"cannot be undone: {before} is gone", remedy="forgetting and later alignments end it"
-        )
-    if last != session:
-        raise InvalidValue(
-            "session", session, f"is not the newest: {last} came after it", remedy=f"{before} is the memory before it"
-        )
-    kept = beside(path, f"undone-session-{session}")
-    path.replace(kept)
-    before.replace(path)
-    with open_writes(path) as home:
-        was = home.frames.of(session)
-        reason = "its alignment was undone"
-        home.frames.put(was.becomes("quarantined", time=home.clock.now, reason=reason, before=None))
-    return kept
-
-
-def beside(path: Path, what: str) -> Path:
-    """The file of a session beside a memory's: home.lastseen has home.session-7.lastseen."""
-    return path.with_name(f"{path.stem}.{what}{path.suffix}")
-
-
-def _free_name(path: Path, what: str) -> Path:
-    """The same, numbered where a run that was cut off left one."""
-    file, number = beside(path, what), 2
-    while file.exists():
-        file, number = beside(path, f"{what}-{number}"), number + 1
-    return file
-
-
-def drop_undo(path: Path) -> None:
-    """Delete the copy from before an earlier alignment: only the newest can be undone."""
-    for file in path.parent.glob(f"{_escaped(path.stem)}.before-session-*{_escaped(path.suffix)}"):
-        file.unlink(missing_ok=True)
-
-
-def drop_copies(path: Path, frames: Iterable[SessionFrame]) -> None:
-    """Delete every file beside a memory that holds what it holds too: what is forgotten would stay in them.
-
-    A session in quarantine is a memory of its own and is kept.
-    """
-    drop_undo(path)
-    for frame in frames:
-        copies = [beside(path, f"undone-session-{frame.session}")]
-        if frame.state == "aligned" and frame.file is not None:
-            copies.append(path.with_name(frame.file))
-        for file in copies:
-            file.unlink(missing_ok=True)
-
-
-NOT_FROM_HERE = "That is remembered, but where it is from here is not known yet."
-
-
-def with_alignment(answer: Answer, known: Known) -> Answer:
-    """An answer that says whether its positions are in the map that the newest session is in."""
-    if known == "aligned":
-        return answer
-    hits = tuple(replace(hit, alignment=known) for hit in answer.hits)
-    reason = f"{answer.reason} ({NOT_FROM_HERE})" if known == "unknown" and hits else answer.reason
-    return replace(answer, hits=hits, reason=reason, alignment=known)
-
-
-def both(prefix: str, now: Answer, before: Answer) -> Answer:
-    """What a session in quarantine sees now, then what was remembered before it and cannot be placed from here."""
-    seen = replace(now, hits=tuple(replace(hit, id=prefix + hit.id) for hit in now.hits))
-    before = with_alignment(before, "unknown")
-    if now.status == "not_found":
-        return before if before.status != "not_found" else seen
-    if before.status == "not_found":
-        return seen
-    reason = f"{seen.reason}; {len(before.fitting)} more remembered from before, where from here is not known yet"
-    return replace(seen, reason=reason, hits=(*seen.hits, *before.fitting))
-
-
-def prefix_of(session: int) -> str:
-    """What the ids of a session in quarantine begin with."""
-    return f"session-{session}/"
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
 def _moved(
     frame: Frame, observations: Sequence[Observation] | None, transform: FrameTransform
 ) -> tuple[Frame, Sequence[Observation] | None]:
@@ -501,25 +283,3 @@ def _moved(
         )
         for one in observations
     ]
-
-
-def _looked_at(writes: WritePath, known: Landmarks) -> LookedAt:
-    """Where the map was looked at until now: floor seen near a point, or a thing where no floor was seen at all."""
-    storeys = [(storey.number, storey.floor.copy()) for storey in writes.space.storeys]
-    floors, numbers = dict(storeys), writes.space.storeys.numbers
-    if not any(floor.evidence.any() for floor in floors.values()):
-        return lambda points: np.array(
-            [bool((np.linalg.norm(known.positions - point, axis=1) <= 2 * _LOOKED_AROUND).any()) for point in points]
-        )
-
-    def looked_at(points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        on = numbers(points[:, 2]).tolist()
-        return np.array(
-            [
-                number in floors and floors[number].knows_around(float(x), float(y), radius=_LOOKED_AROUND)
-                for number, (x, y, _) in zip(on, points.tolist(), strict=True)
-            ],
-            dtype=np.bool_,
-        )
-
-    return looked_at

@@ -37,7 +37,7 @@ def lastseen(*words: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.wait(20)
+            process.wait(LONG)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(5)

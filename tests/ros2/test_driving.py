@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from lastseen.ros2.driving import (
     distance_to_zone,
     is_at,
     parse_zone,
+    parse_zones,
 )
 from lastseen.ros2.publications import Publication
 
@@ -108,14 +110,28 @@ def test_a_robot_whose_tf_dies_on_the_way_is_stopped() -> None:
     world = World(stuck=True)
     drive = world.driver()
 
-    def tf_dies(stamp: float) -> bool:
+    def tf_dies(stamp: float) -> str:
         world.tf_alive = False
-        return True
+        return ""
 
-    drive._localized = tf_dies
+    drive._lost = tf_dies
     with pytest.raises(Stopped, match="no newer pose came"):
         drive(AHEAD)
     assert len(world.cancels) == 1
+
+
+def test_poses_that_come_seldom_may_be_allowed() -> None:
+    world = World()
+    drive = world.driver(Limits(pose_age=3.0))
+    world.tf_alive = False
+
+    def seldom(seconds: float) -> None:
+        World.sleep(world, seconds)
+        if world.now - world.stamp > 2.0:
+            world.stamp = world.now
+
+    drive._sleep = seldom
+    assert drive(AHEAD) == "reached"
 
 
 def test_without_any_pose_nothing_begins() -> None:
@@ -129,9 +145,12 @@ def test_without_any_pose_nothing_begins() -> None:
 
 @pytest.mark.parametrize(
     ("more", "words"),
-    [({"localized": lambda stamp: stamp < 101.0}, "not localized"), ({"cancelled": lambda: True}, "was cancelled")],
+    [
+        ({"lost": lambda stamp: "astray" if stamp > 101.0 else ""}, r"not localized any more \(astray\)"),
+        ({"cancelled": lambda: True}, "was cancelled"),
+    ],
 )
-def test_lost_localization_and_cancelling_stop_the_robot(more: dict[str, Callable[..., bool]], words: str) -> None:
+def test_lost_localization_and_cancelling_stop_the_robot(more: dict[str, Callable[..., object]], words: str) -> None:
     world = World(stuck=True)
     with pytest.raises(Stopped, match=words):
         world.driver(**more)(AHEAD)  # type: ignore[arg-type]
@@ -183,6 +202,18 @@ def test_keep_out_zones_are_not_entered_but_may_be_left() -> None:
     drive = World().driver(limits)
     assert drive(Pose2D(1.5, 0.0, 0.0)) == "failed"
     assert "keep-out" in drive.refused[0]
+
+
+def test_a_robot_that_is_led_through_a_keep_out_zone_is_stopped() -> None:
+    zone = parse_zone("0.1,-1 0.2,1")
+    world = World()
+    # the way is planned by Nav2, which knows no zones; the goal alone is not in one
+    drive = world.driver(Limits(keep_out=(zone,), margin=0.0))
+    world.start = lambda goal: setattr(world, "goal", Pose2D(0.5, 0.0, 0.0))  # type: ignore[method-assign]
+    with pytest.raises(Stopped, match="keep-out zone"):
+        drive(Pose2D(0.0, 0.25, 0.0))
+    assert 0.1 <= world.pose.x < 0.15
+    assert len(world.cancels) == 1
 
 
 def test_a_dry_run_moves_nothing_and_names_the_goal() -> None:
@@ -249,7 +280,14 @@ def test_distance_to_a_polygon_is_negative_inside() -> None:
     assert distance_to_zone(2.0, 2.0, zone) == pytest.approx(math.sqrt(2.0))
 
 
+@pytest.mark.parametrize("value", [0.0, -1, float("nan"), "fast", True, None])
 @pytest.mark.parametrize("field_", ["speed", "seconds", "distance"])
-def test_limits_that_are_none_are_refused(field_: str) -> None:
+def test_limits_that_are_none_are_refused(field_: str, value: Any) -> None:
     with pytest.raises(InvalidValue, match=f"limits.{field_}"):
-        Limits(**{field_: 0.0})  # type: ignore[arg-type]
+        Limits(**{field_: value})
+
+
+@pytest.mark.parametrize("texts", [5, "0,0 1,1", [1.0, 2.0], ["nonsense"]])
+def test_zones_that_are_none_are_refused(texts: object) -> None:
+    with pytest.raises(InvalidValue, match=r"keep.out"):
+        parse_zones(texts)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
+from lastseen.errors import InvalidValue
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.ros2.calls import REQUESTS, RESPONSES
@@ -92,7 +94,10 @@ def test_what_is_seen_while_not_localized_is_not_written_and_counted() -> None:
     node.cleanup()
 
 
-def test_without_tf_the_node_waits_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_tf_the_node_waits_and_says_so_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastseen.ros2.feeder.SILENT", 0.4)
     graph = FakeTransport()
     node = MemoryNode(graph)
     node.configure(options(detections_3d_topic=TOPIC))
@@ -105,7 +110,12 @@ def test_without_tf_the_node_waits_and_says_so(caplog: pytest.LogCaptureFixture)
     until(lambda: node.health.skipped)
     until(lambda: any("nobody_publishes_this" in note for note in node.health.notes))
     assert node.health.frames == 0
+    silent = node.health.silent
+    until(lambda: node.health.silent > silent + 1.0)
     node.cleanup()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert "no frame reaches the memory" in line
+    assert "nobody_publishes_this" in line
 
 
 def test_a_clock_that_begins_anew_begins_a_session() -> None:
@@ -144,8 +154,10 @@ def test_calls_come_as_json_too_and_before_configuration_get_one_line() -> None:
     assert "before the node is configured" in node.call("find", {"text": "mug"})["error"]
     node.configure(options())
     graph.bring(REQUESTS, TEXT, {"data": '{"id": 1, "call": "find", "text": "mug"}'})
-    (response,) = [one for one in graph.sent if one.topic == RESPONSES]
-    assert json.loads(response.tree["data"])["status"] == "not_found"
+    graph.bring(REQUESTS, TEXT, {"data": '{"id": 2, "call": ["search"], "goal": "mug"}'})
+    first, second = [json.loads(one.tree["data"]) for one in graph.sent if one.topic == RESPONSES]
+    assert first["status"] == "not_found"
+    assert "is not known" in second["error"]
     node.cleanup()
 
 
@@ -168,3 +180,48 @@ def test_the_gate_goes_by_the_newest_covariance_before_the_frame() -> None:
     assert [gate.is_open(stamp) for stamp in (9.0, 15.0, 25.0, 35.0)] == [True, True, False, False]
     gate.add(1.0, np.diag([0.01, 0.01, 0, 0, 0, 4.0]).ravel())
     assert not gate.is_open(2.0)
+
+
+def test_a_covariance_that_cannot_be_is_no_localization() -> None:
+    gate = LocalizationGate()
+    for number in (np.nan, np.inf, -np.inf, -1.0):
+        gate.add(1.0, np.full(36, number))
+        assert not gate.is_open(2.0), number
+    assert "negative variance" in gate.reason
+
+
+def test_covariances_may_come_while_a_frame_is_judged() -> None:
+    gate, good, ended = LocalizationGate(), np.zeros(36), threading.Event()
+
+    def localizer() -> None:
+        stamp = 0.0
+        while not ended.is_set():
+            stamp += 1.0
+            gate.add(stamp, good)
+
+    thread = threading.Thread(target=localizer)
+    thread.start()
+    until(lambda: gate.is_open(0.0))
+    try:
+        assert all(gate.is_open(1e9) for _ in range(2000))
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        # as text it would be true, and the robot would drive
+        ("drive", "false"),
+        ("drive", 0),
+        ("drive_by", "teleport"),
+        ("max_position_std", "abc"),
+        ("max_heading_std", -1.0),
+        ("localization_topic", 5),
+        ("base_frame", [1, 2]),
+    ],
+)
+def test_a_parameter_of_another_kind_is_refused_by_its_name(name: str, value: Any) -> None:
+    with pytest.raises(InvalidValue, match=f"{name} = "):
+        options(**{name: value})

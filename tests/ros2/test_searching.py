@@ -180,3 +180,32 @@ def test_an_image_waits_for_its_detections_and_goes_without_none() -> None:
     assert [frame.stamp for frame in stream.frames()] == [10.0, 12.0, 13.0]
     assert stream.intake.skipped["no detections at this stamp"] == 1
     stream.close()
+
+
+def test_a_localizer_that_dies_is_noticed_and_one_that_speaks_seldom_is_not_missed() -> None:
+    graph = FakeTransport(TOPICS)
+    stream = ImageStream(graph, SourceOptions())
+    stream.start()
+    until(lambda: "/tf" in graph.handlers)
+    rgb, _ = render(walk(1)[0])
+    mount = writing.transform(Pose3D.identity(), stamp=0.0, parent="base_link")
+    graph.bring_data("/tf_static", cdr(mount))
+    graph.bring_data(COLOR, cdr(writing.image(rgb, "rgb8", stamp=10.0)))
+
+    def tf(parent: str, child: str, stamp: float) -> None:
+        graph.bring_data("/tf", cdr(writing.transform(Pose3D.identity(), stamp=stamp, parent=parent, child=child)))
+
+    for number in range(100):
+        tf("map", "odom", 10.0 + 0.1 * number)
+        tf("odom", "base_link", 10.0 + 0.1 * number)
+    assert stream.world == "map"
+    assert stream.without_corrections("base_link") is None
+    tf("odom", "base_link", 24.0)
+    assert stream.without_corrections("base_link") is None
+    tf("odom", "base_link", 26.0)
+    assert stream.without_corrections("base_link") == pytest.approx(6.1)
+    for stamp in (30.0, 60.0, 90.0, 120.0, 150.0):
+        tf("map", "odom", stamp)
+    tf("odom", "base_link", 180.0)
+    assert stream.without_corrections("base_link") is None
+    stream.close()

@@ -39,6 +39,9 @@ def search(
     max_speed: Annotated[float, typer.Option("--max-speed", help="m/s of a ros2:// robot driven by cmd_vel.")] = 0.3,
     max_distance: Annotated[float, typer.Option("--max-distance", help="Metres from its start, of ros2://.")] = 15.0,
     max_time: Annotated[float, typer.Option("--max-time", help="Seconds of the whole search, of ros2://.")] = 900.0,
+    max_pose_age: Annotated[
+        float, typer.Option("--max-pose-age", help="Seconds without a newer pose that stop a ros2:// robot.")
+    ] = 1.0,
     keep_out: Annotated[
         list[str] | None,
         typer.Option("--keep-out", help="'x,y x,y': a box that a ros2:// robot avoids; may repeat."),
@@ -103,7 +106,9 @@ def search(
         from lastseen.sources.options import SourceOptions
 
         zones = tuple(parse_zone(zone) for zone in keep_out or ())
-        limits = Limits(speed=max_speed, distance=max_distance, seconds=max_time, keep_out=zones)
+        limits = Limits(
+            speed=max_speed, distance=max_distance, seconds=max_time, pose_age=max_pose_age, keep_out=zones
+        )
         options = SourceOptions().with_words(change or [])
         walker = ros_robot(robot, drive=drive, limits=limits, detector=opened, options=options)
     elif drive or keep_out or change:

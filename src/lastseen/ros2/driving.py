@@ -24,14 +24,14 @@ POSE_STAMPED, TWIST = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/Twist"
 GOAL_TOPIC, VELOCITY_TOPIC = "/goal_pose", "/cmd_vel"
 PERIOD = 0.05
 """Seconds between looks at the robot while it moves."""
-STALE_POSE = 1.0
-"""Seconds without a newer pose after which a moving robot is stopped: half a metre at walking pace."""
 GOAL_SECONDS = 30.0
 """Seconds for one goal, which is a step of 0.25 m or a turn of 30 degrees: Nav2's recoveries fit in."""
 NEAR, ALIGNED = 0.10, math.radians(8.0)
 """Metres and radians within which a goal is reached: Nav2's own tolerance is 0.25 m, a whole step."""
 WATCHDOG = 0.3
 """Seconds after the last velocity at which zero is sent, whatever the thread that drives is doing."""
+_WAIT_FOR_POSE = 10.0
+"""Seconds that a robot which stands is given to tell where it is."""
 _SLOW_DOWN = 0.3
 """Metres before the goal from which velocity falls in proportion."""
 _DEEPER = 0.01
@@ -83,6 +83,7 @@ class Limits:
         distance: Metres from where the search began at most.
         keep_out: Polygons (x, y) that the robot's middle must stay out of, with ``margin`` metres to spare.
         margin: Half the robot's width and a little.
+        pose_age: Seconds without a newer pose after which a moving robot is stopped; in one second it goes 0.3 m.
     """
 
     speed: float = 0.3
@@ -91,12 +92,16 @@ class Limits:
     distance: float = 15.0
     keep_out: tuple[Zone, ...] = ()
     margin: float = 0.25
+    pose_age: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("speed", "turn_speed", "seconds", "distance", "margin"):
+        for name in ("speed", "turn_speed", "seconds", "distance", "margin", "pose_age"):
             value = getattr(self, name)
-            if not math.isfinite(value) or value < 0 or (value == 0 and name != "margin"):
-                raise InvalidValue(f"limits.{name}", value, "must be positive", remedy="metres, seconds, radians")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not is_number or value < 0 or (value == 0 and name != "margin"):
+                raise InvalidValue(
+                    f"limits.{name}", value, "must be a positive number", remedy="metres, seconds, radians"
+                )
 
     def refusal(self, start: Pose2D, pose: Pose2D, goal: Pose2D) -> str | None:
         """Why a goal is refused; None where it may be driven to."""
@@ -114,6 +119,13 @@ class Limits:
                 return "the way leads into a keep-out zone"
         return None
 
+    def is_inside(self, before: Pose2D, pose: Pose2D) -> bool:
+        """Whether a robot is in a keep-out zone, the margin apart, and not on its way out of one."""
+        return any(
+            distance_to_zone(pose.x, pose.y, zone) < min(0.0, distance_to_zone(before.x, before.y, zone) - _DEEPER)
+            for zone in self.keep_out
+        )
+
 
 class Driver:
     """``drive`` for ``lastseen.Robot``: camera goals in, "reached" or "failed" out; raises ``Stopped`` to end it all.
@@ -123,7 +135,7 @@ class Driver:
         base_pose: Where the robot's base is now and the stamp of that; None where it is not known.
         camera_in_base: Where the camera looks from, on the floor, in the base's frame.
         limits: What is allowed.
-        localized: Whether the robot knows where it is.
+        lost: Why the robot does not know where it is at a stamp; empty where it does.
         cancelled: Asked while it moves: True stops the robot and ends the search.
     """
 
@@ -134,13 +146,13 @@ class Driver:
         base_pose: Callable[[], tuple[Pose2D, float] | None],
         camera_in_base: Callable[[], Pose2D],
         limits: Limits,
-        localized: Callable[[float], bool] = lambda _: True,
+        lost: Callable[[float], str] = lambda _: "",
         cancelled: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._mover, self._base_pose, self._camera = mover, base_pose, camera_in_base
-        self._limits, self._localized, self._cancelled = limits, localized, cancelled
+        self._limits, self._lost, self._cancelled = limits, lost, cancelled
         self._clock, self._sleep = clock, sleep
         self._began: tuple[float, Pose2D] | None = None
         self._newest: tuple[float, float] = (-math.inf, 0.0)
@@ -162,12 +174,15 @@ class Driver:
         if self._mover is None:
             raise DryRun(base_goal)
         ended: Moving = "moving"
-        until = self._clock() + GOAL_SECONDS
+        until, began_at = self._clock() + GOAL_SECONDS, pose
         try:
             self._mover.start(base_goal)
             while ended == "moving" and self._clock() < until:
                 self._sleep(PERIOD)
                 pose = self._watched_pose()
+                if self._limits.is_inside(began_at, pose):
+                    # whoever plans the way there, Nav2 or a recovery of it, does not know the zones
+                    raise Stopped("stopped: the robot came into a keep-out zone; move it out and search again")
                 ended = self._mover.poll(pose)
         finally:
             # Ctrl-C, a stop and a timeout pass here too
@@ -178,13 +193,13 @@ class Driver:
 
     def _watched_pose(self, *, waiting: bool = False) -> Pose2D:
         """Where the robot is; raises ``Stopped`` where it must not go on. ``waiting`` gives a standing robot time."""
-        until = self._clock() + (10 * STALE_POSE if waiting else 0.0)
+        until = self._clock() + (_WAIT_FOR_POSE if waiting else 0.0)
         while True:
             found, now = self._base_pose(), self._clock()
             if found is not None and found[1] > self._newest[0]:
                 self._newest = found[1], now
             age = now - self._newest[1]
-            if found is not None and age <= STALE_POSE:
+            if found is not None and age <= self._limits.pose_age:
                 break
             if now >= until:
                 told = f"no newer pose came for {age:.1f} s" if self._newest[0] > -math.inf else "tf gives no pose"
@@ -193,8 +208,8 @@ class Driver:
         pose = found[0]
         if self._cancelled():
             raise Stopped("stopped: the search was cancelled")
-        if not self._localized(found[1]):
-            raise Stopped("stopped: the robot is not localized any more; localize it and search again")
+        if lost := self._lost(found[1]):
+            raise Stopped(f"stopped: the robot is not localized any more ({lost}); localize it and search again")
         if self._began is not None:
             if now - self._began[0] > self._limits.seconds:
                 raise Stopped(f"stopped: the search took more than {self._limits.seconds:g} s")
@@ -295,6 +310,13 @@ def stamped_tree(pose: Pose2D, world: str) -> Tree:
 def is_at(pose: Pose2D, goal: Pose2D) -> bool:
     """Whether a robot has arrived."""
     return pose.distance_to(goal) <= NEAR and abs(wrap_angle(goal.yaw - pose.yaw)) <= ALIGNED
+
+
+def parse_zones(texts: object) -> tuple[Zone, ...]:
+    """The keep-out zones of a parameter: a list of texts, or none."""
+    if not isinstance(texts, Sequence) or isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
+        raise InvalidValue("limits.keep_out", texts, "must be a list of text", remedy="write ['0,0 1,2']")
+    return tuple(parse_zone(text) for text in texts)
 
 
 def parse_zone(text: str) -> Zone:

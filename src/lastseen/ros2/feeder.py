@@ -19,7 +19,7 @@ from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.protocols import Detector
-from lastseen.ros2.publications import DETECTIONS_3D, Health
+from lastseen.ros2.publications import DETECTIONS_3D, SILENT, Health
 from lastseen.ros2.streams import NOT_LOCALIZED, BoxStream, ImageStream, LocalizationGate, Transport
 from lastseen.sources.base import RecordSource
 from lastseen.sources.options import SourceOptions
@@ -71,6 +71,7 @@ class Feeder:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lastseen-feeder", daemon=True)
         self._searching: queue.Queue[Frame] | None = None
+        self._told_silent = False
         self._end_gate: Callable[[], None] | None = None
 
     @property
@@ -214,7 +215,7 @@ class Feeder:
             self._new_session()
             self.memory.observe(frame, seen, people=people)
         self.health.frames += 1
-        self.health.silent, self.health.error = 0.0, ""
+        self.health.silent, self.health.error, self._told_silent = 0.0, "", False
 
     def _new_session(self) -> None:
         self.memory.new_session(map_id=self.options.map_id or None)
@@ -234,6 +235,10 @@ class Feeder:
         for source in (self.stream, self._boxes):
             if source is not None:
                 self._count(source.intake)
+        if seconds >= SILENT and not self._told_silent:
+            # diagnostics say so all the time, the terminal once
+            self._told_silent = True
+            _log.warning("%s", "; ".join([self.health.level()[1], *self.health.notes[:1]]))
 
 
 def _put_newest(frames: queue.Queue[Frame], frame: Frame) -> None:

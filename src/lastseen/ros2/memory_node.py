@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from lastseen.ros2.calls import REQUESTS, RESPONSES, Calls, answer_request, chec
 from lastseen.ros2.driving import Limits, Mover
 from lastseen.ros2.feeder import Feeder, MakePerception
 from lastseen.ros2.publications import TEXT, Health, Publication, Publications, Tree
-from lastseen.ros2.robot import open_mover
+from lastseen.ros2.robot import WAYS, open_mover
 from lastseen.ros2.searching import Feedback, Searching
 from lastseen.ros2.streams import (
     MAX_HEADING_STD,
@@ -80,6 +81,20 @@ class NodeOptions:
     drive_by: str = "auto"
     base_frame: str = ROBOT_FRAME
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        # parameters come with any type: the text "false" must not mean that the robot may drive
+        for one in fields(self):
+            value, default = getattr(self, one.name), one.default
+            if isinstance(default, float):
+                is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+                if not is_number or value <= 0:
+                    raise InvalidValue(one.name, value, "must be a positive number", remedy=f"for example {default}")
+            elif isinstance(default, bool | str) and type(value) is not type(default):
+                kind = "text" if isinstance(default, str) else "true or false"
+                raise InvalidValue(one.name, value, f"must be {kind}", remedy="see docs/ros2.md")
+        if self.drive_by not in WAYS:
+            raise InvalidValue("drive_by", self.drive_by, "is no way", remedy=f"choose of {', '.join(WAYS)}")
 
 
 class MemoryNode:
@@ -203,7 +218,7 @@ class MemoryNode:
         text = str(read(data, TEXT, REQUESTS).data)
         with suppress(InvalidValue):
             request = parsed_request(text)
-            if request.get("call") in _SEARCH_CALLS:
+            if str(request.get("call")) in _SEARCH_CALLS:
                 self._on_search(request)
                 return
         self._respond(answer_request(text, self.call))

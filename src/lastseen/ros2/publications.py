@@ -321,7 +321,7 @@ def point_tree(values: Iterable[float]) -> Tree:
 
 
 def time_tree(seconds: float) -> Tree:
-    """Seconds as Time or Duration; what a message cannot hold (before 1970, after 2106) becomes 0."""
+    """Seconds as Time or Duration; what a message cannot hold (before 1970, after 2038) becomes 0."""
     whole, nanoseconds = divmod(round(seconds * 1e9), 1_000_000_000)
     return {"sec": whole, "nanosec": nanoseconds} if 0 <= whole < 2**31 else {"sec": 0, "nanosec": 0}
 

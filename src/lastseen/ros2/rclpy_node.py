@@ -10,19 +10,20 @@ from __future__ import annotations
 import dataclasses
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
 from lastseen.config import settings_from_mapping
 from lastseen.config.section import describe
-from lastseen.errors import LastseenError, SourceError
+from lastseen.errors import InvalidValue, LastseenError, SourceError
 from lastseen.ros2.calls import RESPONSES, response_tree
 from lastseen.ros2.conversions import message_class, to_message, to_tree
-from lastseen.ros2.driving import Limits, parse_zone, zone_text
+from lastseen.ros2.driving import Limits, parse_zones, zone_text
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.ros2.publications import LATCHED, Publication
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.messages import POSE_COVARIANCE
 
 try:
     import rclpy
@@ -31,6 +32,7 @@ try:
     from rclpy.action import ActionServer, CancelResponse
     from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
     from rclpy.clock import Clock, ClockType
+    from rclpy.event_handler import SubscriptionEventCallbacks
     from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
     from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
     from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -58,8 +60,9 @@ OWN_PARAMETERS = (
     "base_frame",
 )
 """Fields of ``NodeOptions`` that are parameters of the same name; ``memory`` is one too."""
-LIMITS = ("speed", "turn_speed", "seconds", "distance", "margin")
+LIMITS = ("speed", "turn_speed", "seconds", "distance", "margin", "pose_age")
 """Fields of ``Limits`` that are parameters ``limits.NAME``; ``limits.keep_out`` is a list of zones as text."""
+_KEPT = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 _THREADS = 6
 """Subscriptions, services, an action and the timer: none waits for another."""
 
@@ -86,15 +89,29 @@ class RclpyTransport:
 
     def subscribe(self, topic: str, kind: str, handle: Callable[[bytes], None]) -> Callable[[], None]:
         """Call ``handle`` with every message in CDR."""
-        subscription = self._node.create_subscription(
-            _class(kind),
-            topic,
-            lambda data: self._handle(topic, handle, bytes(data)),
-            _quality(topic, reading=True),
-            raw=True,
-            callback_group=self._incoming,
-        )
-        return lambda: self._node.destroy_subscription(subscription)
+        qualities = [_quality(topic, reading=True)]
+        if kind == POSE_COVARIANCE:
+            # AMCL keeps its last pose for late joiners, and sends no other while the robot stands
+            qualities.append(_KEPT)
+        subscriptions = [
+            self._node.create_subscription(
+                _class(kind),
+                topic,
+                lambda data: self._handle(topic, handle, bytes(data)),
+                quality,
+                raw=True,
+                callback_group=self._incoming,
+                # of the two one may not fit the publisher: that is no warning
+                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=len(qualities) == 1),
+            )
+            for quality in qualities
+        ]
+
+        def end() -> None:
+            for one in subscriptions:
+                self._node.destroy_subscription(one)
+
+        return end
 
     def _handle(self, topic: str, handle: Callable[[bytes], None], data: bytes) -> None:
         """Handle a message; an error in a callback would end the executor, and the node with it."""
@@ -225,14 +242,17 @@ class LastseenNode(LifecycleNode):  # type: ignore[misc]
         source = SourceOptions(
             **{one.name: _typed(value(f"source.{one.name}"), one.value) for one in describe(self._given.source)}
         )
+        memory = value("memory")
+        if not isinstance(memory, str):
+            raise InvalidValue("memory", memory, "must be text", remedy="give the path of a file")
         return dataclasses.replace(
             self._given,
-            memory=Path(value("memory")) if value("memory") else None,
+            memory=Path(memory) if memory else None,
             settings=settings_from_mapping(tree),
             source=source,
             limits=Limits(
-                **{name: float(value(f"limits.{name}")) for name in LIMITS},
-                keep_out=tuple(parse_zone(zone) for zone in value("limits.keep_out") or ()),
+                **{name: value(f"limits.{name}") for name in LIMITS},
+                keep_out=parse_zones(value("limits.keep_out") or ()),
             ),
             **{name: value(name) for name in OWN_PARAMETERS},
         )
@@ -367,8 +387,8 @@ def _quality(topic: str, *, reading: bool) -> Any:
 
 
 def _typed(value: Any, like: object) -> Any:
-    """A parameter in the type of its setting: arrays come as lists, an empty one as None."""
-    if isinstance(like, tuple):
+    """A parameter in the type of its setting: arrays come as lists, an empty one as None; what does not fit stays."""
+    if isinstance(like, tuple) and (value is None or isinstance(value, Iterable)) and not isinstance(value, str):
         return tuple(value or ())
     return (
         float(value) if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool) else value

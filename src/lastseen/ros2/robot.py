@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,7 +26,8 @@ WAYS = ("auto", "nav2", "goal_pose", "cmd_vel")
 """What moves the robot; auto takes Nav2's action where its server is there, else the goal topic."""
 NO_IMAGE = 10.0
 """Seconds without an image after which a search ends."""
-_FIND_SERVER = 2.0
+_FIND_SERVER, _FIND_NAMED_SERVER = 2.0, 20.0
+"""Seconds until Nav2's server must have shown up: where another way would do, and where it was asked for."""
 
 NextFrame = Callable[[float], Frame | None]
 
@@ -64,12 +66,18 @@ def robot_of(
             return ORIGIN
         return floor_pose(camera[0]).relative_to(_on_floor(base[0]))
 
+    def lost(stamp: float) -> str:
+        if gate is not None and not gate.is_open(stamp):
+            return gate.reason
+        silent = stream.without_corrections(base_frame)
+        return "" if silent is None else f"no correction of its pose came for {silent:.0f} s"
+
     driver = Driver(
         mover,
         base_pose=base_pose,
         camera_in_base=camera_in_base,
         limits=limits,
-        localized=(lambda _: True) if gate is None else gate.is_open,
+        lost=lost,
         cancelled=cancelled,
     )
 
@@ -122,8 +130,14 @@ def ros_robot(
         first = [next(frames, None)]
 
         def next_frame(seconds: float) -> Frame | None:
-            del seconds
-            return first.pop() if first else next(frames, None)
+            until = time.monotonic() + seconds
+            while True:
+                frame = first.pop() if first else next(frames, None)
+                if frame is None or gate is None or gate.is_open(frame.stamp):
+                    return frame
+                # what is seen now would be remembered in the wrong place
+                if time.monotonic() > until:
+                    raise SourceError("robot", SCHEME, f"is not localized: {gate.reason}", remedy="localize it first")
 
         way = words["drive_by"]
         mover = open_mover(graph.transport, graph.node, way, limits, world=stream.world) if drive else None
@@ -152,7 +166,7 @@ def _refuse_silence(seconds: float) -> None:
 def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, world: str) -> Mover:
     """What moves the robot: ``auto``, ``nav2``, ``goal_pose`` or ``cmd_vel``; ``node`` is rclpy's, None without."""
     if way not in WAYS:
-        raise SourceError("--drive-by", way, "is no way to drive", remedy=f"choose of {', '.join(WAYS)}")
+        raise SourceError("drive_by", way, "is no way to drive", remedy=f"choose of {', '.join(WAYS)}")
     if way == "cmd_vel":
         return VelocityMover(transport.publish, limits)
     if way != "goal_pose" and node is not None:
@@ -160,13 +174,13 @@ def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, wor
             from lastseen.ros2.navigation import Nav2Mover
 
             nav2 = Nav2Mover(node, world=world)
-            if nav2.is_there(_FIND_SERVER):
+            if nav2.is_there(_FIND_NAMED_SERVER if way == "nav2" else _FIND_SERVER):
                 return nav2
             missing = "no navigate_to_pose server answers"
         except ImportError:
             missing = "nav2_msgs is not installed"
         if way == "nav2":
-            raise SourceError("--drive-by", way, missing, remedy="start Nav2, or --drive-by goal_pose")
+            raise SourceError("drive_by", way, missing, remedy="start Nav2, or take drive_by=goal_pose")
     return GoalTopicMover(transport.publish, world=lambda: world)
 
 

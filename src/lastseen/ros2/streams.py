@@ -33,6 +33,11 @@ MAX_POSITION_STD = 0.5
 a room. AMCL that has lost its way reports metres."""
 MAX_HEADING_STD = math.radians(15.0)
 """Radians: 15 degrees move a thing 3 m away by 0.8 m."""
+LOCALIZER_SILENT = 5.0
+"""Seconds without a new map -> odom after which a localizer that sent it all the time has died: AMCL and SLAM send it
+with every scan, standing or not."""
+_RECENT = 5
+"""Corrections that tell how often they come; one that comes now and then is not missed."""
 NOT_LOCALIZED = "not localized"
 ROBOT_FRAME = "base_link"
 """The robot's own frame by custom (REP 105)."""
@@ -89,6 +94,19 @@ class ImageStream(RosStream):
                 # nothing was looked for in it, so nothing is absent from it
                 self.queue.skip("no detections at this stamp", f"stamp {stamp:.6f}")
         return found
+
+    def without_corrections(self, frame: str) -> float | None:
+        """Seconds since the localizer last corrected the odometry, where it used to and has stopped; else None."""
+        with self._lock:
+            links = (None if self._poses is None else self._tree.chain(self._poses.world, frame)) or []
+            odometry = [one.stamps[-1] for one in links if not one.static and not self._tree.is_step(one)]
+            for link in links:
+                known = link.stamps[-_RECENT:]
+                if self._tree.is_step(link) and odometry and len(known) == _RECENT:
+                    silent, usual = max(odometry) - known[-1], (known[-1] - known[0]) / (_RECENT - 1)
+                    if silent > max(LOCALIZER_SILENT, _RECENT * usual):
+                        return silent
+        return None
 
     def receive(self, stop: threading.Event) -> None:
         """Subscribe to the camera's topics until ``stop`` is set."""
@@ -222,29 +240,38 @@ class LocalizationGate:
     ) -> None:
         self._limits = max_position_std, max_heading_std
         self._known: deque[tuple[float, bool]] = deque(maxlen=1000)
+        self._lock = threading.Lock()
+        """Covariances come in a thread of the middleware, frames and the driver ask in theirs."""
         self.reason = "no pose with covariance came yet"
 
     def on_message(self, data: bytes) -> None:
-        """Take a PoseWithCovarianceStamped in CDR; one that cannot be read closes the gate."""
+        """Take a PoseWithCovarianceStamped in CDR; one that cannot be read raises and changes nothing."""
         message = read(data, POSE_COVARIANCE, "localization")
         self.add(nanoseconds(message.header) / 1e9, np.asarray(message.pose.covariance, dtype=np.float64))
 
     def add(self, stamp: float, covariance: Any) -> None:
         """Take a covariance of 36 numbers (x, y, z and rotations about them)."""
-        if self._known and stamp < self._known[-1][0]:
-            self._known.clear()
         matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
-        # the longer half axis of the ellipse on the floor
-        position = math.sqrt(max(0.0, float(np.linalg.eigvalsh(np.nan_to_num(matrix[:2, :2], nan=1e9))[-1])))
-        heading = math.sqrt(max(0.0, float(np.nan_to_num(matrix[5, 5], nan=1e9))))
-        good = position <= self._limits[0] and heading <= self._limits[1]
-        self.reason = f"standard deviation {position:.2f} m, {math.degrees(heading):.0f} deg"
-        self._known.append((stamp, good))
+        floor, turn = matrix[:2, :2], float(matrix[5, 5])
+        if np.isfinite(floor).all() and math.isfinite(turn) and min(*floor.diagonal(), turn) >= 0:
+            # the longer half axis of the ellipse on the floor
+            position, heading = math.sqrt(max(0.0, float(np.linalg.eigvalsh(floor)[-1]))), math.sqrt(turn)
+            good = position <= self._limits[0] and heading <= self._limits[1]
+            reason = f"standard deviation {position:.3g} m, {math.degrees(heading):.3g} deg"
+        else:
+            good, reason = False, "its covariance holds NaN or a negative variance"
+        with self._lock:
+            self.reason = reason
+            if self._known and stamp < self._known[-1][0]:
+                self._known.clear()
+            self._known.append((stamp, good))
 
     def is_open(self, stamp: float) -> bool:
         """Whether a frame of this stamp may be written."""
-        before = [good for known, good in self._known if known <= stamp]
-        return bool(self._known) and (before[-1] if before else self._known[0][1])
+        with self._lock:
+            newest_first = reversed(self._known)
+            oldest = self._known[0][1] if self._known else False
+            return next((good for known, good in newest_first if known <= stamp), oldest)
 
 
 def read(data: bytes, kind: str, name: str) -> Any:

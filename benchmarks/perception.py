@@ -15,8 +15,9 @@ from rich.table import Table
 from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
-from lastseen.perception.pipeline import Perception, warm_up
+from lastseen.perception.pipeline import Perception
 from lastseen.perception.segment import GeometricSegmenter
+from lastseen.perception.warm_up import warm_up
 from lastseen.sources import SourceOptions, open_source
 from source_rates import rates
 

@@ -26,7 +26,8 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
 from lastseen.observation import Observation
 from lastseen.perception.detectors import open_detector
-from lastseen.perception.pipeline import Perception, warm_up
+from lastseen.perception.pipeline import Perception
+from lastseen.perception.warm_up import warm_up
 from lastseen.protocols import Detector
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource

@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # once, before workers and the processes that tests start would all compile the same; they find it also where
         # a test gives them another home
         os.environ.setdefault("XDG_CACHE_HOME", str(Path("~/.cache").expanduser()))
-        from lastseen.perception.pipeline import warm_up
+        from lastseen.perception.warm_up import warm_up
 
         warm_up()
 

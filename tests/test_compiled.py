@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import fcntl
+import gc
 import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +157,48 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert code_folder() is None
 
 
+def test_a_function_that_another_process_compiles_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    looked, entered = threading.Event(), threading.Event()
+
+    def look(_: float) -> None:
+        looked.set()
+
+    def compile_too() -> None:
+        with folder_module._alone("function"):
+            entered.set()
+
+    monkeypatch.setattr(folder_module.time, "sleep", look)
+    with Path(code_folder() or "", "function.lock").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        waiting = threading.Thread(target=compile_too)
+        waiting.start()
+        assert looked.wait(60.0)
+        assert not entered.is_set()
+    waiting.join()
+    assert entered.is_set()
+
+
+def test_a_process_that_never_ends_compiling_is_not_waited_for_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(folder_module, "LONGEST_COMPILE", 0.0)
+    with Path(code_folder() or "", "function.lock").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with folder_module._alone("function"):
+            pass
+
+
+def test_the_garbage_collector_runs_again_after_compiling() -> None:
+    assert gc.isenabled()
+    with folder_module._without_collector():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
 def test_asking_loads_no_compiler() -> None:
     code = "import sys, lastseen.memory.objects; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -187,8 +232,6 @@ from lastseen.memory.objects import ObjectMemory, warm_up
 from lastseen.compiled import Compiled
 def compiled():
     return {one.__qualname__: len(one.machine_code.signatures) for one in Compiled._all if one.machine_code}
-warm_up(background=True)
-warm_up(background=True)
 warm_up()
 before = compiled()
 room, memory, kinds = Room(), ObjectMemory(), set()

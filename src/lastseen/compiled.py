@@ -11,7 +11,9 @@ it is found: the folder is used only where nobody else can have put anything int
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import gc
 import hashlib
 import logging
 import os
@@ -20,7 +22,8 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
@@ -34,6 +37,13 @@ IN_USE = 24 * 3600.0
 """Seconds since its last use in which a folder stays: other checkouts and processes of this user may run from it."""
 TOUCH_EVERY = 600.0
 """Seconds after which a use is noted again."""
+LONGEST_COMPILE = 60.0
+"""Seconds that a process waits for another to compile a function before it does so itself: a loaded machine is slow,
+and a process may have been stopped."""
+_LOOK_AGAIN = 0.01
+"""Seconds between two looks at whether the other process is done."""
+_COMPLETE = "complete"
+"""File in the folder of kept code that says that nothing is left to compile."""
 _PACKAGE = Path(__file__).parent
 _log = logging.getLogger(__name__)
 
@@ -76,7 +86,10 @@ class Compiled(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the machine code, after compiling it or reading it from disk where this has not been done."""
         try:
-            return (self.machine_code or self.compile())(*args, **kwargs)
+            if self.machine_code is not None:
+                return self.machine_code(*args, **kwargs)
+            with _alone(f"{self.py_func.__module__}.{self.py_func.__qualname__}"), _without_collector():
+                return self.compile()(*args, **kwargs)
         except _UNREADABLE:
             # loading failed before anything ran: the compiled functions themselves raise nothing
             if not self._start_anew():
@@ -112,6 +125,50 @@ class Compiled(Generic[P, R]):
             for function in cls._all:
                 function.machine_code = None
             return True
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Wait until no other process compiles this function: its code is then read from disk and not made twice."""
+    folder = code_folder() if Compiled._attempts_left else None
+    if folder is None:
+        yield
+        return
+    with Path(folder, f"{name}.lock").open("wb") as file:
+        given_up = time.monotonic() + LONGEST_COMPILE
+        while time.monotonic() < given_up:
+            try:
+                # let go when the file is closed, and when the process ends in whatever way
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_LOOK_AGAIN)
+        yield
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let the garbage collector rest: it takes an eighth of the compiler's time to find that all is still in use."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def is_complete() -> bool:
+    """Whether all code is kept on disk, or none can be."""
+    folder = code_folder()
+    return folder is None or Path(folder, _COMPLETE).exists()
+
+
+def note_complete() -> None:
+    """Write down that all code is kept on disk, by whoever has just called every function."""
+    folder = code_folder() if Compiled._attempts_left else None
+    if folder is not None:
+        Path(folder, _COMPLETE).touch(mode=0o600)
 
 
 def _dispatcher(function: Callable[..., Any], folder: str | None, *, fastmath: bool) -> Callable[..., Any]:

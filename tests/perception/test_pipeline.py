@@ -16,7 +16,7 @@ WARMED_UP = """
 import sys
 from lastseen.compiled import Compiled
 from lastseen.perception.pipeline import Perception
-from lastseen.perception.pipeline import warm_up
+from lastseen.perception.warm_up import warm_up
 from lastseen.sources import open_source
 def compiled():
     return {one.__qualname__: len(one.machine_code.signatures) for one in Compiled._all if one.machine_code}

@@ -93,7 +93,7 @@ class PerceptionOptions:
         """
         from lastseen.encoders.registry import open_encoder, reads_both
         from lastseen.perception.detectors import open_detector, open_sam
-        from lastseen.perception.pipeline import Perception, warm_up
+        from lastseen.perception.pipeline import Perception
         from lastseen.perception.sam import Outlined
         from lastseen.perception.vocabulary import Namer, household_list, read_words
 
@@ -108,7 +108,6 @@ class PerceptionOptions:
             namer = Namer(image_encoder, words, settings=settings.vocabulary)
 
         def perception_of(source: RecordSource) -> Perception:
-            warm_up()
             finder = model or (None if self.segment else source.detector())
             if finder is not None and sam is not None:
                 finder = Outlined(finder, sam)

@@ -52,6 +52,10 @@ def run(
 
     Example: [bold]lastseen run my_recording --memory home.lastseen[/bold]
     """
+    from lastseen.perception.warm_up import compile_beside
+
+    # before anything else is loaded: the first frame on a machine waits for it
+    compile_beside()
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

@@ -18,6 +18,7 @@ from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
+from lastseen.perception.warm_up import warm_up
 from lastseen.protocols import Detector
 from lastseen.ros2.publications import DETECTIONS_3D, SILENT, Health
 from lastseen.ros2.streams import NOT_LOCALIZED, BoxStream, ImageStream, LocalizationGate, Transport
@@ -159,6 +160,8 @@ class Feeder:
 
     def _feed_images(self, stream: ImageStream) -> None:
         self.stream, stream.waiting = stream, self._silent
+        # before memory is locked for a frame: what is asked meanwhile is answered
+        warm_up()
         perception = self._perception_of(stream)
         self.detector = perception.detector
         stream.waits_for_detections = perception.detector is not None and perception.detector is stream.detector()

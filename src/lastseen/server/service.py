@@ -44,7 +44,7 @@ def compile_once() -> None:
     global _compiled  # noqa: PLW0603
     with _compiling:
         if not _compiled:
-            from lastseen.perception.pipeline import warm_up
+            from lastseen.perception.warm_up import warm_up
 
             warm_up()
             _compiled = True

@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
-from lastseen.memory.objects.memory import ObjectMemory
+from lastseen.memory.objects.memory import MERGE_EVERY, ObjectMemory
 from lastseen.observation import Observation
 
 _CAMERA = Intrinsics(fx=40.0, fy=40.0, cx=15.5, cy=11.5, width=32, height=24)
 _AHEAD = Pose3D.from_quaternion([0.0, 0.0, 1.0], [-0.5, 0.5, -0.5, 0.5])
 """At the height of a robot's head, looking along x."""
-_FRAMES = 4
-"""Until a thing is confirmed, seen again from another side, and missed: then all that a frame needs is compiled."""
 
 
-_LOCK = threading.Lock()
-_in_background: list[threading.Thread] = []
+def warm_up() -> None:
+    """Compile what the path of a frame needs, or read it from disk: some seconds of processor time once."""
+    later_frames(first_frame())
 
 
-def warm_up(*, background: bool = False) -> None:
-    """Compile what the path of a frame needs, or read it from disk: 10 seconds of processor time once, then one.
-
-    With ``background`` it happens in a thread of its own, once per process: a server answers queries meanwhile, for
-    they need nothing compiled, and a frame that comes before it is done waits for it.
-    """
-    if not background:
-        _observe_some_frames()
-        return
-    with _LOCK:
-        if not _in_background:
-            # not a daemon: ending the process while the compiler runs would crash it
-            _in_background.append(threading.Thread(target=_observe_some_frames, name="lastseen-compile"))
-            _in_background[0].start()
-
-
-def _observe_some_frames() -> None:
+def first_frame() -> ObjectMemory:
+    """Compile what the first frame needs; gives the memory it made, for ``later_frames``."""
     memory = ObjectMemory()
-    for number in range(_FRAMES):
-        rgb = np.zeros((_CAMERA.height, _CAMERA.width, 3), dtype=np.uint8)
-        depth = np.full((_CAMERA.height, _CAMERA.width), 5.0, dtype=np.float32)
-        frame = Frame(number, float(number), rgb, depth, _AHEAD, _CAMERA)
-        memory.observe(frame, [_thing(0.0, number), _thing(0.2, number)] if number < _FRAMES - 1 else [])
+    memory.observe(_frame(0), [_thing(0.0, 0), _thing(0.2, 0)])
+    return memory
+
+
+def later_frames(memory: ObjectMemory) -> None:
+    """Compile what is needed once there are objects: to miss them, see them again, find duplicates and merge."""
+    memory.observe(_frame(1), [])
+    for number in range(2, 1 + MERGE_EVERY):
+        memory.observe(_frame(number), [_thing(0.0, number), _thing(0.2, number)])
     # what only large things, what was confirmed late, and a merge call
     store, both = memory.store, memory.store.live()
     store.grid.near(store.xyz[both].copy(), np.zeros(len(both)))
     store.grid.inside(store.xyz[both[0]].copy(), store.xyz[both[1]].copy())
     memory.merge(*(store.id(row) for row in both.tolist()))
+
+
+def _frame(number: int) -> Frame:
+    rgb = np.zeros((_CAMERA.height, _CAMERA.width, 3), dtype=np.uint8)
+    depth = np.full((_CAMERA.height, _CAMERA.width), 5.0, dtype=np.float32)
+    return Frame(number, float(number), rgb, depth, _AHEAD, _CAMERA)
 
 
 def _thing(y: float, number: int) -> Observation:

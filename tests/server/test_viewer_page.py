@@ -122,7 +122,7 @@ def moved_mug() -> Iterator[Running]:
 def test_the_page_shows_what_is_remembered(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
-    expect(page.locator("#status")).to_have_text("From file")
+    expect(page.locator("#status .word")).to_have_text("From file")
     expect(page.locator(".tag", has_text="sofa")).to_be_visible(timeout=PATIENCE)
     page.get_by_label("Filter objects by name").fill("mug")
     expect(page.locator("#objects li")).to_have_count(2)
@@ -218,15 +218,15 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
             memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=BEFORE))
         with serving(memory) as first:
             page = open_page(first.address.page, expected_errors="WebSocket|Failed to load resource")
-            expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+            expect(page.locator("#status .word")).to_have_text("From file", timeout=PATIENCE)
             expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
-        expect(page.locator("#status")).to_have_text("Connection lost", timeout=PATIENCE)
+        expect(page.locator("#status .word")).to_have_text("Connection lost", timeout=PATIENCE)
         expect(page.locator("#banner")).to_contain_text("The server does not answer")
         expect(page.locator("#objects li")).to_have_count(1)
         again = listen(host="127.0.0.1", port=first.address.port)
         second = Running(Service(memory), again)
         with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
-            expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+            expect(page.locator("#status .word")).to_have_text("From file", timeout=PATIENCE)
             expect(page.locator("#banner")).to_be_hidden()
             expect(page.locator("#objects li")).to_have_count(1)
             page.close()
@@ -236,7 +236,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
 def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -> None:
     with Memory.open(settings=Settings()) as memory, serving(memory, token=TOKEN) as running:
         page = open_page(f"{running.address.base}/viewer/#token={TOKEN}")
-        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+        expect(page.locator("#status .word")).to_have_text("From file", timeout=PATIENCE)
         assert page.url == f"{running.address.base}/viewer/"
         page.context.clear_cookies()
         page.close()
@@ -247,7 +247,7 @@ def test_a_token_is_asked_for_once_and_leaves_the_address(open_page: OpenPage) -
         page.get_by_label("Token").fill(TOKEN)
         page.keyboard.press("Enter")
         expect(page.locator("#gate")).to_be_hidden(timeout=PATIENCE)
-        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+        expect(page.locator("#status .word")).to_have_text("From file", timeout=PATIENCE)
         page.close()
 
 
@@ -385,7 +385,7 @@ def test_a_file_shows_the_home_and_its_past_only_what_was_seen_by_then(open_page
     with Memory.open(file, settings=settings) as memory, serving(memory) as running:
         points = len(memory.space.surface)
         page = open_page(running.address.page)
-        expect(page.locator("#status")).to_have_text("From file", timeout=PATIENCE)
+        expect(page.locator("#status .word")).to_have_text("From file", timeout=PATIENCE)
         page.wait_for_function("count => document.querySelector('#canvas').dataset.points == count", arg=points)
         shown = []
         for share in (0.1, 0.5, 0.9):
@@ -431,3 +431,21 @@ def test_a_question_is_answered_with_its_evidence_lit_up(open_page: OpenPage, ho
     expect(page.locator("#answer .verdict")).to_contain_text("2 mugs")
     expect(page.locator("#answer .hit")).to_have_count(2)
     expect(page.locator(".tag.marked", has_text="mug")).to_have_count(2, timeout=PATIENCE)
+
+
+@pytest.mark.integration
+def test_the_surface_of_a_home_is_joined_to_a_mesh_over_its_plan(open_page: OpenPage, tmp_path: Path) -> None:
+    settings = Settings()
+    settings = replace(settings, camera=replace(settings.camera, width=160, height=120))
+    with Memory.open(tmp_path / "home.lastseen", settings=settings) as memory:
+        for frame in Walk(tiny_home(), WalkPlan(0.3, seed=3, level="good"), settings=settings).frames():
+            memory.observe(frame, detections=[])
+        points = len(memory.space.surface)
+        with serving(memory) as running:
+            page = open_page(running.address.page)
+            page.wait_for_function("count => document.querySelector('#canvas').dataset.points == count", arg=points)
+            page.wait_for_function("() => document.querySelector('#canvas').dataset.waiting === '0'")
+            drawn = page.locator("#canvas").evaluate("canvas => ({ ...canvas.dataset })")
+            assert int(drawn["triangles"]) > points
+            assert int(drawn["walls"]) > 0
+            page.close()

@@ -4,11 +4,19 @@ import type { Vec3 } from "./model";
 import type { MemoryClock } from "./memory_clock";
 
 export function ago(seconds: number): string {
-  if (seconds < 1.5) return "now";
-  if (seconds < 90) return `${Math.round(seconds)} s ago`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
-  if (seconds < 129600) return `${Math.round(seconds / 3600)} h ago`;
-  return `${Math.round(seconds / 86400)} days ago`;
+  return seconds < 1.5 ? "now" : `${duration(seconds)} ago`;
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
+}
+
+/** When a thing was last seen: how long ago while frames come, and at what time in what was recorded earlier. */
+export function lastSeen(time: number, now: number, clock: MemoryClock): string {
+  return clock.live ? ago(now - time) : clockTime(time, clock);
 }
 
 /** A moment as a clock shows it, or as seconds of memory time where no date is known. */
@@ -54,6 +62,7 @@ const KINDS: Readonly<Record<string, string>> = {
   known: "known here",
 };
 
-export function kindInWords(kind: string): string {
+export function kindInWords(kind: string, count = 1): string {
+  if (kind === "merged" && count > 1) return `merged with ${count} others`;
   return KINDS[kind] ?? kind;
 }

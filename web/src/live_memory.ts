@@ -129,7 +129,7 @@ export class LiveMemory implements SocketListener {
   }
 
   places(message: WirePlaces): void {
-    this.store.set({ places: placesOf(message) });
+    this.store.set({ places: placesOf(message), plans: message.plans });
   }
 
   stats({ now_memory_time, server }: { readonly now_memory_time: number; readonly server: WireServer }): void {

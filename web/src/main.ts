@@ -20,7 +20,7 @@ import { Layout } from "./panels/layout";
 import { ListPanel } from "./panels/list_panel";
 import { Notice } from "./panels/notice";
 import { SearchPanel } from "./panels/search_panel";
-import { Status } from "./panels/status";
+import { origin, Status } from "./panels/status";
 import { TimelinePanel } from "./panels/timeline";
 import { ViewTools } from "./panels/view_tools";
 import { HomeScene } from "./scene/home_scene";
@@ -50,6 +50,8 @@ function choose(id: string): void {
   if (thing) fly(thing);
 }
 
+// before the panels, which write times by it
+store.on(["server"], ({ server }) => (clock.live = origin(server) === "Live"));
 new ListPanel(byId("objects"), store, clock, choose);
 new FeedPanel(byId("events"), store, clock, choose);
 new CameraPanel(byId("camera"), store, api, clock, choose);
@@ -101,6 +103,7 @@ listenToKeys(shortcuts, () => {
 });
 
 const themeButton = iconButton("moon", "Dark or light (D)", () => theme.toggle());
+themeButton.classList.add("theme");
 byId("buttons").append(
   layout.sideButton,
   themeButton,
@@ -119,7 +122,7 @@ store.on(["things", "shownStates", "labelFilter"], (state) => scene.showThings(s
 store.on(["things", "shownStates", "labelFilter", "selected", "hovered", "answer"], ({ selected, hovered, answer }) => {
   scene.highlight(selected, hovered, answer);
 });
-store.on(["places"], ({ places }) => scene.showPlaces(places));
+store.on(["places", "plans"], ({ places, plans }) => scene.showPlaces(places, plans));
 store.on(["asOf"], ({ asOf }) => scene.travel(asOf));
 
 async function enter(): Promise<void> {

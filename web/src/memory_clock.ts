@@ -10,6 +10,8 @@ export interface Session {
 export class MemoryClock {
   sessions: readonly Session[] = [];
   now = 0;
+  /** whether frames come now, so that an age counted from the newest one is one by the wall's clock too */
+  live = false;
 
   wall(time: number): number | null {
     const session = this.sessions.findLast(({ first }) => first <= time + 1e-6) ?? this.sessions[0];

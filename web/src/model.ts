@@ -32,6 +32,22 @@ export interface Place {
   readonly description: string;
   readonly objects: readonly string[];
   readonly anchors: readonly Anchor[];
+  readonly outline: readonly (readonly [number, number])[];
+  readonly storey: number;
+}
+
+/** A straight line on the floor, in metres. */
+export interface Segment {
+  readonly start: readonly [number, number];
+  readonly end: readonly [number, number];
+}
+
+/** Walls and doors of one storey; ``height`` is that of its floor. */
+export interface FloorPlan {
+  readonly storey: number;
+  readonly height: number;
+  readonly walls: readonly (Segment & { readonly thickness: number })[];
+  readonly doors: readonly Segment[];
 }
 
 export interface CameraPose {

@@ -1,6 +1,6 @@
 /** The one place where what is shown is kept: parts set a field, and whoever reads it is told once per turn. */
 
-import type { Answer, Connection, Happening, Place, RobotSearch, ServerNote, Span, Thing, ThingState } from "./model";
+import type { Answer, Connection, FloorPlan, Happening, Place, RobotSearch, ServerNote, Span, Thing, ThingState } from "./model";
 import { STATES } from "./model";
 
 export interface State {
@@ -11,6 +11,7 @@ export interface State {
   loaded: boolean;
   things: ReadonlyMap<string, Thing>;
   places: readonly Place[];
+  plans: readonly FloorPlan[];
   happenings: readonly Happening[];
   span: Span | null;
   server: ServerNote | null;
@@ -43,6 +44,7 @@ export class Store {
     loaded: false,
     things: new Map(),
     places: [],
+    plans: [],
     happenings: [],
     span: null,
     server: null,

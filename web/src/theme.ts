@@ -11,6 +11,9 @@ export interface Palette {
   readonly chosen: string;
   readonly robot: string;
   readonly path: string;
+  readonly wall: string;
+  readonly door: string;
+  readonly floor: string;
   readonly states: Readonly<Record<ThingState, string>>;
   readonly places: readonly string[];
 }
@@ -65,6 +68,9 @@ function readPalette(): Palette {
     chosen: value("chosen"),
     robot: value("robot"),
     path: value("path"),
+    wall: value("wall"),
+    door: value("door"),
+    floor: value("floor"),
     states: Object.fromEntries(STATES.map((state) => [state, value(`state-${state}`)])) as Record<ThingState, string>,
     places: [1, 2, 3, 4, 5, 6].map((number) => value(`place-${number}`)),
   };

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lastseen.geometry import Pose3D
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
-from lastseen.memory.rooms import Room
+from lastseen.memory.rooms import FloorPlan, Room
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.keyframes import Keyframe
 from lastseen.memory.space.space import LastPose, Space
@@ -59,6 +59,11 @@ class SpaceReads:
         """Every room in the order of its id: the seen floor cut at doors and narrows, named by what stands there."""
         with self._writes.lock:
             return self._writes.rooms.all()
+
+    def floor_plans(self) -> list[FloorPlan]:
+        """Walls and doors of each storey, as straight pieces to draw: what the rooms were cut from."""
+        with self._writes.lock:
+            return self._writes.rooms.floor_plans()
 
     def room_of(self, object_id: str) -> Room | None:
         """The room an object stands in; None where the floor around it was not seen."""

@@ -332,6 +332,31 @@ class Anchor(BaseModel):
     labels: list[str]
 
 
+class PlanWall(BaseModel):
+    """A straight piece of wall: the ends (x, y) of its middle line, and metres across it."""
+
+    start: list[float]
+    end: list[float]
+    thickness: float
+
+
+class PlanDoor(BaseModel):
+    """A door or passage: the ends (x, y) of its threshold, and the ids of the places on its sides."""
+
+    start: list[float]
+    end: list[float]
+    rooms: list[int]
+
+
+class FloorPlan(BaseModel):
+    """Walls and doors of one storey; ``height`` is that of its floor in the world, in metres."""
+
+    storey: int
+    height: float
+    walls: list[PlanWall]
+    doors: list[PlanDoor]
+
+
 class Places(BaseModel):
     """Every place and anchor."""
 
@@ -339,6 +364,7 @@ class Places(BaseModel):
     current_anchor: int | None
     places: list[Place]
     anchors: list[Anchor]
+    plans: list[FloorPlan]
 
 
 class Camera(StrictBody):

@@ -247,6 +247,7 @@ def places_json(memory: Memory) -> Json:
         described = {anchor.place_id: spatial.graph.place(anchor.place_id) for anchor in anchors}
         current = spatial.current_anchor_id
         written = [anchor.to_dict() for anchor in anchors]
+        plans = memory.floor_plans()
     inside: dict[int, list[Anchor]] = {}
     for anchor in posed:
         if (room := standing[anchor.anchor_id]) is not None:
@@ -281,6 +282,21 @@ def places_json(memory: Memory) -> Json:
                 **{name: anchor[name] for name in kept},
             }
             for anchor in written
+        ],
+        "plans": [
+            {
+                "storey": plan.storey,
+                "height": round(float(heights[plan.storey]), 3),
+                "walls": [
+                    {"start": list(wall.start), "end": list(wall.end), "thickness": wall.thickness}
+                    for wall in plan.walls
+                ],
+                "doors": [
+                    {"start": list(door.start), "end": list(door.end), "rooms": list(door.rooms)}
+                    for door in plan.doors
+                ],
+            }
+            for plan in plans
         ],
     }
 

@@ -1,6 +1,6 @@
 /** The server's REST answers, turned into the viewer's own words. Each call says what went wrong in one line. */
 
-import type { Answer, Happening, HistoryStep, Picture, Place, RobotSearch, Thing, ThingState, Vec3 } from "../model";
+import type { Answer, FloorPlan, Happening, HistoryStep, Picture, Place, RobotSearch, Thing, ThingState, Vec3 } from "../model";
 import type { Session } from "../memory_clock";
 
 export interface WireObject {
@@ -25,8 +25,9 @@ export interface WireAnchor {
 }
 
 export interface WirePlaces {
-  readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly objects: readonly string[] }[];
+  readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly objects: readonly string[]; readonly outline: readonly (readonly [number, number])[]; readonly storey: number }[];
   readonly anchors: readonly WireAnchor[];
+  readonly plans: readonly FloorPlan[];
 }
 
 export interface Relation {
@@ -292,11 +293,13 @@ export function placesOf(wire: WirePlaces): Place[] {
     list.push({ id, at: [world_pose[0], world_pose[1]], neighbours: neighbors });
     anchors.set(place_id, list);
   }
-  return wire.places.map(({ id, type, description, objects }) => ({
+  return wire.places.map(({ id, type, description, objects, outline, storey }) => ({
     id,
     name: type.replaceAll("_", " "),
     description,
     objects,
+    outline,
+    storey,
     anchors: anchors.get(id) ?? [],
   }));
 }

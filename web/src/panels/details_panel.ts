@@ -153,7 +153,7 @@ export class DetailsPanel {
 
   private facts(thing: Thing, now: number, place: string | undefined): HTMLElement {
     const facts: [string, string][] = [
-      ["Last seen", `${clockTime(thing.lastSeen, this.clock)} (${ago(now - thing.lastSeen)})`],
+      ["Last seen", clockTime(thing.lastSeen, this.clock) + (this.clock.live ? ` (${ago(now - thing.lastSeen)})` : "")],
       ["First seen", clockTime(thing.firstSeen, this.clock)],
       ["Sightings", String(thing.hits)],
       ["Steady look", `${Math.round(thing.confidence * 100)} %`],

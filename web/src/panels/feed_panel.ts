@@ -12,6 +12,25 @@ const MOST_ROWS = 80;
 /** first glimpses and merged doubles of everything would drown what matters */
 const QUIET = new Set(["appeared", "merged"]);
 
+interface Folded extends Happening {
+  /** how many of its kind it stands for */
+  readonly count: number;
+}
+
+/** Merges of one thing that follow one another are one line. */
+function folded(happenings: readonly Happening[]): Folded[] {
+  const lines: Folded[] = [];
+  for (const happening of happenings) {
+    const last = lines.at(-1);
+    if (last && happening.kind === "merged" && last.kind === "merged" && last.label === happening.label) {
+      lines[lines.length - 1] = { ...happening, count: last.count + 1, key: `${happening.key} ${last.count + 1}` };
+    } else {
+      lines.push({ ...happening, count: 1 });
+    }
+  }
+  return lines;
+}
+
 export class FeedPanel {
   private readonly list = el("ul", { class: "rows feed", role: "listbox", "aria-label": "Events", tabindex: -1 });
   private readonly empty = el("p", { class: "hint" });
@@ -40,8 +59,7 @@ export class FeedPanel {
 
   private draw(state: Readonly<State>): void {
     const until = state.asOf ?? Infinity;
-    const shown = state.happenings
-      .filter(({ kind, time }) => time <= until && (this.all || !QUIET.has(kind)))
+    const shown = folded(state.happenings.filter(({ kind, time }) => time <= until && (this.all || !QUIET.has(kind))))
       .slice(-MOST_ROWS)
       .reverse();
     const keep = new Set(shown.map(({ key }) => key));
@@ -61,7 +79,7 @@ export class FeedPanel {
     setText(this.empty, shown.length ? "" : "Nothing has happened yet.");
   }
 
-  private row(happening: Happening): { element: HTMLLIElement; when: HTMLTimeElement } {
+  private row(happening: Folded): { element: HTMLLIElement; when: HTMLTimeElement } {
     const known = this.rows.get(happening.key);
     if (known) return known;
     const drawn: IconName = happening.kind in iconPaths ? (happening.kind as IconName) : "pin";
@@ -70,8 +88,7 @@ export class FeedPanel {
       "li",
       { role: "option", "data-kind": happening.kind },
       el("span", { class: "sign" }, icon(drawn)),
-      el("span", { class: "name" }, happening.label),
-      el("span", { class: "where" }, kindInWords(happening.kind)),
+      el("span", { class: "name" }, happening.label, " ", el("span", { class: "kind" }, kindInWords(happening.kind, happening.count))),
       when,
     );
     element.addEventListener("click", () => this.choose(happening.id));

@@ -1,7 +1,7 @@
 /** The objects as a list: filtered by state and text, walked with the arrow keys. */
 
 import { el, setText } from "../dom";
-import { ago, count } from "../format";
+import { lastSeen, count } from "../format";
 import type { MemoryClock } from "../memory_clock";
 import { STATES, type Thing, type ThingState } from "../model";
 import { shownThings, type State, type Store } from "../store";
@@ -57,7 +57,7 @@ export class ListPanel {
       this.more,
     );
     arrowKeys(this.list);
-    store.on(["things", "shownStates", "labelFilter", "selected", "loaded", "places"], (state) => this.draw(state));
+    store.on(["things", "shownStates", "labelFilter", "selected", "loaded", "places", "server", "span"], (state) => this.draw(state));
     setInterval(() => this.draw(store.state), 5000);
   }
 
@@ -99,8 +99,8 @@ export class ListPanel {
       row.element.tabIndex = thing.id === state.selected || (index === 0 && !keep.has(state.selected ?? "")) ? 0 : -1;
       setText(row.name, thing.label);
       setText(row.where, thing.place === null ? "" : (places.get(thing.place) ?? ""));
-      setText(row.when, ago(now - thing.lastSeen));
-      row.element.setAttribute("aria-label", `${thing.label}, ${thing.state}, seen ${ago(now - thing.lastSeen)}`);
+      setText(row.when, lastSeen(thing.lastSeen, now, this.clock));
+      row.element.setAttribute("aria-label", `${thing.label}, ${thing.state}, seen ${lastSeen(thing.lastSeen, now, this.clock)}`);
       if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
     });
     setText(this.total, state.loaded ? `${shown.length.toLocaleString("en-GB")} of ${state.things.size.toLocaleString("en-GB")}` : "");

@@ -1,7 +1,7 @@
 /** The question and its answer: found flies there, ambiguous lists the rivals, not found says why. */
 
 import { el, icon, iconButton, setText } from "../dom";
-import { ago } from "../format";
+import { lastSeen } from "../format";
 import type { MemoryClock } from "../memory_clock";
 import type { Answer, Hit } from "../model";
 import { type Api, ApiError, isAbort } from "../net/api";
@@ -149,7 +149,7 @@ export class SearchPanel {
     const meter = el("meter", { min: 0, max: 1, value: score, "aria-label": "Score" });
     const place = thing.place === null ? undefined : places.get(thing.place);
     const facts = el("span", { class: "where" });
-    setText(facts, [place, `seen ${ago(now - thing.lastSeen)}`].filter(Boolean).join(" · "));
+    setText(facts, [place, `seen ${this.clock.live ? "" : "at "}${lastSeen(thing.lastSeen, now, this.clock)}`].filter(Boolean).join(" · "));
     const button = el(
       "button",
       { type: "button", class: "hit", "data-state": thing.state, "data-id": thing.id },

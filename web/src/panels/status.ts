@@ -24,7 +24,8 @@ const WORDS: Readonly<Record<Connection, string>> = {
 };
 
 export class Status {
-  private readonly word = el("span");
+  private readonly word = el("span", { class: "word" });
+  private readonly date = el("time");
   private readonly text = el("p");
   private readonly retry = el("button", { type: "button", class: "plain" }, "Try now");
   private readonly title = el("h2");
@@ -38,11 +39,11 @@ export class Status {
     private readonly clock: MemoryClock,
     retry: () => void,
   ) {
-    pill.append(el("i", { class: "lamp" }), this.word);
+    pill.append(el("i", { class: "lamp" }), this.word, this.date);
     banner.append(this.text, this.retry);
     empty.append(this.title, this.advice);
     this.retry.addEventListener("click", retry);
-    store.on(["connection", "connectionNote", "asOf", "server", "loaded", "things"], (state) => this.draw(state));
+    store.on(["connection", "connectionNote", "asOf", "server", "loaded", "things", "span"], (state) => this.draw(state));
   }
 
   private draw(state: Readonly<State>): void {
@@ -53,6 +54,7 @@ export class Status {
     this.pill.dataset["origin"] = word;
     this.pill.title = opened && this.clock.now ? `Last frame: ${dateTime(this.clock.now, this.clock)}` : connectionNote;
     setText(this.word, connection !== "live" ? WORDS[connection] : asOf !== null ? "Looking back" : word);
+    setText(this.date, opened && asOf === null && this.clock.newestWall !== null ? dateTime(this.clock.now, this.clock) : "");
     document.documentElement.dataset["connection"] = connection;
     const message = this.message(state);
     this.banner.hidden = message === "";

@@ -1,7 +1,7 @@
 /** The slider through memory time, with a mark for each thing that happened; its right end is now. */
 
 import { el, icon, iconButton, setText } from "../dom";
-import { ago, clockTime, dateTime } from "../format";
+import { ago, clockTime, dateTime, duration } from "../format";
 import type { LiveMemory } from "../live_memory";
 import type { MemoryClock } from "../memory_clock";
 import type { State, Store } from "../store";
@@ -138,7 +138,7 @@ export class TimelinePanel {
     if (document.activeElement !== this.slider || asOf === null) this.slider.value = String(Math.round(((at - span.start) / length) * STEPS));
     this.host.style.setProperty("--part", String((at - span.start) / length));
     setText(this.moment, clockTime(at, this.clock));
-    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : live ? "as it is now" : dateTime(span.end, this.clock)) : travelling ? "reading…" : `as it was ${ago(span.end - asOf)}`);
+    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : live ? "as it is now" : dateTime(span.end, this.clock)) : travelling ? "reading…" : live ? `as it was ${ago(span.end - asOf)}` : `${duration(span.end - asOf)} before the end`);
     this.slider.setAttribute("aria-valuetext", asOf === null ? "now" : clockTime(at, this.clock));
   }
 

@@ -11,7 +11,7 @@ export interface ViewActions {
   density(decimation: number): void;
 }
 
-export const LAYERS = ["points", "boxes", "labels", "places", "robot"] as const;
+export const LAYERS = ["surface", "plan", "boxes", "labels", "places", "robot"] as const;
 export type LayerName = (typeof LAYERS)[number];
 
 const NO_CUT = 3.2;

@@ -1,33 +1,79 @@
-/** The surface of the home: a fixed array of slots on the GPU, of which a message changes some. Each is drawn as a square
- * that covers its cube, so that walls stay closed up close. Points above the cut are not drawn, so that one looks into
- * rooms from above instead of onto ceilings; nor, in the past, are those that were first seen later. */
+/** The surface of the home: a fixed array of slots on the GPU, of which a message changes some. It is drawn as a shaded mesh
+ * (surface_mesh.ts), and what is too sparse for one as small discs that lie as the surface does. What is above the cut is
+ * not drawn, so that one looks into rooms from above instead of onto ceilings; nor, in the past, what was first seen later. */
 
-import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Points, ShaderMaterial, Vector2, Vector3 } from "three";
+import { Box3, BufferAttribute, BufferGeometry, DoubleSide, DynamicDrawUsage, Group, Mesh, Points, ShaderMaterial, Vector2, Vector3 } from "three";
 
 import type { CloudPart } from "../net/cloud_message";
+import { OWNED, SurfaceMesh } from "./surface_mesh";
 
-const VERTEX = /* glsl */ `
+const LIGHT = /* glsl */ `
+// cameras see colours that are lit already: light from one side and from above only tells faces apart
+vec3 lit(vec3 ink, vec3 normal, vec3 eye) {
+  vec3 n = normalize(normal);
+  if (dot(n, eye) < 0.0) n = -n;
+  float light = 0.80 + 0.14 * dot(n, normalize(vec3(0.35, -0.55, 0.75))) + 0.12 * max(n.z, 0.0);
+  return ink * light;
+}`;
+
+const MESH_VERTEX = /* glsl */ `
 attribute vec4 paint;
+attribute vec3 direction;
 attribute float first;
+uniform float asOf;
+varying vec3 ink;
+varying vec3 facing;
+varying vec3 at;
+varying float shown;
+void main() {
+  ink = paint.rgb;
+  facing = direction;
+  at = position;
+  shown = paint.a == 0.0 || first > asOf ? 0.0 : 1.0;
+  gl_Position = projectionMatrix * viewMatrix * vec4(position, 1.0);
+}`;
+
+const MESH_FRAGMENT = /* glsl */ `
+uniform float cut;
+varying vec3 ink;
+varying vec3 facing;
+varying vec3 at;
+varying float shown;
+${LIGHT}
+void main() {
+  if (shown < 0.99 || at.z > cut) discard;
+  gl_FragColor = vec4(lit(ink, facing, cameraPosition - at), 1.0);
+}`;
+
+const DISC_VERTEX = /* glsl */ `
+attribute vec4 paint;
+attribute vec3 direction;
+attribute float first;
+attribute float bare;
 uniform float asOf;
 uniform float voxel;
 uniform float cut;
 uniform float pixelsPerUnit;
 varying vec3 ink;
+varying vec3 lies;
+${LIGHT}
 void main() {
   vec4 seen = viewMatrix * vec4(position, 1.0);
-  ink = paint.rgb;
+  ink = lit(paint.rgb, direction, cameraPosition - position);
+  lies = mat3(viewMatrix) * direction;
   gl_Position = projectionMatrix * seen;
-  gl_PointSize = clamp(voxel * 1.25 * pixelsPerUnit / -seen.z, 1.6, 96.0);
-  if (paint.a == 0.0 || position.z > cut || first > asOf) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
+  gl_PointSize = clamp(voxel * 1.5 * pixelsPerUnit / -seen.z, 1.6, 96.0);
+  if (bare == 0.0 || paint.a == 0.0 || position.z > cut || first > asOf) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
 }`;
 
-const FRAGMENT = /* glsl */ `
+const DISC_FRAGMENT = /* glsl */ `
 varying vec3 ink;
+varying vec3 lies;
 void main() {
-  // lit from above left: a square looks like the face of its cube and not like a sticker
-  vec2 off = gl_PointCoord - 0.5;
-  gl_FragColor = vec4(ink * (1.0 - 0.05 * (off.x + off.y)), 1.0);
+  vec2 off = vec2(gl_PointCoord.x - 0.5, 0.5 - gl_PointCoord.y) * 2.0;
+  float deep = dot(lies.xy, off) / max(abs(lies.z), 0.35);
+  if (dot(off, off) + deep * deep > 1.0) discard;
+  gl_FragColor = vec4(ink, 1.0);
 }`;
 
 /** later than any memory time */
@@ -38,9 +84,13 @@ const OUTLINE = 1500;
 const SIGHT_RADIUS = 0.22;
 const SIGHT_END = 0.35;
 const SIGHT_STRIDE = 3;
+/** cubes on a line of sight from which it is blocked: one alone may be a stray point */
+const SOLID = 2;
+/** milliseconds of a frame in which patches are made: a first load is done in a second, and the page stays quick */
+const MESHING = 10;
 
 export class CloudLayer {
-  readonly points: Points<BufferGeometry, ShaderMaterial>;
+  readonly group = new Group();
   /** height above the floor, in metres, over which nothing is drawn */
   cutHeight = 1.8;
   count = 0;
@@ -50,6 +100,10 @@ export class CloudLayer {
   private positions = new Float32Array(0);
   private paints = new Uint8Array(0);
   private firsts = new Float32Array(0);
+  private surface = new SurfaceMesh(0, this.positions);
+  private loading = false;
+  private readonly mesh: Mesh<BufferGeometry, ShaderMaterial>;
+  private readonly discs: Points<BufferGeometry, ShaderMaterial>;
   private readonly uniforms = {
     voxel: { value: 0.04 },
     cut: { value: 100 },
@@ -58,15 +112,25 @@ export class CloudLayer {
   };
 
   constructor() {
-    const material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: this.uniforms });
-    this.points = new Points(new BufferGeometry(), material);
-    this.points.frustumCulled = false;
+    const { uniforms } = this;
+    this.mesh = new Mesh(new BufferGeometry(), new ShaderMaterial({ vertexShader: MESH_VERTEX, fragmentShader: MESH_FRAGMENT, uniforms, side: DoubleSide }));
+    this.discs = new Points(new BufferGeometry(), new ShaderMaterial({ vertexShader: DISC_VERTEX, fragmentShader: DISC_FRAGMENT, uniforms }));
+    for (const part of [this.mesh, this.discs]) part.frustumCulled = false;
+    this.group.add(this.mesh, this.discs);
+  }
+
+  /** How many points still wait to be joined. */
+  get waiting(): number {
+    return this.surface.waiting;
   }
 
   take(part: CloudPart): void {
     if (part.capacity !== this.capacity) this.reserve(part.capacity);
-    if (part.reset) this.clear();
     this.uniforms.voxel.value = part.voxel * Math.cbrt(part.decimation);
+    if (part.reset) {
+      this.clear();
+      this.loading = true;
+    }
     let low = Infinity;
     let high = -1;
     part.slots.forEach((slot, index) => {
@@ -76,6 +140,7 @@ export class CloudLayer {
       this.count += (alpha > 0 ? 1 : 0) - (before > 0 ? 1 : 0);
       this.paints.set(part.paints.subarray(index * 4, index * 4 + 4), slot * 4);
       this.firsts[slot] = part.firsts[index] ?? 0;
+      this.surface.change(slot, alpha > 0, this.loading);
       low = Math.min(low, slot);
       high = Math.max(high, slot);
     });
@@ -85,15 +150,50 @@ export class CloudLayer {
       this.send("paint", low * 4, (high - low + 1) * 4);
       this.send("first", low, high - low + 1);
     }
-    this.points.geometry.setDrawRange(0, this.highest);
+    this.loading &&= part.more;
+    this.drawUpTo(this.highest);
+  }
+
+  /** Join some of the points that changed; answers whether more are to be joined. */
+  advance(): boolean {
+    // a first load is joined once it is whole: half of it would be joined twice
+    if (this.loading) return false;
+    const changed = this.surface.advance(MESHING);
+    if (!changed) return false;
+    const [low, high] = changed;
+    this.send("position", low * 3, (high - low + 1) * 3);
+    this.send("direction", low * 3, (high - low + 1) * 3);
+    this.send("bare", low, high - low + 1);
+    const index = this.mesh.geometry.index;
+    if (index) {
+      index.addUpdateRange(low * OWNED, (high - low + 1) * OWNED);
+      index.needsUpdate = true;
+    }
+    return this.surface.waiting > 0;
+  }
+
+  /** When something was first seen in a box from low to high; null where nothing is. */
+  firstSeenWithin(low: Vector3, high: Vector3): number | null {
+    const step = this.uniforms.voxel.value;
+    let earliest: number | null = null;
+    for (let x = low.x; x <= high.x; x += step) {
+      for (let y = low.y; y <= high.y; y += step) {
+        for (let z = low.z; z <= high.z; z += 2 * step) {
+          const slot = this.surface.slotAt(x, y, z);
+          if (slot >= 0) earliest = Math.min(earliest ?? Infinity, this.firsts[slot] ?? 0);
+        }
+      }
+    }
+    return earliest;
   }
 
   clear(): void {
     this.paints.fill(0);
     this.count = 0;
     this.highest = 0;
+    this.surface.clear(this.uniforms.voxel.value);
     this.send("paint", 0, this.paints.length);
-    this.points.geometry.setDrawRange(0, 0);
+    this.drawUpTo(0);
   }
 
   /** The box that holds nearly all drawn points; the outermost hundredth is left out as stray. */
@@ -149,6 +249,22 @@ export class CloudLayer {
     return count;
   }
 
+  /** Whether something that is drawn stands between an eye and a spot; what is within ``near`` of the spot is its own. */
+  hides(eye: Vector3, spot: Vector3, near: number): boolean {
+    const way = spot.clone().sub(eye);
+    const length = way.length();
+    way.divideScalar(length);
+    const { cut, asOf, voxel } = this.uniforms;
+    // above the cut nothing is drawn
+    const begin = eye.z > cut.value && way.z < 0 ? (cut.value - eye.z) / way.z : 0;
+    let met = 0;
+    for (let along = begin; along < length - near; along += voxel.value) {
+      const slot = this.surface.slotAt(eye.x + way.x * along, eye.y + way.y * along, eye.z + way.z * along);
+      if (slot >= 0 && (this.firsts[slot] ?? 0) <= asOf.value && ++met >= SOLID) return true;
+    }
+    return false;
+  }
+
   /** Show what had been seen at a memory time; null is now. Answers how many points that are. */
   travel(asOf: number | null): number {
     this.uniforms.asOf.value = asOf ?? NOW;
@@ -172,18 +288,36 @@ export class CloudLayer {
     this.positions = new Float32Array(capacity * 3);
     this.paints = new Uint8Array(capacity * 4);
     this.firsts = new Float32Array(capacity);
-    this.points.geometry.dispose();
-    const geometry = new BufferGeometry();
-    geometry.setAttribute("position", new BufferAttribute(this.positions, 3).setUsage(DynamicDrawUsage));
-    geometry.setAttribute("paint", new BufferAttribute(this.paints, 4, true).setUsage(DynamicDrawUsage));
-    geometry.setAttribute("first", new BufferAttribute(this.firsts, 1).setUsage(DynamicDrawUsage));
-    this.points.geometry = geometry;
+    this.surface = new SurfaceMesh(capacity, this.positions);
+    this.surface.clear(this.uniforms.voxel.value);
+    this.mesh.geometry.dispose();
+    this.discs.geometry.dispose();
+    const attributes = {
+      position: new BufferAttribute(this.surface.drawn, 3),
+      direction: new BufferAttribute(this.surface.normals, 3),
+      paint: new BufferAttribute(this.paints, 4, true),
+      first: new BufferAttribute(this.firsts, 1),
+      bare: new BufferAttribute(this.surface.bare, 1),
+    };
+    this.mesh.geometry = new BufferGeometry();
+    this.discs.geometry = new BufferGeometry();
+    for (const [name, attribute] of Object.entries(attributes)) {
+      attribute.setUsage(DynamicDrawUsage);
+      this.mesh.geometry.setAttribute(name, attribute);
+      this.discs.geometry.setAttribute(name, attribute);
+    }
+    this.mesh.geometry.setIndex(new BufferAttribute(this.surface.index, 1).setUsage(DynamicDrawUsage));
     this.highest = 0;
     this.count = 0;
   }
 
+  private drawUpTo(slots: number): void {
+    this.discs.geometry.setDrawRange(0, slots);
+    this.mesh.geometry.setDrawRange(0, slots * OWNED);
+  }
+
   private send(name: string, start: number, length: number): void {
-    const attribute = this.points.geometry.getAttribute(name) as BufferAttribute | undefined;
+    const attribute = this.mesh.geometry.getAttribute(name) as BufferAttribute | undefined;
     if (!attribute) return;
     attribute.addUpdateRange(start, length);
     attribute.needsUpdate = true;

@@ -2,7 +2,7 @@
 
 import { Box3, Raycaster, Vector2, Vector3 } from "three";
 
-import type { Answer, HistoryStep, Place, RobotSearch, Thing } from "../model";
+import type { Answer, FloorPlan, HistoryStep, Place, RobotSearch, Thing } from "../model";
 import type { CloudPart } from "../net/cloud_message";
 import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
@@ -11,6 +11,7 @@ import { CloudLayer } from "./cloud_layer";
 import { Labels } from "./labels";
 import { ObjectsLayer } from "./objects_layer";
 import { PlacesLayer } from "./places_layer";
+import { PlanLayer } from "./plan_layer";
 import { RobotLayer } from "./robot_layer";
 import { SearchLayer } from "./search_layer";
 import { Stage, type Insets } from "./stage";
@@ -31,17 +32,21 @@ export class HomeScene {
   private readonly objects = new ObjectsLayer();
   private readonly robot = new RobotLayer();
   private readonly places = new PlacesLayer();
+  private readonly plan = new PlanLayer();
   private readonly track = new TrackLayer();
   private readonly search = new SearchLayer();
   private readonly labels: Labels;
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private framed = new Box3();
   private settleTimer = 0;
+  private joinTimer = 0;
 
   constructor(canvas: HTMLCanvasElement, overlay: HTMLElement) {
     this.stage = new Stage(canvas);
-    this.stage.scene.add(this.cloud.points, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group);
-    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []));
+    this.stage.scene.add(this.cloud.group, this.plan.group, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group);
+    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []), (spot, near) =>
+      this.cloud.group.visible && this.cloud.hides(this.stage.camera.position, spot, near),
+    );
     this.stage.onFrame(() => {
       this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
       return false;
@@ -49,13 +54,18 @@ export class HomeScene {
     // what is looked at, for those who measure this page from outside
     this.stage.afterFrame(() => {
       canvas.dataset["points"] = String(this.cloud.count);
+      const { calls, triangles } = this.stage.drawn;
+      canvas.dataset["calls"] = String(calls);
+      canvas.dataset["triangles"] = String(triangles);
+      canvas.dataset["walls"] = String(this.plan.count);
+      canvas.dataset["waiting"] = String(this.cloud.waiting);
       canvas.dataset["lookingAt"] = this.stage.controls.target.toArray().map((value) => value.toFixed(2)).join(" ");
     });
     this.watchPointer(canvas);
   }
 
   paint(palette: Palette): void {
-    for (const layer of [this.objects, this.robot, this.places, this.track, this.search]) layer.paint(palette);
+    for (const layer of [this.objects, this.robot, this.places, this.plan, this.track, this.search]) layer.paint(palette);
     this.stage.paint(palette);
   }
 
@@ -80,8 +90,9 @@ export class HomeScene {
     this.stage.invalidate();
   }
 
-  showPlaces(places: readonly Place[]): void {
+  showPlaces(places: readonly Place[], plans: readonly FloorPlan[]): void {
     this.places.show(places);
+    this.plan.show(plans, places);
     this.stage.refresh();
   }
 
@@ -98,6 +109,7 @@ export class HomeScene {
   travel(asOf: number | null): void {
     this.robot.travel(asOf);
     this.places.travel(asOf === null ? null : this.robot.reachedBy(asOf));
+    this.plan.travel(asOf, (low, high) => this.cloud.firstSeenWithin(low, high));
     this.stage.canvas.dataset["pointsShown"] = String(this.cloud.travel(asOf));
     this.stage.invalidate();
   }
@@ -105,7 +117,17 @@ export class HomeScene {
   takeCloud(part: CloudPart): void {
     this.cloud.take(part);
     if (!part.more) this.settle();
+    if (!this.joinTimer) this.join();
     this.stage.refresh();
+  }
+
+  /** Join new points to the surface between frames: a frame may take long, and must not hold it up. */
+  private join(): void {
+    this.joinTimer = window.setTimeout(() => {
+      this.joinTimer = 0;
+      if (this.cloud.advance()) this.join();
+      this.stage.refresh();
+    });
   }
 
   takeRobot(message: RobotMessage): void {
@@ -117,7 +139,8 @@ export class HomeScene {
   }
 
   layer(name: LayerName, on: boolean): void {
-    if (name === "points") this.cloud.points.visible = on;
+    if (name === "surface") this.cloud.group.visible = on;
+    else if (name === "plan") this.plan.group.visible = on;
     else if (name === "boxes") this.objects.group.visible = on;
     else if (name === "labels") this.labels.shown = on;
     else if (name === "places") this.places.group.visible = on;
@@ -127,6 +150,7 @@ export class HomeScene {
 
   cut(metres: number): void {
     this.cloud.cutHeight = metres;
+    this.plan.cut(metres);
     this.cloud.cutAbove(this.framed.isEmpty() ? 0 : this.framed.min.z);
     this.stage.invalidate();
   }
@@ -180,7 +204,7 @@ export class HomeScene {
       const box = this.bounds();
       if (box.isEmpty()) return;
       this.stage.stand(box);
-      for (const layer of [this.places, this.robot, this.search]) layer.lieAt(box.min.z);
+      for (const layer of [this.places, this.plan, this.robot, this.search]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
       const first = this.framed.isEmpty();
       const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);

@@ -12,6 +12,8 @@ const HEIGHT = 24;
 const GAP = 4;
 const EDGE = 6;
 const MOST_SPOTS = 24;
+/** metres around a thing's top that are its own, not what hides it */
+const OWN = 0.2;
 /** a label that is shown stays until another is clearly nearer: it must not flicker */
 const LOYALTY = 0.85;
 
@@ -45,6 +47,8 @@ export class Labels {
     private readonly stage: Stage,
     private readonly insets: () => Insets,
     private readonly placeNames: () => readonly PlaceName[],
+    /** whether a wall hides a spot; what is within so many metres of it is not in its way */
+    private readonly hides: (spot: Vector3, near: number) => boolean,
   ) {
     if (this.pen) this.pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
     stage.afterFrame(() => this.follow());
@@ -53,8 +57,12 @@ export class Labels {
   private follow(): void {
     const taken: [number, number, number, number][] = [];
     const kept = new Set<string>();
+    const top = new Vector3();
     for (const { thing, x, y } of this.candidates()) {
       const marked = this.marked(thing.id);
+      const [cx, cy, cz] = thing.centre;
+      top.set(cx, cy, cz + thing.size[2] / 2);
+      if (!marked && this.hides(top, OWN + Math.hypot(thing.size[0], thing.size[1]) / 2)) continue;
       const tag = this.tag(thing);
       // one at the rim is moved inwards rather than cut
       // between the panels, not half behind them

@@ -113,7 +113,7 @@ export class ObjectsLayer {
     this.geometry.instanceCount = 0;
     this.front = this.material(1);
     // what stands behind points is seen as through a veil instead of not at all
-    this.hidden = this.material(0.3);
+    this.hidden = this.material(0.14);
     this.hidden.depthFunc = GreaterDepth;
     this.hidden.side = FrontSide;
     for (const [order, material] of [this.hidden, this.front].entries()) {

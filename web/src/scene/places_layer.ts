@@ -44,7 +44,7 @@ void main() {
   float far = length(spot);
   float edge = fwidth(far) * 1.5;
   float ring = smoothstep(0.6 - edge, 0.6, far) * (1.0 - smoothstep(1.0 - edge, 1.0, far));
-  float alpha = mix(ring * 0.9, (1.0 - smoothstep(0.1, 1.0, far)) * 0.16, softness);
+  float alpha = mix(ring * 0.9, (1.0 - smoothstep(0.1, 1.0, far)) * 0.09, softness);
   if (alpha < 0.005) discard;
   gl_FragColor = vec4(ink, alpha);
   #include <colorspace_fragment>

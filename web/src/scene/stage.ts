@@ -20,6 +20,7 @@ type Ticker = (seconds: number) => boolean;
 
 const FLIGHT_SECONDS = 0.9;
 /** radians above the floor: steep enough to see over walls, flat enough to see heights */
+const UPRIGHT_ELEVATION = 1.12;
 const HOME_ELEVATION = 0.98;
 const ABOVE = Math.PI / 2 - 0.001;
 /** sides to look from, as angles around the home: a little askew, so that corners show; the first is the usual one */
@@ -108,6 +109,11 @@ export class Stage {
     this.afterwards.push(follow);
   }
 
+  /** What the newest frame took: calls to the GPU and triangles. */
+  get drawn(): { readonly calls: number; readonly triangles: number } {
+    return this.renderer.info.render;
+  }
+
   invalidate(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -145,7 +151,9 @@ export class Stage {
     this.insetsChanged = false;
     const free = this.freeSize();
     const tan = Math.tan((this.camera.fov * Math.PI) / 360) / this.size.y;
-    const fit = (angle: number, elevation = HOME_ELEVATION): Framing =>
+    // on an upright screen one looks down more steeply: the home fills its height too
+    const usual = free.y > free.x * 1.2 ? UPRIGHT_ELEVATION : HOME_ELEVATION;
+    const fit = (angle: number, elevation = usual): Framing =>
       frameAll(outline, directionAt(angle, elevation), tan * free.x, tan * free.y);
     let best = options.above ? fit(SOUTH, ABOVE) : fit(this.side);
     for (const side of options.turn ? SIDES : []) {

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.rooms.plan import Plan, Points, plan_of
-from lastseen.memory.rooms.regions import Regions, cut
+from lastseen.memory.rooms.regions import Opening, Regions, cut
 from lastseen.memory.space.storeys import Storey
 
 _REACH = 0.7
@@ -134,14 +134,11 @@ class Cut:
 
     def next_to(self) -> dict[int, set[int]]:
         """For each room the rooms behind its openings."""
-        labels = self.regions.labels
         beside: dict[int, set[int]] = {room: set() for room in self.ids[1:]}
         for opening in self.regions.openings:
-            grid = labels if opening.axis == 0 else labels.T
-            part = grid[opening.start : opening.end]
-            sides = [_most(part[:, max(at, 0) : max(at, 0) + 4]) for at in (opening.at - 5, opening.at + 2)]
-            if 0 not in sides and sides[0] != sides[1]:
-                one, other = (self.ids[side] for side in sides)
+            sides = opening_sides(self, opening)
+            if sides is not None:
+                one, other = sides
                 beside[one].add(other)
                 beside[other].add(one)
         return beside
@@ -165,6 +162,16 @@ class Cut:
                 mask,
                 corner,
             )
+
+
+def opening_sides(cut: Cut, opening: Opening) -> tuple[int, int] | None:
+    """The ids of the rooms on both sides of an opening; None where there is one room only, or none."""
+    labels = cut.regions.labels
+    part = (labels if opening.axis == 0 else labels.T)[opening.start : opening.end]
+    sides = [_most(part[:, max(at, 0) : max(at, 0) + 4]) for at in (opening.at - 5, opening.at + 2)]
+    if 0 in sides or sides[0] == sides[1]:
+        return None
+    return cut.ids[sides[0]], cut.ids[sides[1]]
 
 
 def _most(labels: NDArray[np.int32]) -> int:

@@ -16,6 +16,7 @@ from lastseen.memory.facts import Fact, Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.places.place import normalize_scene_type
+from lastseen.memory.rooms.floor_plan import FloorPlan, floor_plan
 from lastseen.memory.rooms.plan import open_points
 from lastseen.memory.rooms.room import FURNITURE, Room, Votes, name_of
 from lastseen.memory.rooms.room_map import Cut, RoomMap, outline
@@ -65,6 +66,11 @@ class Rooms:
             return list(self._kept_rooms.values())
         self._refresh()
         return [self._named[room] for room in sorted(self._named)]
+
+    def floor_plans(self) -> list[FloorPlan]:
+        """Walls and doors of every storey of which any were seen, from the lowest number."""
+        self._cut()
+        return [floor_plan(each.cut, each.storey.number) for each in self._maps if each.cut is not None]
 
     def get(self, room_id: int) -> Room | None:
         """The room of an id; None where there is none, or no more."""

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lastseen.config.perception import Lift
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.protocols import Encoder
@@ -24,6 +23,8 @@ PERSON = "person"
 """The label of people, as COCO's detectors say it."""
 _BLANK = 128
 """Brightness, of 255, of what is blanked."""
+_CROP_SIDE = 160
+"""Pixels of the longest side of a stored crop: about 5 kB of JPEG."""
 CROP_MARGIN = 0.1
 """Share of the box added on each side of a stored crop, for people to recognise the surroundings."""
 
@@ -59,14 +60,11 @@ def masked_crop(frame: Frame, detection: Detection, *, max_pixels: int | None = 
     return cut
 
 
-def crop_jpeg(
-    frame: Frame, detection: Detection, rules: Lift | None = None, *, people: Sequence[Detection] = ()
-) -> bytes:
+def crop_jpeg(frame: Frame, detection: Detection, *, people: Sequence[Detection] = ()) -> bytes:
     """The picture of a detection with some of its surroundings, as JPEG; boxes of ``people`` in it are grey.
 
     The detection itself, where it has a mask, and a person's own picture are shown.
     """
-    rules = rules or Lift()
     left, top, right, bottom = detection.box
     margin_x, margin_y = CROP_MARGIN * (right - left), CROP_MARGIN * (bottom - top)
     x0, x1 = pixel_bounds(left - margin_x, right + margin_x, frame.intrinsics.width)
@@ -76,7 +74,7 @@ def crop_jpeg(
     if others:
         picture = _without_people(frame, picture, detection, others, corner=(x0, y0))
     image = Image.fromarray(picture)
-    image.thumbnail((rules.crop_side, rules.crop_side))
+    image.thumbnail((_CROP_SIDE, _CROP_SIDE))
     file = io.BytesIO()
     image.save(file, format="JPEG", quality=85)
     return file.getvalue()

@@ -96,7 +96,7 @@ def lift(
         points=_sample(points, low, high),
         sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
         quality=_quality(frame, detection, len(depth) / len(chosen)),
-        crop=partial(crop_jpeg, frame, detection, rules, people=people) if with_crop else None,
+        crop=partial(crop_jpeg, frame, detection, people=people) if with_crop else None,
         kind=detection.kind,
     )
 

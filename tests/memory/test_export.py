@@ -11,9 +11,9 @@ from lastseen.errors import InvalidValue
 from lastseen.memory.export import (
     WRITERS,
     home_tree,
+    import_facts,
     read_home,
     routes,
-    tell_home,
     write_geojson,
     write_json,
     write_spark_dsg,
@@ -101,7 +101,7 @@ def test_a_leap_between_two_walks_is_no_route() -> None:
 def test_what_is_imported_is_told_and_can_be_asked_for(tmp_path: Path) -> None:
     home = home_tree([*HOME["objects"], thing(3, None, 1.0)], ROOMS)
     with Memory.open(tmp_path / "new.lastseen") as memory:
-        taken, refused = tell_home(memory, home)
+        taken, refused = import_facts(memory, home)
         assert taken == 4
         assert len(refused) == 1
         assert refused[0].startswith("obj-3: label")

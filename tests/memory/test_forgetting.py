@@ -45,7 +45,7 @@ def remember(file: Path) -> tuple[Memory, str]:
         memory.observe(frame, observations)
     place = memory.spatial.current_place
     assert place is not None
-    place.learn(["stove", "Zanzibar-Teapot"], "Here a zanzibar-teapot stands.", max_characters=240)
+    place.learn(["stove", "Zanzibar-Teapot"], "Here a zanzibar-teapot stands.")
     memory.spatial.step(Action.FORWARD)
     memory.spatial.saw(["zanzibar-teapot", "mug"])
     (teapot,) = memory.objects("zanzibar-teapot")
@@ -158,7 +158,7 @@ def test_nothing_that_ram_still_holds_names_it(file: Path) -> None:
     memory, teapot = remember(file)
     memory.forget(teapot)
     label = LABEL.decode()
-    assert label not in memory._objects.store.labels.names
+    assert label not in memory._writes.objects.store.labels.names
     assert label not in memory.store.table.label_names
     assert label not in json.dumps(memory.spatial.to_dict()).casefold()
     assert "stove" in json.dumps(memory.spatial.to_dict())

@@ -14,7 +14,7 @@ from tests.memory.store.records import make_record
 
 def test_names_that_no_object_has_are_dropped(tmp_path: Path) -> None:
     with walk(Memory.open(tmp_path / "home.lastseen"), 6) as memory:
-        table = memory._objects.store.labels
+        table = memory._writes.objects.store.labels
         for number in range(MOST_UNUSED - 1 - len(table.names)):
             table.id_of(f"made up {number}")
         walk(memory, 1, (*ROOM, Item("lamp", "white", (3.0, 3.0, 0.5))), start=10)

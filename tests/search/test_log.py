@@ -86,7 +86,7 @@ def logged(
     return memory, log
 
 
-def test_section_13_a_step_holds_what_the_document_lists() -> None:
+def test_a_step_holds_what_the_document_lists() -> None:
     _, log = logged([(Action.FORWARD, False, False, None)])
     step: dict[str, Any] = run_of(log).steps[-1]
     assert (step["step_id"], step["action"], step["pose"]) == (1, "forward", [0.25, 0.0, 0.0])
@@ -94,7 +94,7 @@ def test_section_13_a_step_holds_what_the_document_lists() -> None:
     assert (step["planner_called"], step["planner_output"], step["dc_queue"]) == (False, None, [])
 
 
-def test_section_13_a_planner_call_and_the_queue_are_in_the_step() -> None:
+def test_a_planner_call_and_the_queue_are_in_the_step() -> None:
     log, memory = RunLog(), SpatialMemory()
     queue = [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
     log.step(line(memory, None, planner_called=True, planner_output=FALLBACK_PLAN.to_dict(), dc_queue=queue))
@@ -103,7 +103,7 @@ def test_section_13_a_planner_call_and_the_queue_are_in_the_step() -> None:
     schemas.validate("run_log", log.records[0])
 
 
-def test_section_13_places_anchors_and_patterns_are_events() -> None:
+def test_places_anchors_and_patterns_are_events() -> None:
     _, log = logged([(Action.TURN_LEFT, False, False, "kitchen")] * 10 + [(Action.FORWARD, False, False, None)])
     names = [event["event"] for event in run_of(log).events]
     assert names == ["place_created", "anchor_created", "stuck", "anchor_created"]
@@ -132,6 +132,7 @@ def test_the_settings_of_a_run_come_back_from_its_header(tmp_path: Path) -> None
     settings = Settings(places=Places(dwell=1, reenter=False))
     memory, _ = logged([(Action.TURN_LEFT, False, False, "bedroom")] * 20, tmp_path / "run.jsonl", settings)
     run = read_log(tmp_path / "run.jsonl")
+    run.header["settings"]["branches.reach"] = 3.0  # a setting of 0.1
     assert run.settings() == settings
     assert replay(run).to_dict() == memory.to_dict()
     assert len(memory.graph.places) == 2

@@ -289,7 +289,7 @@ def test_a_planner_without_context_is_given_no_path(use_context: bool) -> None:
     edges = ready.world.look("mug").context["unexplored"]
     ready.backend.angles = (round(edges[0]["angle"]),)
     ready.loop.step()
-    followed = ready.world._course
+    followed = ready.world._route
     assert followed is not None
     assert bool(followed.decision.segments) is use_context
 
@@ -313,7 +313,7 @@ def with_pattern_recall(*, recall: bool) -> Settings:
 
 
 @pytest.mark.parametrize("recall", [False, True])
-def test_section_6_a_pattern_calls_the_planner_only_where_the_settings_say_so(recall: bool) -> None:
+def test_a_pattern_calls_the_planner_only_where_the_settings_say_so(recall: bool) -> None:
     """STUCK sets in two steps after the look around: with the extension on, the walk ends in another one."""
     ready = setup(0.0, blind=True, settings=with_pattern_recall(recall=recall))
     ready.run(16)
@@ -321,7 +321,7 @@ def test_section_6_a_pattern_calls_the_planner_only_where_the_settings_say_so(re
     assert turned is recall
 
 
-def test_section_6_the_first_call_is_at_the_start_and_the_next_when_the_policy_stops() -> None:
+def test_the_first_call_is_at_the_start_and_the_next_when_the_policy_stops() -> None:
     ready = setup(0.0, blind=True)
     ready.run(60)
     stops = [step for step in ready.log.records if step["type"] == "step" and step["planner_called"]]
@@ -334,7 +334,7 @@ def test_the_anchor_remembers_the_labels_seen_from_it() -> None:
     assert "mug" in ready.search.spatial.graph.anchor(0).labels
 
 
-def test_section_7_2_a_branch_makes_an_anchor_where_it_is_switched_on() -> None:
+def test_a_branch_makes_an_anchor_where_it_is_switched_on() -> None:
     doorway: list[Box] = [((1.5, 0.45, 0.0), (1.6, 4.0, 2.4)), ((1.5, -4.0, 0.0), (1.6, -0.45, 2.4))]
     switched = dataclasses.replace(Settings(), places=dataclasses.replace(Settings().places, detect_branches=True))
 

@@ -12,7 +12,7 @@ from lastseen.config import Settings
 from lastseen.memory.memory import Memory
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.run import Running, in_background, listen
-from lastseen.server.searching import SearchDesk
+from lastseen.server.searching import ServedSearch
 from lastseen.server.service import Service
 from tests.server.conftest import serving
 
@@ -32,17 +32,17 @@ def test_a_server_without_a_robot_says_how_to_get_one() -> None:
 def test_a_real_robot_moves_only_with_token_and_consent() -> None:
     with Memory.open() as memory:
         service = Service(memory)
-        service.desk = SearchDesk("real")
+        service.search = ServedSearch("real")
         with in_background(Running(service, listen(host="127.0.0.1", port=0)), wait=time.sleep) as running:
             assert search(running, "post", goal="mug", may_move=True).status_code == 403
-            assert not service.desk.wanted
+            assert not service.search.wanted
 
 
 @pytest.mark.parametrize("goal", ["", "?!"])
 def test_a_goal_needs_words(goal: str) -> None:
     with Memory.open() as memory:
         service = Service(memory)
-        service.desk = SearchDesk("simulated")
+        service.search = ServedSearch("simulated")
         with in_background(Running(service, listen(host="127.0.0.1", port=0)), wait=time.sleep) as running:
             assert search(running, "post", goal=goal).status_code == 422
 
@@ -55,18 +55,18 @@ def test_the_demos_robot_goes_at_once_and_tells_how_it_goes(monkeypatch: pytest.
         demo = Demo(service, seed=7)
         walk = demo.walk()
         assert len(list(islice(walk, 30))) == 30
-        desk = demo.desk
+        served = demo.search
         goal = next(one.label for one in memory.objects(include_tentative=True) if one.label)
         told: list[dict[str, Any]] = []
-        note = desk._note
+        note = served._note
 
         def noted(*step: Any) -> None:
             note(*step)
-            told.append(desk.to_json())
+            told.append(served.to_json())
 
-        monkeypatch.setattr(desk, "_note", noted)
+        monkeypatch.setattr(served, "_note", noted)
         monkeypatch.setattr(demo.stopped, "wait", lambda timeout=None: len(told) >= 60)
-        desk.ask(goal)
+        served.ask(goal)
         next(walk)
         next(walk)
         assert told[0]["status"] == "searching"
@@ -74,4 +74,4 @@ def test_the_demos_robot_goes_at_once_and_tells_how_it_goes(monkeypatch: pytest.
         assert told[0]["reasons"][0]["why"]
         assert any(one["rooms"] for one in told)
         assert len(told[-1]["walked"]) > 1
-        assert desk.to_json()["status"] in ("found", "not_found", "stopped")
+        assert served.to_json()["status"] in ("found", "not_found", "stopped")

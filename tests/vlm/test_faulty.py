@@ -33,7 +33,7 @@ def test_each_fault_ends_in_the_fallback_for_its_own_reason(fault: Fault, reason
     planner = VlmPlanner(spoilt(fault))
     fallbacks = [planner.plan("find the mug").fallback for _ in range(10)]
     assert all(fallbacks)
-    assert reason in planner.fallbacks
+    assert reason in planner.given_up
 
 
 def test_a_delay_is_only_slow() -> None:
@@ -47,7 +47,7 @@ def test_a_delay_beyond_the_limit_is_the_fallback() -> None:
     backend = FaultyBackend(MockBackend(), faults=["delay"], rate=1.0, delay=0.5)
     planner = VlmPlanner(backend, Settings(planner=Planner(time_limit=0.1)))
     assert planner.plan("find the mug").fallback
-    assert dict(planner.fallbacks) == {"time_limit": 1}
+    assert dict(planner.given_up) == {"time_limit": 1}
 
 
 def test_the_seed_decides_what_is_spoilt() -> None:

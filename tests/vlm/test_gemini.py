@@ -77,7 +77,7 @@ def test_prompt_picture_and_schema_reach_the_server(server: ModelServer) -> None
     assert (config["temperature"], config["seed"]) == (0.0, 0)
 
 
-def test_section_3_the_planner_model_is_gemini_2_5_flash_lite(server: ModelServer) -> None:
+def test_the_planner_model_is_gemini_2_5_flash_lite(server: ModelServer) -> None:
     assert Planner().model == "gemini-2.5-flash-lite"
     with_key(server).complete("where?")
     assert server.paths[0].endswith("/models/gemini-2.5-flash-lite:generateContent")
@@ -106,7 +106,7 @@ def test_express_mode_sends_the_key_to_vertex(server: ModelServer) -> None:
     assert "publishers/google/models/gemini-2.5-flash-lite" in server.paths[0]
 
 
-def test_section_3_an_endpoint_is_called_by_its_id(server: ModelServer) -> None:
+def test_an_endpoint_is_called_by_its_id(server: ModelServer) -> None:
     name = endpoint_name("4321", project="home", location="europe-west4")
     backend = on_vertex(server, name)
     assert backend.complete("which room?") == "hello"

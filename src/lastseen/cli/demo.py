@@ -21,7 +21,7 @@ def demo(
 
     Example: [bold]lastseen demo --out story[/bold]
     """
-    from lastseen.cli.demo_story import tell
+    from lastseen.cli.demo_story import run_demo
     from lastseen.errors import InvalidValue
 
     if out is None:
@@ -29,4 +29,4 @@ def demo(
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidValue("--out", str(out), "is not an empty folder", remedy="name a new one")
     out.mkdir(parents=True, exist_ok=True)
-    tell(out)
+    run_demo(out)

@@ -99,7 +99,7 @@ def search(home: Home, file: Path | None, goal: str, *, start: int, log: Path | 
     )
 
 
-def tell(folder: Path) -> None:
+def run_demo(folder: Path) -> None:
     """Walk, ask, move something, search; the memory, the maps and the log go to the folder."""
     file = folder / "home.lastseen"
     home = generate_home(SEED, rooms=ROOMS)

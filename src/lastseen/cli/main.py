@@ -147,13 +147,13 @@ def main(arguments: list[str] | None = None) -> None:
         typer.echo("nothing was done", err=True)
         sys.exit(1)
     except typer.TyperException as error:
-        sys.exit(_told_usage(error))
+        sys.exit(_print_usage_error(error))
     if code == STOPPED:
         typer.echo("stopped; what was written is kept", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told_usage(error: typer.TyperException) -> int:
+def _print_usage_error(error: typer.TyperException) -> int:
     """Say what is wrong with the words in one line, and where the right ones stand; returns the exit code."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":

@@ -58,7 +58,7 @@ def objects(
     with open_memory(memory) as opened:
         kind = SURFACE if surfaces else OBJECT
         states = opened.states(label, kind=kind, include_tentative=tentative, include_absent=removed)
-        found = opened.described(states)
+        found = opened.browse.described(states)
     if as_json:
         print_json([listed_object_json(one, state) for one, state in zip(found, states, strict=True)])
         return
@@ -188,12 +188,12 @@ def import_home(
     Example: [bold]lastseen import home.json --memory new.lastseen[/bold]
     """
     from lastseen.cli.options import current_settings
-    from lastseen.memory.export import read_home, tell_home
+    from lastseen.memory.export import import_facts, read_home
     from lastseen.memory.memory import Memory
 
     home = read_home(file)
     with Memory.open(memory, settings=current_settings()) as opened:
-        taken, refused = tell_home(opened, home)
+        taken, refused = import_facts(opened, home)
     for line in refused:
         typer.echo(f"left out {line}", err=True)
     typer.echo(f"told {memory} {counted(taken, 'thing')} of {file}")

@@ -57,7 +57,7 @@ class PerceptionOptions:
         from lastseen.encoders.registry import reads_both
         from lastseen.errors import InvalidValue
 
-        if self.vocabulary is not None and not reads_both((self.encoder or "look").partition(":")[0]):
+        if self.vocabulary is not None and not reads_both((self.encoder or "color-shape").partition(":")[0]):
             raise InvalidValue(
                 "--vocabulary",
                 str(self.vocabulary),
@@ -102,7 +102,7 @@ class PerceptionOptions:
         if self.detector is not None:
             model = open_detector(self.detector, labels=self.labels, targets=targets, settings=settings)
         sam = None if self.masks is None else open_sam(self.masks, settings=settings)
-        image_encoder = open_encoder(self.encoder or "look", settings.encoding)
+        image_encoder = open_encoder(self.encoder or "color-shape", settings.encoding)
         if reads_both(image_encoder.name):
             words = household_list() if self.vocabulary is None else read_words(self.vocabulary)
             namer = Namer(image_encoder, words, settings=settings.vocabulary)

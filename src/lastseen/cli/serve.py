@@ -237,10 +237,10 @@ def _service(
 def _searcher(service: Service, address: str) -> Runner:
     """Lets a robot search this memory when the page asks for it."""
     from lastseen.search.robot import open_robot
-    from lastseen.server.searching import RobotRunner, SearchDesk
+    from lastseen.server.searching import RobotRunner, ServedSearch
 
-    service.desk = SearchDesk("simulated" if address.startswith("sim://") else "real")
-    return RobotRunner(service, open_robot(address, service.settings), service.desk)
+    service.search = ServedSearch("simulated" if address.startswith("sim://") else "real")
+    return RobotRunner(service, open_robot(address, service.settings), service.search)
 
 
 def _following(

@@ -231,7 +231,6 @@ class Places(Section):
         low=0.0,
         why="half the way between two anchors: nearer, an anchor of an earlier walk in the same map is this one",
     )
-    max_description: int = setting(240, unit="characters", low=20, why="one or two short sentences per place")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,16 +249,3 @@ class Patterns(Section):
     no_progress_distance: float = setting(
         0.5, unit="m", low=0.0, why="two forward steps: less in a whole window is no progress"
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Branches(Section):
-    """When a depth image shows a door or a junction."""
-
-    band: float = setting(
-        0.1, unit="of the image height", low=0.0, high=1.0, why="rows around the horizon: above tables, below lamps"
-    )
-    jump: float = setting(1.0, unit="m", low=0.0, why="how much farther an opening reaches than its two edges")
-    min_width: float = setting(0.5, unit="m", low=0.0, why="narrower gaps lead nowhere a robot fits")
-    max_width: float = setting(2.0, unit="m", low=0.0, why="wider gaps are the room itself")
-    reach: float = setting(3.0, unit="m", low=0.0, why="a door farther off than this is not a branch yet")

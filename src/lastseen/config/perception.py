@@ -19,7 +19,6 @@ class Lift(Section):
         low=0.0,
         why="noise of stereo and structured light grows with the square of range",
     )
-    crop_side: int = setting(160, unit="pixels", low=16, why="longest side of a stored crop: about 5 kB of JPEG")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,6 @@ class Server(Section):
 class Live(Section):
     """What is pushed to those who watch."""
 
-    tick: float = setting(0.2, unit="s", low=0.02, why="five updates a second look fluent and cost little")
     send_timeout: float = setting(
         30.0, unit="s", low=1.0, why="a client that takes nothing for so long is gone; its socket is closed"
     )

@@ -18,7 +18,6 @@ from typing import Any
 from lastseen.config.memory import (
     Absence,
     Association,
-    Branches,
     DeadReckoning,
     Find,
     Labels,
@@ -86,7 +85,6 @@ class Settings(Section):
     places: Places = field(default_factory=Places)
     localization: Localization = field(default_factory=Localization)
     patterns: Patterns = field(default_factory=Patterns)
-    branches: Branches = field(default_factory=Branches)
     retrieval: Retrieval = field(default_factory=Retrieval)
     discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
     context: Context = field(default_factory=Context)

@@ -6,6 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
+from lastseen.config import Settings
 from lastseen.config.perception import Encoding
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
@@ -62,6 +63,20 @@ def open_stored(name: str, settings: Encoding) -> Encoder:
         remedy = f"give the folder of {name} as clip:FOLDER or siglip2:FOLDER, or run `lastseen reindex`"
         raise InvalidValue("image_encoder", encoder.name, f"is not {name}, which this memory holds", remedy=remedy)
     return encoder
+
+
+def open_encoders(
+    encoder: Encoder | str | None, image_encoder: Encoder | str | None, settings: Settings
+) -> tuple[Encoder, Encoder | str | None]:
+    """The two encoders of a memory: that of words, open, and that of images, open or as the file names it."""
+    if isinstance(image_encoder, str) and (":" in image_encoder or image_encoder in known_encoders()):
+        image_encoder = open_encoder(image_encoder, settings.encoding)
+    chosen = settings.find.encoder if encoder is None else encoder
+    opened = open_encoder(chosen, settings.encoding) if isinstance(chosen, str) else chosen
+    if not reads_both(opened.name):
+        return opened, image_encoder
+    # names are compared by the lexicon: in such a space all texts lie close together
+    return open_encoder("lexicon"), image_encoder or opened
 
 
 def _load(module: str, kind: str) -> Any:

@@ -5,7 +5,6 @@ Each read costs as much as it shows, not as much as memory holds; all may be mad
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,17 +14,17 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label
 from lastseen.geometry import Pose3D
-from lastseen.memory.facts import Facts
 from lastseen.memory.history import past_states
 from lastseen.memory.object import Object, Point, id_order
-from lastseen.memory.objects import ObjectMemory, ObjectState, State
+from lastseen.memory.objects import ObjectState, State
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.query.ranker import main_color
-from lastseen.memory.store.clock import Clock, Moment
+from lastseen.memory.query.relations import Surroundings
+from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import MISSING, REMOVED, TENTATIVE, CropRecord
-from lastseen.memory.store.store import LongTermStore
+from lastseen.memory.write_path import WritePath
 from lastseen.observation import SURFACE
 
 
@@ -46,23 +45,17 @@ class Changed:
     numbers: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
 class Browse:
-    """A view of one memory; ``lock`` is held by whoever changes working memory or the spatial memory.
+    """A view of one memory.
 
-    ``places`` gives id and name of the room that each object stands in, by its position and id; ``pose`` is the
-    camera's in the newest frame; ``facts`` is what was told.
+    Args:
+        writes: The parts of the memory; ``writes.lock`` is held by whoever changes working memory or space.
+        pose: The camera's in the newest frame, in this memory's map; None where that is not known.
     """
 
-    working: ObjectMemory
-    store: LongTermStore
-    clock: Clock
-    lock: threading.RLock
-    flush: Callable[[], int]
-    pull: Callable[[], None]
-    places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
-    pose: Callable[[], Pose3D | None]
-    facts: Facts
+    def __init__(self, writes: WritePath, pose: Callable[[], Pose3D | None]) -> None:
+        self.clock, self.facts, self.lock = writes.clock, writes.facts, writes.lock
+        self._writes, self._objects, self._store, self._pose = writes, writes.objects, writes.store, pose
 
     @property
     def now(self) -> float:
@@ -72,7 +65,7 @@ class Browse:
     @property
     def revision(self) -> int:
         """Grows with every change of an object."""
-        return self.working.store.version
+        return self._objects.store.version
 
     def time(self, moment: Moment, *, name: str) -> float:
         """The memory time of a moment as people give it."""
@@ -95,14 +88,14 @@ class Browse:
         """Objects from number ``offset`` on, as ``Memory.objects`` orders and chooses them."""
         with self.lock:
             if label is not None:
-                found = self.working.states(
+                found = self._objects.states(
                     label=label, include_tentative=include_tentative, include_absent=include_absent
                 )
                 return Page(len(found), found[offset : offset + limit])
-            store = self.working.store
-            rows = self.working.listed(include_tentative=include_tentative, include_absent=include_absent)
+            store = self._objects.store
+            rows = self._objects.listed(include_tentative=include_tentative, include_absent=include_absent)
             some = rows[offset : offset + limit].tolist()
-            return Page(len(rows), [read_state(store, row, now=self.working.now) for row in some])
+            return Page(len(rows), [read_state(store, row, now=self._objects.now) for row in some])
 
     def past(
         self,
@@ -115,42 +108,42 @@ class Browse:
         limit: int = 100,
     ) -> Page:
         """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
-        self.flush()
+        self._writes.flush()
         time = self.clock.time(as_of, name="as_of")
         left_out = (*(() if include_tentative else (TENTATIVE,)), *(() if include_absent else (MISSING, REMOVED)))
         if label is None:
-            total, some = self.store.journal.page_as_of(time, without=left_out, offset=offset, limit=limit)
+            total, some = self._store.journal.page_as_of(time, without=left_out, offset=offset, limit=limit)
         else:
             called = normal(label)
             kept = [
                 version
-                for version in self.store.journal.as_of(time)
+                for version in self._store.journal.as_of(time)
                 if version.status not in left_out and best_label(version.label_scores) == called
             ]
             kept.sort(key=lambda version: id_order(version.object_id))
             total, some = len(kept), kept[offset : offset + limit]
         today = {state.id: state for state in self.states([version.object_id for version in some])}
-        stale_after = self.store.settings.lifecycle.stale_after
+        stale_after = self._store.settings.lifecycle.stale_after
         return Page(total, past_states(some, time, today, stale_after=stale_after))
 
     def states(self, ids: list[str]) -> list[ObjectState]:
         """The objects of these ids that are still remembered, in their order."""
         with self.lock:
-            store = self.working.store
+            store = self._objects.store
             found = []
             for object_id in ids:
                 row = store.row_of.get(int(object_id.rpartition("-")[2]))
                 if row is not None:
-                    found.append(read_state(store, row, now=self.working.now))
+                    found.append(read_state(store, row, now=self._objects.now))
             return found
 
     def gone(self) -> list[ObjectState]:
         """The objects that are missing or removed, in the order of their ids."""
         with self.lock:
-            store = self.working.store
-            rows = self.working.listed(include_absent=True)
+            store = self._objects.store
+            rows = self._objects.listed(include_absent=True)
             rows = rows[store.state[rows] > State.CONFIRMED]
-            return [read_state(store, row, now=self.working.now) for row in rows.tolist()]
+            return [read_state(store, row, now=self._objects.now) for row in rows.tolist()]
 
     def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
         """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
@@ -158,7 +151,7 @@ class Browse:
         colors = self.colors([state.id for state in states])
         found = []
         for state, place in zip(
-            states, self.places([state.xyz_world for state in states], [state.id for state in states]), strict=True
+            states, self._places([state.xyz_world for state in states], [state.id for state in states]), strict=True
         ):
             session = self.clock.session_at(state.last_seen)
             found.append(
@@ -190,7 +183,7 @@ class Browse:
         known = {state.id: state for state in self.states([hit.id for hit in hits])}
         found = []
         for hit, place in zip(
-            hits, self.places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
+            hits, self._places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
         ):
             more: dict[str, Any] = {} if place is None else {"place_id": place[0], "place": place[1]}
             state = known.get(hit.id)
@@ -200,10 +193,23 @@ class Browse:
             found.append(replace(hit, **more))
         return found
 
+    def _places(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
+        """Id and name of the room that each object stands in, by its position and id."""
+        with self.lock:
+            rooms = self._writes.rooms.at(points, ids)
+        return [None if room is None else (room.id, room.name) for room in rooms]
+
+    def surroundings(self) -> Surroundings:
+        """What the parts of a question that are no noun are compared with."""
+        storeys = self._writes.space.storeys
+        return Surroundings(
+            self.extents, self._places, self.support, self.here, self.lock, self.facts, storeys, self.told_inside
+        )
+
     def extents(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""
         with self.lock:
-            store = self.working.store
+            store = self._objects.store
             numbers = [int(object_id.rpartition("-")[2]) for object_id in ids]
             rows = np.array([store.row_of.get(number, -1) for number in numbers], dtype=np.int64)
             found = np.zeros((len(rows), 3))
@@ -212,7 +218,7 @@ class Browse:
 
     def here(self) -> Point | None:
         """Where the camera was in the newest frame; None before the first."""
-        pose = self.pose()
+        pose = self._pose()
         return None if pose is None else _point(pose.translation)
 
     def support(self, object_id: str) -> str | None:
@@ -226,7 +232,7 @@ class Browse:
             if not states:
                 return None, None
             told = self.facts.container_of(states[0])
-            relations = self.working.relations(object_id)
+            relations = self._objects.relations(object_id)
             inside, under = ([one.other_id for one in relations if one.kind == kind] for kind in ("in", "on"))
             if told is not None and told.container_id is not None:
                 inside = [told.container_id]
@@ -245,12 +251,12 @@ class Browse:
     def changed(self, since: int) -> Changed:
         """What changed after a revision; 0 gives everything."""
         with self.lock:
-            store = self.working.store
+            store = self._objects.store
             rows = store.live()
             changed = rows[store.changed_at[rows] > since] if since else rows
             return Changed(
                 store.version,
-                [read_state(store, row, now=self.working.now) for row in changed.tolist()],
+                [read_state(store, row, now=self._objects.now) for row in changed.tolist()],
                 store.seq[rows],
             )
 
@@ -260,7 +266,7 @@ class Browse:
         ``weight`` says how well a label fits what was asked, 0 for not at all; best first, then by id.
         """
         with self.lock:
-            store = self.working.store
+            store = self._objects.store
             names = store.labels.names
             weights = np.array([weight(name) if name else 0.0 for name in names], dtype=np.float32)
             rows = store.live()
@@ -277,8 +283,8 @@ class Browse:
     def positions(self) -> tuple[list[str], NDArray[np.float64]]:
         """Ids of the confirmed objects, and where they are."""
         with self.lock:
-            store = self.working.store
-            rows = self.working.listed()
+            store = self._objects.store
+            rows = self._objects.listed()
             return [id_text(number) for number in store.seq[rows].tolist()], store.xyz[rows]
 
     def counts(self) -> dict[str, float]:
@@ -287,17 +293,17 @@ class Browse:
         Surfaces are no objects and are counted apart: those that are confirmed.
         """
         with self.lock:
-            store = self.working.store
-            rows = self.working.listed(include_tentative=True, include_absent=True)
+            store = self._objects.store
+            rows = self._objects.listed(include_tentative=True, include_absent=True)
             state = store.state[rows]
-            limit = self.working.now - self.store.settings.lifecycle.stale_after
+            limit = self._objects.now - self._store.settings.lifecycle.stale_after
             here = rows[state == State.CONFIRMED]
             return {
                 "tentative": int((state == State.TENTATIVE).sum()),
                 "confirmed": len(here),
                 "missing": int((state == State.MISSING).sum()),
                 "removed": int((state == State.REMOVED).sum()),
-                "surfaces": len(self.working.listed(kind=SURFACE)),
+                "surfaces": len(self._objects.listed(kind=SURFACE)),
                 "stale": int((store.last_seen[here] < limit).sum()),
                 "avg_hits": float(np.mean(store.hits[rows])) if len(rows) else 0.0,
             }
@@ -305,14 +311,14 @@ class Browse:
     def pictures(self, object_id: str) -> list[CropRecord]:
         """The pictures kept of an object, newest first; an id that is not remembered raises."""
         with self.lock:
-            self.working.store.row(object_id)
-        return sorted(self.store.crops(object_id), key=lambda crop: -crop.time)
+            self._objects.store.row(object_id)
+        return sorted(self._store.crops(object_id), key=lambda crop: -crop.time)
 
     def colors(self, ids: list[str]) -> dict[str, str | None]:
         """The colour people would name each object by; None where none was seen."""
-        self.pull()
-        table = self.store.table
-        with self.store.guard:
+        self._writes.pull()
+        table = self._store.table
+        with self._store.guard:
             rows = {object_id: table.row_of.get(object_id) for object_id in ids}
             return {
                 object_id: None if row is None else main_color(table.columns.colors[row])

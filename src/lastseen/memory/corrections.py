@@ -15,6 +15,7 @@ from lastseen.memory.facts import ID_PREFIX as FACT_PREFIX
 from lastseen.memory.facts import Fact
 from lastseen.memory.objects import Event
 from lastseen.memory.session_files import drop_copies
+from lastseen.memory.sessions import Sessions
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.write_path import Forgotten, WritePath
 
@@ -24,10 +25,9 @@ Subscriber = Callable[[Event], None]
 class Corrections:
     """The part of ``Memory`` that corrects, forgets and tells subscribers of events."""
 
-    def __init__(self, writes: WritePath) -> None:
-        self._writes = writes
-        self._objects, self._store, self._clock = writes.objects, writes.store, writes.clock
-        self._subscribers: list[Subscriber] = []
+    _writes: WritePath
+    _sessions: Sessions
+    _subscribers: list[Subscriber]
 
     def flush(self) -> int:
         """Write everything that changed; it is on disk when this returns. Returns the rows written."""
@@ -52,6 +52,7 @@ class Corrections:
 
     def settle(self) -> None:
         """Let what the running session wrote stay, whatever is found out about its map."""
+        self._sessions.settle()
 
     def _correct(self, change: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
         """Make a change that does not come from a frame, tell the subscribers and write it."""
@@ -66,31 +67,31 @@ class Corrections:
 
     def relabel(self, object_id: str, label: str) -> tuple[Event, ...]:
         """Name an object by hand; later sightings do not change the name."""
-        return self._by_hand(lambda: self._objects.relabel(object_id, label))
+        return self._by_hand(lambda: self._writes.objects.relabel(object_id, label))
 
     def confirm(self, object_id: str) -> tuple[Event, ...]:
         """Vouch for a tentative object: someone went there and saw it. A search does so with what it found."""
-        return self._by_hand(lambda: self._objects.confirm(object_id))
+        return self._by_hand(lambda: self._writes.objects.confirm(object_id))
 
     def delete(self, object_id: str) -> tuple[Event, ...]:
         """Drop an object that is none; ``undo`` brings it back, ``forget`` leaves no trace."""
-        return self._by_hand(lambda: self._objects.delete(object_id))
+        return self._by_hand(lambda: self._writes.objects.delete(object_id))
 
     def merge(self, keep: str, lose: str) -> tuple[Event, ...]:
         """Say that two objects are one; the first id stays."""
-        return self._by_hand(lambda: self._objects.merge(keep, lose))
+        return self._by_hand(lambda: self._writes.objects.merge(keep, lose))
 
     def undo(self) -> tuple[Event, ...]:
         """Take back the last relabel, delete, merge or tell of this session."""
 
         def undo() -> tuple[Event, ...]:
-            events = self._objects.undo()
-            change = self._objects.undone
+            events = self._writes.objects.undo()
+            change = self._writes.objects.undone
             if change is not None and change.fact is not None:
                 self._writes.facts.drop([change.fact])
             for event in events if change is not None and change.what in ("delete", "merge") else ():
                 text = f"{event.object_id} was brought back by an undo of {change.what}" if change else ""
-                fact = Fact(id="", kind="restored", text=text, time=self._clock.now, provenance="restored")
+                fact = Fact(id="", kind="restored", text=text, time=self._writes.clock.now, provenance="restored")
                 self._writes.facts.add(replace(fact, object_id=event.object_id))
             return events
 
@@ -107,20 +108,25 @@ class Corrections:
             return events
 
         self._by_hand(add)
-        return replace(kept, wall=self._clock.wall(kept.time))
+        return replace(kept, wall=self._writes.clock.wall(kept.time))
 
     def facts(self) -> list[Fact]:
         """What this memory was told, in that order, with its provenance (docs/telling.md)."""
         with self._writes.lock:
-            return [replace(fact, wall=self._clock.wall(fact.time)) for fact in self._writes.facts.all()]
+            return [replace(fact, wall=self._writes.clock.wall(fact.time)) for fact in self._writes.facts.all()]
 
     def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
         """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
+        to, apart = self._sessions.transform, self._sessions.apart
+        if to is not None:
+            poses = {frame_id: to.pose @ pose for frame_id, pose in poses.items()}
+        if apart is not None:
+            return apart.correct_poses(poses)
         floor = {frame_id: floor_pose(pose) for frame_id, pose in poses.items()}
 
         def correct() -> tuple[Event, ...]:
             self._writes.space.spatial.correct_poses(floor)
-            return self._objects.correct_poses(poses)
+            return self._writes.objects.correct_poses(poses)
 
         return self._correct(correct)
 
@@ -134,9 +140,9 @@ class Corrections:
         if (object_id is None) == (before is None):
             raise InvalidValue("forget", object_id, "takes an id or a time", remedy="give one of id and before=")
         self.settle()
-        if self._store.journal.path is not None:
-            frames = [self._writes.frames.of(session.id) for session in self._clock.sessions]
-            drop_copies(self._store.journal.path, frames)
+        if self._writes.store.journal.path is not None:
+            frames = [self._writes.frames.of(session.id) for session in self._writes.clock.sessions]
+            drop_copies(self._writes.store.journal.path, frames)
         self.flush()
         facts: list[int] = []
         if object_id is not None and object_id.startswith(FACT_PREFIX):
@@ -144,13 +150,13 @@ class Corrections:
             if fact is None:
                 raise InvalidValue("id", object_id, "is not remembered", remedy="`lastseen facts` lists what is")
             # an object that is known by that fact alone goes with it
-            told = [] if fact.object_id is None else self._objects.only_told([fact.object_id])
+            told = [] if fact.object_id is None else self._writes.objects.only_told([fact.object_id])
             return self._writes.forget(told, facts=[fact.number])
         if object_id is not None:
-            self._objects.state(object_id)
+            self._writes.objects.state(object_id)
             ids = [object_id]
         else:
             assert before is not None
-            time = self._clock.time(before, name="before")
-            ids, facts = self._store.table.not_seen_since(time), self._writes.facts.before(time)
+            time = self._writes.clock.time(before, name="before")
+            ids, facts = self._writes.store.table.not_seen_since(time), self._writes.facts.before(time)
         return self._writes.forget(ids, facts=facts)

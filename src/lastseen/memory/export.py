@@ -205,7 +205,7 @@ def read_home(path: Path) -> dict[str, Any]:
     raise InvalidValue("file", str(path), "is no home that is known here", remedy=remedy)
 
 
-def tell_home(memory: Memory, home: Tree) -> tuple[int, list[str]]:
+def import_facts(memory: Memory, home: Tree) -> tuple[int, list[str]]:
     """Tell a memory the objects and rooms of a home; returns how many it took, and one line for each it did not.
 
     They are told, not seen: what the robot sees later corrects them (docs/telling.md).

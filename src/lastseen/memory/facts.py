@@ -121,7 +121,7 @@ class Facts:
         """Numbers of the facts that were told before a memory time."""
         return [number for number, fact in self._facts.items() if fact.time < time]
 
-    def take_changed(self) -> dict[int, str]:
+    def drain_changed(self) -> dict[int, str]:
         """Bodies that the journal has yet to learn, by number; an empty one is to be deleted."""
         changed, self._changed = self._changed, {}
         return changed

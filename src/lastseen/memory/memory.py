@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as wall_time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,32 +15,27 @@ from numpy.typing import NDArray
 from lastseen.config import Settings
 from lastseen.detection import Box, Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
-from lastseen.encoders.registry import known_encoders, open_encoder, reads_both
+from lastseen.encoders.registry import open_encoders
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.geometry import Pose3D
-from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
 from lastseen.memory.facts import Fact
-from lastseen.memory.fleet import Shared
-from lastseen.memory.history import Change, HistoryEntry, changes, object_history
-from lastseen.memory.object import Answer, Object, Point
-from lastseen.memory.objects import Event, ObjectState, Relation
+from lastseen.memory.object import NOT_FROM_HERE, Answer, Point
+from lastseen.memory.object_reads import ObjectReads
+from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
-from lastseen.memory.query.relations import Surroundings
 from lastseen.memory.reply import Reply
-from lastseen.memory.session_answers import NOT_FROM_HERE, both, with_alignment
-from lastseen.memory.session_frames import SessionFrame
 from lastseen.memory.sessions import Sessions
-from lastseen.memory.space.space import LastPose, labels_of
+from lastseen.memory.shared_index import SharedIndex
+from lastseen.memory.space.space import labels_of
 from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
-from lastseen.observation import OBJECT, Observation
+from lastseen.observation import Observation
 from lastseen.protocols import Encoder, SceneAnalyzer
 from lastseen.vlm.protocol import Backend
 from lastseen.vlm.room_rules import RoomRules
@@ -59,8 +54,13 @@ class Options(TypedDict, total=False):
     map_id: str | None
 
 
-class Memory(Corrections, SpaceReads):
+class Memory(ObjectReads, SpaceReads, Corrections):
     """What a robot saw, where and when.
+
+    Here is what every program needs: ``observe``, ``find``, ``ask`` and ``tell``. Objects are read by ``ObjectReads``
+    (``object``, ``objects``, ``history``, ``what_changed``, ``relations``), rooms, places, floor and poses by
+    ``SpaceReads``; ``Corrections`` has what does not come from a frame (``relabel``, ``merge``, ``undo``, ``forget``
+    ...) and ``subscribe``.
 
     Time comes from the frames, never from the wall clock: the same stream gives the same memory.
 
@@ -96,64 +96,23 @@ class Memory(Corrections, SpaceReads):
         self.path = None if path is None else Path(path)
         self.read_only = read_only
         self.analyzer = scene_analyzer or RoomRules()
-        if isinstance(image_encoder, str) and (":" in image_encoder or image_encoder in known_encoders()):
-            image_encoder = open_encoder(image_encoder, self.settings.encoding)
-        chosen = self.settings.find.encoder if encoder is None else encoder
-        opened = open_encoder(chosen, self.settings.encoding) if isinstance(chosen, str) else chosen
-        if reads_both(opened.name):
-            # names are compared by the lexicon: in such a space all texts lie close together
-            image_encoder, opened = image_encoder or opened, open_encoder("lexicon")
-        self.encoder = opened
+        self.encoder, stored = open_encoders(encoder, image_encoder, self.settings)
+        self._image_encoder = stored
+        self._wall_clock = wall_clock
         self._models: dict[str, Backend] = {}
-        writes = WritePath(
-            path,
-            self.settings,
-            read_only=read_only,
-            image_encoder=image_encoder if isinstance(image_encoder, str | None) else image_encoder.name,
-            index=index or self.settings.store.index,
-            analyzer=self.analyzer,
-            wall_clock=wall_clock,
-        )
-        super().__init__(writes)
-        self._wall_clock, self._opened = wall_clock, opened
-        self._image_encoder = image_encoder
-        self._read_from(writes)
-        self._sessions: Sessions[Memory] = Sessions(self, self._another, self._reopen)
+        self._subscribers = []
+        self._sessions = Sessions(self, self._another, self._reopen)
         self._sessions.map_id = map_id
-
-    def _read_from(self, writes: WritePath) -> None:
-        """Answer from these parts."""
-        self._writes = writes
-        self._objects, self._store, self._clock = writes.objects, writes.store, writes.clock
-        self._browse = Browse(
-            self._objects,
-            self._store,
-            self._clock,
-            lock=writes.lock,
-            flush=writes.flush,
-            pull=writes.pull,
-            places=self._place_of_points,
-            pose=self._pose_here,
-            facts=writes.facts,
-        )
-        self._finder = Finder(
-            self._store,
-            self._clock,
-            writes.shared,
-            self.settings,
-            encoder=self._opened,
-            image_encoder=None if isinstance(self._image_encoder, str) else self._image_encoder,
-            describe=self._browse.with_places,
-            around=Surroundings(
-                self._browse.extents,
-                self._place_of_points,
-                self._browse.support,
-                self._browse.here,
-                writes.lock,
-                writes.facts,
-                writes.space.storeys,
-                self._browse.told_inside,
-            ),
+        self._read_from(
+            WritePath(
+                path,
+                self.settings,
+                read_only=read_only,
+                image_encoder=stored if isinstance(stored, str | None) else stored.name,
+                index=index or self.settings.store.index,
+                analyzer=self.analyzer,
+                wall_clock=wall_clock,
+            )
         )
 
     @classmethod
@@ -221,81 +180,6 @@ class Memory(Corrections, SpaceReads):
         self._sessions.check(frame, observations, step)
         return events
 
-    def correct_poses(self, poses: Mapping[int, Pose3D]) -> tuple[Event, ...]:
-        """Take new poses of past frames by frame id (a loop closure); objects seen and anchors made there move."""
-        to = self._sessions.transform
-        if to is not None:
-            poses = {frame_id: to.pose @ pose for frame_id, pose in poses.items()}
-        if self._sessions.apart is not None:
-            return self._sessions.apart.correct_poses(poses)
-        return super().correct_poses(poses)
-
-    def settle(self) -> None:
-        """Let what the running session wrote stay, whatever is found out about its map."""
-        self._sessions.settle()
-
-    @property
-    def current(self) -> Memory:
-        """The memory of the map that the robot is in: this one, or that of a session in quarantine."""
-        return self._sessions.apart or self
-
-    @property
-    def frame(self) -> FrameTransform:
-        """From the map of the running session's poses to this memory's, in which all positions are given."""
-        return self._sessions.transform or FrameTransform()
-
-    def last_pose(self) -> LastPose | None:
-        """Where the camera was in the newest frame and its memory time, in the map of ``current``."""
-        return super().last_pose() if self._sessions.apart is None else self._sessions.apart.last_pose()
-
-    def _pose_here(self) -> Pose3D | None:
-        """Where the camera is in this memory's map; None while that is not known."""
-        return self.pose() if self._sessions.apart is None else None
-
-    def in_map(self, frame: Frame) -> Frame:
-        """A frame of the running session as ``current`` holds it: where the robot is in the map it is in."""
-        return self._sessions.in_map(frame, None)[0]
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether nothing that the running session saw speaks yet for where it says it is in a map that is known."""
-        return self._sessions.doubtful
-
-    def session_frames(self) -> list[SessionFrame]:
-        """In which map each session is and how that is known, oldest first; see docs/alignment.md."""
-        return [self._writes.frames.of(session.id) for session in self._clock.sessions]
-
-    def _another(self, path: Path | None) -> Memory:
-        """A memory of the same kind for a session alone; it takes its poses as they are."""
-        image_encoder = self._finder.image_encoder or self._store.image_encoder
-        made = Memory(
-            path,
-            settings=self.settings,
-            encoder=self._opened,
-            image_encoder=image_encoder,
-            index="faiss",
-            wall_clock=self._wall_clock,
-        )
-        made._sessions.enabled = False
-        return made
-
-    def _reopen(self) -> None:
-        self._image_encoder = self._finder.image_encoder
-        self._read_from(self._writes.reopened())
-
-    def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
-        """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
-        # loaded with the first of them: a question needs neither
-        from lastseen.appearance import with_embeddings
-        from lastseen.lift import lift_all
-
-        encoder = self._finder.image_encoder
-        if encoder is None and self._store.image_encoder in (None, ColorShapeEncoder.name):
-            encoder = self._finder.image_encoder = ColorShapeEncoder()
-            self._store.image_encoder = encoder.name
-        found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
-        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
-
     def new_session(self, *, map_id: str | None = None) -> None:
         """Let the next frame begin a session: its stamps may start anew, memory time goes on.
 
@@ -306,6 +190,15 @@ class Memory(Corrections, SpaceReads):
         self._sessions.end()
         self._sessions.map_id = map_id
         self._writes.end_session()
+
+    def sessions(self) -> list[SessionRecord]:
+        """Every session of this memory, oldest first."""
+        return list(self._writes.clock.sessions)
+
+    @property
+    def current(self) -> Memory:
+        """The memory of the map that the robot is in: this one, or that of a session in quarantine."""
+        return self._sessions.apart or self
 
     def find(
         self,
@@ -339,15 +232,15 @@ class Memory(Corrections, SpaceReads):
         # what is asked: words or an embedding; refuses what cannot be asked
         query = self._finder.query(text, image=image, embedding=embedding, k=k)
         # what limits it, with times on memory's clock
-        now = self._clock.now if as_of is None else self._clock.time(as_of, name="as_of")
+        now = self._writes.clock.now if as_of is None else self._writes.clock.time(as_of, name="as_of")
         limits = Filter(
             near=near,
             radius=radius,
             within=within,
             label=label,
             # what is asked of robots is bounded by wall time, which they share
-            since=None if since is None or robots is not None else self._clock.time(since, name="since"),
-            before=None if before is None or robots is not None else self._clock.time(before, name="before"),
+            since=None if since is None or robots is not None else self._writes.clock.time(since, name="since"),
+            before=None if before is None or robots is not None else self._writes.clock.time(before, name="before"),
             fresh_after=None if include_stale else now - self.settings.lifecycle.stale_after,
             include_tentative=include_tentative,
             include_removed=include_removed,
@@ -359,25 +252,23 @@ class Memory(Corrections, SpaceReads):
         answer = self._finder.find(query, limits, now=now, past=as_of is not None)
         apart = self._sessions.apart
         if apart is None or as_of is not None:
-            return with_alignment(answer, self._sessions.known)
+            return answer.with_alignment(self._sessions.known)
         # what the robot sees now is in the map it is in, what was known before is not
-        return both(
-            self._sessions.prefix,
-            apart.find(
-                text,
-                image=image,
-                embedding=embedding,
-                near=near,
-                radius=radius,
-                within=within,
-                label=label,
-                include_stale=include_stale,
-                include_tentative=include_tentative,
-                include_removed=include_removed,
-                k=k,
-            ),
-            answer,
+        seen = apart.find(
+            text,
+            image=image,
+            embedding=embedding,
+            near=near,
+            radius=radius,
+            within=within,
+            label=label,
+            include_stale=include_stale,
+            include_tentative=include_tentative,
+            include_removed=include_removed,
+            k=k,
         )
+        hits = tuple(replace(hit, id=self._sessions.prefix + hit.id) for hit in seen.hits)
+        return replace(seen, hits=hits).followed_by(answer)
 
     def ask(self, question: str, *, model: Backend | str | None = None) -> Reply:
         """Answer a question in words: where, when, how many, what is in, what changed ... (docs/search.md).
@@ -397,19 +288,6 @@ class Memory(Corrections, SpaceReads):
                 self._models[model] = open_backend(model, self.settings.planner)
             model = self._models[model]
         return ask_through(question, model, ask=self._ask)
-
-    def _ask(self, question: str) -> Reply:
-        # loaded with the first of them, as tell is: most questions are finds, and a command is short
-        from lastseen.memory.ask import ask
-
-        apart = self._sessions.apart
-        if apart is not None:
-            reply = ask(apart, question)
-            if reply.status == "answered":
-                return reply
-            reply = ask(self, question)
-            return replace(reply, sentence=f"{reply.sentence} {NOT_FROM_HERE}") if reply.objects else reply
-        return ask(self, question)
 
     def tell(
         self,
@@ -454,113 +332,86 @@ class Memory(Corrections, SpaceReads):
         """Why words are compared with names only though the embeddings could be too; None where all is well."""
         return self._finder.text_to_image_encoder()[1]
 
-    def object(self, object_id: str) -> Object:
-        """Everything remembered of one object, pictures included; an id that is not remembered raises."""
-        apart, prefix = self._sessions.apart, self._sessions.prefix
-        if apart is not None and object_id.startswith(prefix):
-            return replace(apart.object(object_id.removeprefix(prefix)), id=object_id)
-        with self._writes.lock:
-            state = self._objects.state(object_id)
-        self._writes.pull()
-        crops = tuple(crop.jpeg for crop in self._store.crops(object_id))
-        return self._browse.described([replace(state, image_crops=crops)])[0]
-
-    def history(self, object_id: str) -> list[HistoryEntry]:
-        """Where an object was known and what happened to it, oldest first; an id that is not remembered raises."""
-        with self._writes.lock:
-            self._objects.state(object_id)
-        self.flush()
-        return object_history(self._store, self._clock, object_id)
-
-    def states(
-        self,
-        label: str | None = None,
-        *,
-        kind: str | None = OBJECT,
-        include_tentative: bool = False,
-        include_absent: bool = False,
-    ) -> list[ObjectState]:
-        """Working memory's own records in the order of their ids; with a label, those most likely called so.
-
-        Tentative objects and objects seen to be gone (missing, removed) come only when asked for.
-        """
-        with self._writes.lock:
-            return self._objects.states(
-                label=label, kind=kind, include_tentative=include_tentative, include_absent=include_absent
-            )
-
-    def objects(
-        self,
-        label: str | None = None,
-        *,
-        kind: str | None = OBJECT,
-        include_tentative: bool = False,
-        include_removed: bool = False,
-    ) -> list[Object]:
-        """Every remembered object in the order of its id; with a label, those most likely called so.
-
-        Tentative objects, and those seen to be gone (missing, removed), come only when asked for, and so do surfaces
-        such as floor, walls and table tops: ``kind="surface"``, or None for both kinds.
-        """
-        states = self.states(label, kind=kind, include_tentative=include_tentative, include_absent=include_removed)
-        return self.described(states)
-
-    def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
-        """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
-        return self._browse.described(states, now=now)
-
-    def relations(self, object_id: str) -> list[Relation]:
-        """How an object stands to those around it: in, on, under, next to; nearest first within each."""
-        with self._writes.lock:
-            return self._objects.relations(object_id)
-
-    def what_changed(self, since: Moment | None = None, *, newest: int | None = None) -> list[Change]:
-        """What happened to objects since a time, oldest first; one that was never confirmed is left out.
-
-        ``newest`` looks at no more than so many events, from the last one back.
-        """
-        self.flush()
-        start = None if since is None else self._clock.time(since, name="since")
-        with self._store.guard:
-            return changes(self._store, self._clock, since=start, newest=newest)
-
-    @property
-    def matched(self) -> tuple[str | None, ...]:
-        """The object that each observation of the newest frame went to, in their order; None for none."""
-        if self._sessions.apart is not None:
-            return tuple(None if one is None else self._sessions.prefix + one for one in self._sessions.apart.matched)
-        return self._objects.matched
-
     def thin(self) -> int:
         """Delete at once the history that ``retention`` does not keep, objects never; returns the rows deleted."""
         self.settle()
         return self._writes.thin()
 
-    def sessions(self) -> list[SessionRecord]:
-        """Every session of this memory, oldest first."""
-        return list(self._clock.sessions)
-
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), its bytes on disk and in RAM by kind, and the state of a shared index."""
         self._writes.pull()
         return {
-            **measure(self._store, self._objects, sessions=len(self._clock.sessions)),
+            **measure(self._writes.store, self._writes.objects, sessions=len(self._writes.clock.sessions)),
             "encoder": self.encoder.name,
-            "image_encoder": self._store.image_encoder,
+            "image_encoder": self._writes.store.image_encoder,
             "shared_index": self.shared.state(),
         }
 
     @property
-    def browse(self) -> Browse:
-        """Pages, earlier states, pictures and what changed lately: for whoever displays this memory."""
-        return self._browse
-
-    @property
     def store(self) -> LongTermStore:
         """The journal and indexes behind this memory: for tools, not for everyday use."""
-        return self._store
+        return self._writes.store
 
     @property
-    def shared(self) -> Shared:
+    def shared(self) -> SharedIndex:
         """The index that several robots share, as this memory reaches it."""
         return self._writes.shared
+
+    def _read_from(self, writes: WritePath) -> None:
+        """Answer from these parts."""
+        self._writes = writes
+        self.browse = Browse(writes, self._pose_here)
+        self._finder = Finder(
+            writes.store,
+            writes.clock,
+            writes.shared,
+            self.settings,
+            encoder=self.encoder,
+            image_encoder=None if isinstance(self._image_encoder, str) else self._image_encoder,
+            describe=self.browse.with_places,
+            around=self.browse.surroundings(),
+        )
+
+    def _another(self, path: Path | None) -> Memory:
+        """A memory of the same kind for a session alone; it takes its poses as they are."""
+        image_encoder = self._finder.image_encoder or self._writes.store.image_encoder
+        made = Memory(
+            path,
+            settings=self.settings,
+            encoder=self.encoder,
+            image_encoder=image_encoder,
+            index="faiss",
+            wall_clock=self._wall_clock,
+        )
+        made._sessions.enabled = False
+        return made
+
+    def _reopen(self) -> None:
+        self._image_encoder = self._finder.image_encoder
+        self._read_from(self._writes.reopened())
+
+    def _lifted(self, frame: Frame, detections: Sequence[Detection]) -> list[Observation]:
+        """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
+        # loaded with the first of them: a question needs neither
+        from lastseen.appearance import with_embeddings
+        from lastseen.lift import lift_all
+
+        encoder = self._finder.image_encoder
+        if encoder is None and self._writes.store.image_encoder in (None, ColorShapeEncoder.name):
+            encoder = self._finder.image_encoder = ColorShapeEncoder()
+            self._writes.store.image_encoder = encoder.name
+        found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
+        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
+
+    def _ask(self, question: str) -> Reply:
+        # loaded with the first of them, as tell is: most questions are finds, and a command is short
+        from lastseen.memory.ask import ask
+
+        apart = self._sessions.apart
+        if apart is not None:
+            reply = ask(apart, question)
+            if reply.status == "answered":
+                return reply
+            reply = ask(self, question)
+            return replace(reply, sentence=f"{reply.sentence} {NOT_FROM_HERE}") if reply.objects else reply
+        return ask(self, question)

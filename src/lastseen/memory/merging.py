@@ -84,7 +84,7 @@ def take_in(
                     _join(objects, objects.store.row(mine), objects.store.row(ids[theirs]), how)
                     final[theirs] = mine
         events = objects.lifecycle.take_events()
-        home.space.viewpoints.take_events(events)
+        home.space.viewpoints.on_events(events)
         home.store.stage(
             events=[
                 *_events(other, final, transform, later),

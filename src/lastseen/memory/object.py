@@ -5,7 +5,7 @@ One set of names in Python, on the command line, over REST and MCP.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float, float]
 Status = Literal["found", "ambiguous", "not_found"]
-Known = Literal["aligned", "unverified", "unknown"]
-
-
+AlignmentStatus = Literal["aligned", "unverified", "unknown"]
+NOT_FROM_HERE = "That is remembered, but where it is from here is not known yet."
 SURE_NAME = 0.5
 """Mean confidence from which a label is a name: a detector's score is about the share of times that it is right."""
 
@@ -61,7 +60,7 @@ class Object:
     score: float | None = None
     kind: str = "object"
     provenance: str = "seen"
-    alignment: Known = "aligned"
+    alignment: AlignmentStatus = "aligned"
     record: ObjectState | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -135,7 +134,7 @@ class Answer:
     accept: float = 0.0
     refused: str | None = None
     not_understood: tuple[str, ...] = ()
-    alignment: Known = "aligned"
+    alignment: AlignmentStatus = "aligned"
     total: int = 0
 
     @property
@@ -151,6 +150,25 @@ class Answer:
     def fits(self, hit: Object) -> bool:
         """Whether a hit's score is enough to answer the question."""
         return self.status != "not_found" and (hit.score or 0.0) >= self.accept
+
+    def with_alignment(self, known: AlignmentStatus) -> Answer:
+        """The same, where it says whether its positions are in the map that the newest session is in."""
+        if known == "aligned":
+            return self
+        hits = tuple(replace(hit, alignment=known) for hit in self.hits)
+        reason = f"{self.reason} ({NOT_FROM_HERE})" if known == "unknown" and hits else self.reason
+        return replace(self, hits=hits, reason=reason, alignment=known)
+
+    def followed_by(self, remembered: Answer) -> Answer:
+        """What a session in quarantine sees, then what was remembered before it and cannot be placed from here."""
+        remembered = remembered.with_alignment("unknown")
+        if self.status == "not_found":
+            return remembered if remembered.status != "not_found" else self
+        if remembered.status == "not_found":
+            return self
+        more = remembered.fitting
+        reason = f"{self.reason}; {len(more)} more remembered from before, where from here is not known yet"
+        return replace(self, reason=reason, hits=(*self.hits, *more))
 
 
 def id_order(object_id: str) -> tuple[int, str]:

@@ -87,7 +87,7 @@ class SessionFrames:
         """Whether a source ever stated its map."""
         return any(one.map_id is not None for one in self._frames.values())
 
-    def take_changed(self) -> dict[int, str]:
+    def drain_changed(self) -> dict[int, str]:
         """Bodies that the journal has yet to learn, by session."""
         changed, self._changed = self._changed, {}
         return changed

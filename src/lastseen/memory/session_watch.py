@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.detection import Box, Detection
 from lastseen.frame import Frame
 from lastseen.memory.alignment import Landmarks, landmarks_of
 from lastseen.memory.alignment.claim import Claim, LookedAt, check_claim
 from lastseen.memory.alignment.landmarks import landmarks
-from lastseen.memory.objects import Event, ObjectState
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
+
+if TYPE_CHECKING:
+    from lastseen.memory.memory import Memory
 
 WATCHED = 60.0
 """Seconds of looking for which a session can be taken back: what has not differed by then goes on unverified."""
 CHECKED_EVERY, SEARCHED_EVERY = 0.5, 5.0
 """Seconds of looking between comparisons with the map, and between searches of it for another place."""
-DOUBTFUL = 4.0
+CERTAIN = 4.0
 """Nats of evidence below which a robot does not set out by what it remembers: two things at their places are more."""
-TELLING = 12
+WORTH_CHECKING = 12
 """Things of a map from which it is worth a look around to check a pose; few of a small one are in view at a time."""
 SEEN_TWICE = 2
 """Sightings from which a thing that is not confirmed yet is compared with the map."""
@@ -32,40 +33,7 @@ _LOOKED_AROUND = 0.6
 """Metres around a thing in which floor must have been seen for the map to have looked there."""
 
 
-class Opened(Protocol):
-    """A memory as sessions use it."""
-
-    _writes: WritePath
-
-    def observe(
-        self,
-        frame: Frame,
-        observations: Sequence[Observation] | None = None,
-        *,
-        detections: Sequence[Detection] | None = None,
-        step: Step | None = None,
-        people: Sequence[Box] | None = None,
-    ) -> tuple[Event, ...]:
-        """Take one frame."""
-        ...
-
-    def states(self, *, include_tentative: bool = False) -> list[ObjectState]:
-        """The objects that are there."""
-        ...
-
-    def flush(self) -> int:
-        """Write what changed."""
-        ...
-
-    def close(self) -> None:
-        """Release it."""
-        ...
-
-
-M = TypeVar("M", bound=Opened)
-
-
-class Watch(Generic[M]):
+class Watch:
     """A session under watch.
 
     Args:
@@ -74,7 +42,7 @@ class Watch(Generic[M]):
         since: The stamp at which the session began.
     """
 
-    def __init__(self, home: Opened, alone: M, *, since: float) -> None:
+    def __init__(self, home: Memory, alone: Memory, *, since: float) -> None:
         self.alone, self.since = alone, since
         self._known = landmarks_of(home)
         self._looked_at = _looked_at(home._writes, self._known)
@@ -82,9 +50,9 @@ class Watch(Generic[M]):
         self._evidence = 0.0
 
     @property
-    def doubtful(self) -> bool:
+    def pose_uncertain(self) -> bool:
         """Whether nothing speaks yet for where the session says it is, though the map holds enough to."""
-        return len(self._known) >= TELLING and self._evidence < DOUBTFUL
+        return len(self._known) >= WORTH_CHECKING and self._evidence < CERTAIN
 
     def is_over(self, stamp: float) -> bool:
         """Whether the session was watched for long enough to go on unverified."""

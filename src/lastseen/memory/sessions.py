@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,16 @@ from lastseen.frame import Frame
 from lastseen.memory.alignment import Alignment, FrameTransform, align, landmarks_of
 from lastseen.memory.alignment.aligner import LEAST_MATCHES
 from lastseen.memory.alignment.claim import Claim
-from lastseen.memory.object import Known
+from lastseen.memory.object import AlignmentStatus
 from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
-from lastseen.memory.session_answers import prefix_of
 from lastseen.memory.session_files import free_name, join
 from lastseen.memory.session_frames import TRUSTED, SessionFrame
-from lastseen.memory.session_watch import SEARCHED_EVERY, M, Watch
+from lastseen.memory.session_watch import SEARCHED_EVERY, Watch
 from lastseen.observation import Observation
+
+if TYPE_CHECKING:
+    from lastseen.memory.memory import Memory
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ JUMP_SPEED, JUMP = 5.0, 1.0
 """Metres a second and metres that a camera never moves between two frames: its localizer did."""
 
 
-class Sessions(Generic[M]):
+class Sessions:
     """The running session of one memory.
 
     Args:
@@ -46,17 +48,17 @@ class Sessions(Generic[M]):
         reopen: Reads ``home`` anew from its journal, after what a session wrote was taken back.
     """
 
-    def __init__(self, home: M, make: Callable[[Path | None], M], reopen: Callable[[], None]) -> None:
+    def __init__(self, home: Memory, make: Callable[[Path | None], Memory], reopen: Callable[[], None]) -> None:
         self._home, self._make, self._reopen = home, make, reopen
         self.enabled = True
         """Whether sessions are watched; one that is kept apart takes its poses as they are."""
         self.map_id: str | None = None
         """What the source of the next session calls its map."""
-        self.apart: M | None = None
+        self.apart: Memory | None = None
         """The memory of a session that is in quarantine; None while the session is in this memory's map."""
         self.transform: FrameTransform | None = None
         """From the running session's map to the memory's; None where they are one."""
-        self._watch: Watch[M] | None = None
+        self._watch: Watch | None = None
         self._last: tuple[float, NDArray[np.float64]] | None = None
         self._tried = 0.0
         self._begins = False
@@ -67,7 +69,7 @@ class Sessions(Generic[M]):
         return prefix_of(len(self._home._writes.clock.sessions))
 
     @property
-    def known(self) -> Known:
+    def known(self) -> AlignmentStatus:
         """Whether the newest session is known to be in this memory's map."""
         frame = self.current
         if frame is None or frame.state in TRUSTED:
@@ -106,9 +108,9 @@ class Sessions(Generic[M]):
         return _moved(frame, observations, self.transform)
 
     @property
-    def doubtful(self) -> bool:
+    def pose_uncertain(self) -> bool:
         """Whether nothing speaks yet for where the running session says it is, and something still may."""
-        return self._watch is not None and self._watch.doubtful
+        return self._watch is not None and self._watch.pose_uncertain
 
     def step_of(self, step: Step | None) -> Step | None:
         """What led to a frame; after a session came into another map, no step of the walk there leads to it."""
@@ -162,7 +164,7 @@ class Sessions(Generic[M]):
         """End the watch: from now on the session cannot be taken back."""
         if self._watch is not None:
             watch, self._watch = self._watch, None
-            self._home._writes.store.journal.keep()
+            self._home._writes.store.journal.release()
             watch.alone.close()
 
     def end(self) -> None:
@@ -198,7 +200,7 @@ class Sessions(Generic[M]):
     def _begin_watch(self, stamp: float) -> None:
         writes = self._home._writes
         self._home.flush()
-        writes.store.journal.mark()
+        writes.store.journal.savepoint()
         self._watch = Watch(self._home, self._make(None), since=stamp)
 
     def _jumped(self, stamp: float, position: NDArray[np.float64]) -> bool:
@@ -224,7 +226,7 @@ class Sessions(Generic[M]):
         assert watch is not None
         home = self._home
         path, robot = home._writes.store.journal.path, home._writes.settings.store.robot
-        taken_back = home._writes.store.journal.take_back()
+        taken_back = home._writes.store.journal.roll_back()
         self._reopen()
         writes = home._writes
         wall_offset = None
@@ -265,6 +267,11 @@ class Sessions(Generic[M]):
         apart, self.apart = self.apart, None
         apart.close()
         _log.warning("session %d is aligned: %s", frame.session, found.reason)
+
+
+def prefix_of(session: int) -> str:
+    """What the ids of a session in quarantine begin with."""
+    return f"session-{session}/"
 
 
 def _moved(

@@ -1,4 +1,4 @@
-"""What a memory knows of space: places and anchors, rooms, explored floor, viewpoints, and where the robot is."""
+"""What a memory knows of space: places, rooms, explored floor, viewpoints, where the robot is, and in which map."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
+from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.rooms import FloorPlan, Room
+from lastseen.memory.session_frames import SessionFrame
+from lastseen.memory.sessions import Sessions
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.keyframes import Keyframe
 from lastseen.memory.space.space import LastPose, Space
@@ -23,6 +27,7 @@ class SpaceReads:
     """The part of ``Memory`` that reads space; all of it may be read while frames come in."""
 
     _writes: WritePath
+    _sessions: Sessions
 
     @property
     def spatial(self) -> SpatialMemory:
@@ -85,15 +90,34 @@ class SpaceReads:
         with self._writes.lock:
             return self._writes.space.viewpoints.of(object_id)
 
-    def _place_of_points(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
-        """Id and name of the room of each object."""
-        return [None if room is None else (room.id, room.name) for room in self.room_at(points, ids)]
-
     def pose(self) -> Pose3D | None:
         """Where the camera was in the newest frame, also of an earlier run; None before the first."""
         last = self.last_pose()
         return None if last is None else last.pose
 
     def last_pose(self) -> LastPose | None:
-        """The same, with the memory time it is of."""
-        return self._writes.space.pose
+        """The same with its memory time; where a session is in quarantine, in the map of that session."""
+        apart = self._sessions.apart
+        return self._writes.space.pose if apart is None else apart.last_pose()
+
+    def _pose_here(self) -> Pose3D | None:
+        """Where the camera is in this memory's map; None while that is not known."""
+        return self.pose() if self._sessions.apart is None else None
+
+    @property
+    def frame(self) -> FrameTransform:
+        """From the map of the running session's poses to this memory's, in which all positions are given."""
+        return self._sessions.transform or FrameTransform()
+
+    def in_map(self, frame: Frame) -> Frame:
+        """A frame of the running session as ``current`` holds it: where the robot is in the map it is in."""
+        return self._sessions.in_map(frame, None)[0]
+
+    @property
+    def pose_uncertain(self) -> bool:
+        """Whether nothing that the running session saw speaks yet for where it says it is in a map that is known."""
+        return self._sessions.pose_uncertain
+
+    def session_frames(self) -> list[SessionFrame]:
+        """In which map each session is and how that is known, oldest first; see docs/alignment.md."""
+        return [self._writes.frames.of(session.id) for session in self._writes.clock.sessions]

@@ -22,7 +22,6 @@ from lastseen.encoders.color_shape import ColorShapeEncoder, crop_colors
 from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.memory.facts import Facts
-from lastseen.memory.fleet import Shared
 from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, ObjectState, Rows
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.snapshot import room
@@ -30,6 +29,7 @@ from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.rooms.rooms import Rooms
 from lastseen.memory.session_frames import SessionFrames
+from lastseen.memory.shared_index import SharedIndex
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
 from lastseen.memory.store.journal.forgetting import MARK
@@ -103,7 +103,7 @@ class WritePath:
             self.facts = Facts(self.store.journal)
             self.frames = SessionFrames(self.store.journal)
             self.rooms = Rooms(self.space, self.objects, self.store.journal, self.facts)
-            self.shared = Shared.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
+            self.shared = SharedIndex.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()
             raise
@@ -175,7 +175,7 @@ class WritePath:
         self.check_writable("correct it")
         with self.lock:
             events = change()
-            self.space.viewpoints.take_events(events)
+            self.space.viewpoints.on_events(events)
             self._stage_events(events)
         return events
 
@@ -207,7 +207,7 @@ class WritePath:
         self.flush()
         if gone and not ids:
             self.store.journal.wipe()
-        reasons = (self.store.journal.not_wiped, self.shared.not_told())
+        reasons = (self.store.journal.not_wiped, self.shared.not_sent())
         return Forgotten([*ids, *gone], not_yet=(reason for reason in reasons if reason is not None))
 
     def _places_of(self, state: ObjectState) -> list[tuple[float, ...]]:
@@ -244,9 +244,9 @@ class WritePath:
         self.pull()
         with self.lock:
             self.space.drop_before(self.store.journal.history_kept)
-            self.store.stage_space(self.space.take_changed(final=final))
-            self.store.stage_space(SpaceChanges(facts=self.facts.take_changed(), frames=self.frames.take_changed()))
-            self.store.stage(meta=self.rooms.take_changed())
+            self.store.stage_space(self.space.drain_changed(final=final))
+            self.store.stage_space(SpaceChanges(facts=self.facts.drain_changed(), frames=self.frames.drain_changed()))
+            self.store.stage(meta=self.rooms.drain_changed())
         if not self.store.waiting:
             return 0
         rows = self.store.commit(self.clock.now, session=self.clock.current, outbox=self.shared.used)

@@ -18,6 +18,8 @@ from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.search.paths import FloorPaths, Segment
 
+_WINDOW = 18.0
+"""Metres, half the width of the map: the far end of a home from any start in it."""
 _MIN_WIDTH = 0.4
 """Metres: what a door leaves once the robot's width is taken off; narrower ones are shadows."""
 _MIN_UNKNOWN = 0.2
@@ -89,7 +91,7 @@ class _Chosen:
 
 def coarse_map(settings: Explored, policy: Policy, origin: Pose2D = ORIGIN) -> FloorGrid:
     """A map of a whole home, around where the walk begins."""
-    return FloorGrid(replace(policy, cell=settings.cell), origin=origin, window=settings.window)
+    return FloorGrid(replace(policy, cell=settings.cell), origin=origin, window=_WINDOW)
 
 
 class ExploredMap:

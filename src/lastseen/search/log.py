@@ -128,9 +128,12 @@ class Run:
     torn: bool = False
 
     def settings(self) -> Settings:
-        """The settings the run was made with."""
+        """The settings the run was made with; a name that is no setting any more is a constant of this version."""
         tree: dict[str, Any] = {}
+        known = {row.name for row in describe(Settings())}
         for name, value in self.header["settings"].items():
+            if name not in known:
+                continue
             *sections, leaf = name.split(".")
             node = tree
             for section in sections:

@@ -23,7 +23,6 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.places.tracker import Step
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
-from lastseen.search.course import Course, waypoints
 from lastseen.search.explored import ExploredMap, Spot
 from lastseen.search.goal import Goal, StopCheck
 from lastseen.search.log import RunLog, view_record
@@ -34,6 +33,7 @@ from lastseen.search.planning.panorama_planner import CallRule, view_to_dict
 from lastseen.search.policy.goal_pixel import detection_mask, target_detection
 from lastseen.search.policy.protocol import PixelPolicy, allow, needs_depth
 from lastseen.search.recall import Recall, Remembered
+from lastseen.search.route import Route, waypoints
 from lastseen.search.world import Moved, Sight
 
 _TILTED = math.radians(10.0)
@@ -71,7 +71,7 @@ class RobotWorld:
         self.rule = CallRule(settings.planner)
         self.rule.due(stopped=False, goal_flag=False)
         self._around = LookAround(settings)
-        self._course: Course | None = None
+        self._route: Route | None = None
         """What is being followed; None while the robot looks around."""
         self._set_out = False
         """Whether anything was ever followed."""
@@ -107,9 +107,9 @@ class RobotWorld:
         del goal_text
         # the planner is asked at the start; where memory knows a path already, that is before the first look around
         # but by a pose that nothing speaks for yet it does not set out
-        begins = not self._set_out and not self.memory.doubtful
+        begins = not self._set_out and not self.memory.pose_uncertain
         complete = self._around.complete or (begins and bool(self.recall.remembered(self.pose)))
-        idle = self._course is None
+        idle = self._route is None
         spatial = self.memory.current.spatial
         return Sight(
             stamp=self.frame.stamp,
@@ -130,12 +130,12 @@ class RobotWorld:
     @property
     def path(self) -> tuple[Pose2D, ...]:
         """The corners that are left of the path being walked; empty where none was planned."""
-        return () if self._course is None else tuple(self._course.waypoints)
+        return () if self._route is None else tuple(self._route.waypoints)
 
     def follow(self, decision: Decision, path: NodePath | None = None) -> Moved:
         """Do one action of what was decided: turn to the view and walk to its goal pixel, or along a known path."""
-        if self._course is None or decision is not self._course.decision:
-            self._course = self._begin(decision, path)
+        if self._route is None or decision is not self._route.decision:
+            self._route = self._begin(decision, path)
         return self._act()
 
     def confirm(self) -> Moved:
@@ -172,7 +172,7 @@ class RobotWorld:
             )
         return dict(self._context[1])
 
-    def _begin(self, decision: Decision, path: NodePath | None) -> Course:
+    def _begin(self, decision: Decision, path: NodePath | None) -> Route:
         """Begin to follow a decision: to the view of its heading, and along the path where one is known."""
         self._set_out, self._rejected = True, False
         segments, heading = decision.segments, decision.heading or 0.0
@@ -182,51 +182,51 @@ class RobotWorld:
         self.explored.chose(heading)
         self.recall.chose(heading)
         self._check_depth()
-        course = Course(decision, self.settings, waypoints(self.pose, segments))
+        route = Route(decision, self.settings, waypoints(self.pose, segments))
         # what is flagged and in this view already is walked to as it is seen
         if not decision.goal_flag or self._trust or target_detection(self.marked, self.goal.text) is None:
-            course.turn_by(heading)
-        return course
+            route.turn_by(heading)
+        return route
 
     def _act(self) -> Moved:
         """One action: of the look around, of the turn to the chosen view, or of the policy that walks."""
-        course = self._course
-        if course is None:
+        route = self._route
+        if route is None:
             return self._do(self._level_camera() or Action.TURN_LEFT, panorama=True)
-        if course.turns:
-            return self._do(course.next_turn(), panorama=True)
-        self._aim(course)
+        if route.turns:
+            return self._do(route.next_turn(), panorama=True)
+        self._aim(route)
         action = self.policy.act()
-        return self._policy_stopped(course) if action is Action.STOP else self._do(action)
+        return self._policy_stopped(route) if action is Action.STOP else self._do(action)
 
-    def _aim(self, course: Course) -> None:
+    def _aim(self, route: Route) -> None:
         """Give the policy its goal pixel when the walk begins, and again whenever the goal is seen anew."""
-        flag = course.decision.goal_flag
+        flag = route.decision.goal_flag
         seen = flag and target_detection(self.marked, self.goal.text) is not None
-        if course.aimed and (self._trust or not seen):
+        if route.aimed and (self._trust or not seen):
             return
-        pixel = course.goal_pixel(self.frame, self.marked, self.goal.text)
-        if course.aimed:
+        pixel = route.goal_pixel(self.frame, self.marked, self.goal.text)
+        if route.aimed:
             self.policy.refine(pixel)
         else:
-            course.flagged = flag and (seen or not self.settings.stop.confirm_flag)
+            route.flagged = flag and (seen or not self.settings.stop.confirm_flag)
             self.policy.follow(pixel)
-        course.aimed = True
+        route.aimed = True
 
-    def _policy_stopped(self, course: Course) -> Moved:
+    def _policy_stopped(self, route: Route) -> Moved:
         """The policy says stop: believe it, look again, go on to the next waypoint, or look around."""
         if self._trust:
-            self._trusted_stop = course.flagged
-        elif (turn := self._look_again(course)) is not None:
+            self._trusted_stop = route.flagged
+        elif (turn := self._look_again(route)) is not None:
             return self._do(turn)
         if not self._trusted_stop:
-            if self.policy.stop_reason == "reached" and course.next_segment(self.pose):
+            if self.policy.stop_reason == "reached" and route.next_segment(self.pose):
                 return self._act()
-            self._rejected = course.flagged and not self._trust and not self._at_goal()
+            self._rejected = route.flagged and not self._trust and not self._at_goal()
         self.rule.due(stopped=True, goal_flag=False)
         # the stop is no action of the robot and costs no step, unless nothing was walked since the last call: then it
         # costs one, so that no cycle of plan and stop is free; a goal that was reached ends the search instead
-        free = course.walked and not (self._at_goal() or self._trusted_stop)
+        free = route.walked and not (self._at_goal() or self._trusted_stop)
         self._look_around()
         if free:
             return self._act()
@@ -234,13 +234,13 @@ class RobotWorld:
         self._record = {**self._record, "action": None, "scene_analyzed": False, "scene": None}
         return Moved(action=Action.STOP.value)
 
-    def _look_again(self, course: Course) -> Action | None:
+    def _look_again(self, route: Route) -> Action | None:
         """A turn that keeps a goal in view which was seen too few times to stop at; None when it is no use."""
         found = target_detection(self.marked, self.goal.text)
         views = self.settings.stop.views
-        if found is None or not 0 < self.check.streak < views or course.looked_again >= views:
+        if found is None or not 0 < self.check.streak < views or route.looked_again >= views:
             return None
-        course.looked_again += 1
+        route.looked_again += 1
         middle = 0.5 * (found.box[0] + found.box[2])
         return Action.TURN_LEFT if middle < 0.5 * self.frame.intrinsics.width else Action.TURN_RIGHT
 
@@ -253,7 +253,7 @@ class RobotWorld:
 
     def _look_around(self) -> None:
         """Give up what is being followed and begin a look around with this view."""
-        self._course = None
+        self._route = None
         self._around.clear()
         if self._level_camera() is None:
             self._around.add(self.frame, self.marked)
@@ -271,8 +271,8 @@ class RobotWorld:
         """Let the robot do one action, and take in the view that it leads to."""
         before = self._told_pose
         result = self.robot.step(action)
-        if self._course is not None:
-            self._course.walked |= action is Action.FORWARD
+        if self._route is not None:
+            self._route.walked |= action is Action.FORWARD
         self._observe(result.frame, Step(action=action, collided=result.collided, panorama=panorama))
         self.metres += before.distance_to(self._told_pose)
         return Moved(action=action.value)
@@ -296,7 +296,7 @@ class RobotWorld:
         self.check.see(frame, self.marked)
         if step.action is not None:
             self.policy.moved(step.action, collided=step.collided)
-        if self._course is None and self._level_camera() is None:
+        if self._route is None and self._level_camera() is None:
             self._around.add(frame, self.marked)
         self.policy.see(frame)
         self._explore(frame, collided=step.collided)
@@ -307,7 +307,7 @@ class RobotWorld:
         """Give up what was planned in the map that the robot turned out not to be in; exploring begins anew."""
         self._map = self.memory.current, self.memory.frame
         self.explored = ExploredMap(self.settings.explored, policy=self.settings.policy, start=self.pose)
-        self._course, self._context, self._set_out = None, None, False
+        self._route, self._context, self._set_out = None, None, False
         self._around = LookAround(self.settings)
         self.policy.reset()
         self.maps_entered += 1
@@ -328,10 +328,10 @@ class RobotWorld:
 
     def _ask_anew(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Look around, and ask the planner anew, when the robot begins to go in circles and the settings say so."""
-        course = self._course
-        if course is None or all(event["event"] not in {"stuck", "ababa"} for event in events):
+        route = self._route
+        if route is None or all(event["event"] not in {"stuck", "ababa"} for event in events):
             return
-        flag = course.decision.goal_flag
+        flag = route.decision.goal_flag
         if self.rule.due(stopped=False, goal_flag=flag, pattern=not flag):
             self._look_around()
 

@@ -12,7 +12,7 @@ from lastseen.frame import Frame
 from lastseen.perception.pipeline import Perception
 from lastseen.protocols import StepResult
 from lastseen.server.live import Runner
-from lastseen.server.searching import SearchDesk
+from lastseen.server.searching import ServedSearch
 from lastseen.server.service import Service
 from lastseen.sim.change import ChangeKind
 from lastseen.sim.coverage import endless_tour
@@ -43,7 +43,7 @@ class Demo(Runner):
         self.seed = seed
         self.change_every = change_every
         self._drawn = 0
-        self.desk = service.desk = SearchDesk("simulated")
+        self.search = service.search = ServedSearch("simulated")
 
     def feed(self) -> None:
         """Walk until stopped, at a pace that people can follow."""
@@ -72,9 +72,9 @@ class Demo(Runner):
                 yield self._see(self.world.step(action).frame)
                 if number % self.change_every == 0:
                     self._change()
-                if self.desk.wanted:
+                if self.search.wanted:
                     break
-            self.desk.run(self.service, _Here(self.world, detector), over=lambda _: self.stopped.wait(_PACE / 4))
+            self.search.run(self.service, _Here(self.world, detector), over=lambda _: self.stopped.wait(_PACE / 4))
 
     def _see(self, frame: Frame) -> Frame:
         self.service.observe(frame, self.perception.perceive(frame))

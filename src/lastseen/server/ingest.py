@@ -24,9 +24,10 @@ from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.server import schemas
+from lastseen.server.map_schemas import Camera
 from lastseen.server.parameters import FARTHEST, LATEST
 from lastseen.server.responses import WRITE_ERRORS, json_response, problem_of
-from lastseen.server.schemas import Camera, Empty, StrictBody
+from lastseen.server.schemas import Empty, StrictBody
 from lastseen.server.serializers import events_json, iso
 from lastseen.server.service import Service, compile_once
 

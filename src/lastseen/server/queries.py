@@ -171,7 +171,7 @@ def list_objects(
     bounds: dict[str, Any] = {"offset": offset, "limit": limit} if state is None else {"limit": _MOST_BY_STATE}
     page = browse.page(**chosen, **bounds) if moment is None else browse.past(moment, **chosen, **bounds)
     then = None if moment is None else browse.time(moment, name="as_of")
-    found = list(zip(memory.described(page.objects, now=then), page.objects, strict=True))
+    found = list(zip(memory.browse.described(page.objects, now=then), page.objects, strict=True))
     total = page.total
     if state is not None:
         found = [(one, record) for one, record in found if one.state == state]
@@ -294,7 +294,7 @@ def whats_in(memory: Memory, name: str, *, limit: int = 200) -> Json:
         return {"status": "not_found", "reason": f"no place is known as {name!r}; known are {names}", "places": []}
     count = sum(len(one["object_ids"]) for one in chosen)
     for one in chosen:
-        inside = memory.described(memory.browse.states(one["object_ids"][:limit]))
+        inside = memory.browse.described(memory.browse.states(one["object_ids"][:limit]))
         one["objects_in"] = [object_json(thing) for thing in inside]
     return {"status": "found", "reason": f"{count} things in {len(chosen)} places", "places": chosen}
 
@@ -303,7 +303,7 @@ def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
     """Which way and how far from the robot a thing is, by words or by an id."""
     asked = text.strip()
     if asked.startswith("obj-"):
-        found = memory.described(memory.browse.states([asked])) if _is_id(asked) else []
+        found = memory.browse.described(memory.browse.states([asked])) if _is_id(asked) else []
         status: Status = "found"
         reason = f"{asked} is remembered"
         if not found:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.object import Object
-from lastseen.server import queries, schemas
+from lastseen.server import map_schemas, queries, schemas
 from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
@@ -255,12 +255,12 @@ def _add_search(router: APIRouter, service: Service) -> None:
 
 
 def _add_places(router: APIRouter, service: Service) -> None:
-    @router.get("/places", response_model=schemas.Places, tags=["places"])
+    @router.get("/places", response_model=map_schemas.Places, tags=["places"])
     def places() -> Response:
         """Every place with the objects that stand in it, and every anchor."""
         return json_response(queries.places(service.memory))
 
-    @router.get("/places/{place_id}", response_model=schemas.PlaceDetails, responses=errors(404), tags=["places"])
+    @router.get("/places/{place_id}", response_model=map_schemas.PlaceDetails, responses=errors(404), tags=["places"])
     def one_place(place_id: Annotated[int, Path(ge=0, le=2**53)]) -> Response:
         """One place and the objects in it."""
         place = queries.place_details(service.memory, place_id)
@@ -268,7 +268,7 @@ def _add_places(router: APIRouter, service: Service) -> None:
             raise HTTPException(404, f"place {place_id} is not known")
         return json_response(place)
 
-    @router.get("/robot", response_model=schemas.Robot, tags=["places"])
+    @router.get("/robot", response_model=map_schemas.Robot, tags=["places"])
     def robot() -> Response:
         """The newest pose and camera, and the path of this run."""
         track = service.robot
@@ -281,12 +281,12 @@ def _add_places(router: APIRouter, service: Service) -> None:
             }
         )
 
-    @router.get("/timeline", response_model=schemas.Timeline, tags=["places"])
+    @router.get("/timeline", response_model=map_schemas.Timeline, tags=["places"])
     def timeline() -> Response:
         """The sessions and the marks of what happened in them."""
         return json_response(queries.timeline(service.memory))
 
-    @router.get("/sessions", response_model=schemas.SessionFrames, tags=["places"])
+    @router.get("/sessions", response_model=map_schemas.SessionFrames, tags=["places"])
     def sessions() -> Response:
         """Every session, the map it is in and how that is known; see docs/alignment.md."""
         return json_response(queries.sessions(service.memory))

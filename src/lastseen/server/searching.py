@@ -75,7 +75,7 @@ class SearchState(BaseModel):
     walked: list[list[float]] = Field(description="What was walked since the search began, (x, y) in metres.")
 
 
-class SearchDesk:
+class ServedSearch:
     """Takes goals for the robot of a server and tells how its search goes; safe for several threads."""
 
     def __init__(self, robot: Literal["none", "simulated", "real"]) -> None:
@@ -210,16 +210,16 @@ def _shares(service: Service, nodes: list[Json]) -> list[Json]:
 class RobotRunner(Runner):
     """Lets a robot search when somebody asks for it, and stand otherwise."""
 
-    def __init__(self, service: Service, robot: Environment, desk: SearchDesk) -> None:
+    def __init__(self, service: Service, robot: Environment, search: ServedSearch) -> None:
         super().__init__(service)
-        self.robot, self.desk = robot, desk
+        self.robot, self.search = robot, search
 
     def feed(self) -> None:
         """Wait for goals, and look for each."""
         while not self.stopped.wait(0.1):
-            if self.desk.wanted:
+            if self.search.wanted:
                 self.service.source.state = "running"
-                self.desk.run(self.service, self.robot, over=lambda _: self.stopped.is_set())
+                self.search.run(self.service, self.robot, over=lambda _: self.stopped.is_set())
                 self.service.source.state = "waiting"
 
 
@@ -227,13 +227,13 @@ def routes(service: Service, *, has_token: bool) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["search"])
 
-    def desk() -> SearchDesk:
-        if service.desk is None:
+    def served() -> ServedSearch:
+        if service.search is None:
             raise HTTPException(409, f"search: {_NO_ROBOT}")
-        return service.desk
+        return service.search
 
     def state() -> Json:
-        return (service.desk or SearchDesk("none")).to_json()
+        return (service.search or ServedSearch("none")).to_json()
 
     @router.get("/search", response_model=SearchState, responses=READ_ERRORS)
     def search() -> Response:
@@ -245,7 +245,7 @@ def routes(service: Service, *, has_token: bool) -> APIRouter:
         """Let the robot look for something; a real one needs a token on this server and ``may_move``."""
         from lastseen.search.goal import check_goal
 
-        robot = desk()
+        robot = served()
         check_goal(body.goal)
         if robot.robot == "real" and not (has_token and body.may_move):
             raise HTTPException(403, "search: a real robot moves only with a token and may_move = true")
@@ -255,7 +255,7 @@ def routes(service: Service, *, has_token: bool) -> APIRouter:
     @router.delete("/search", response_model=SearchState, responses=WRITE_ERRORS)
     def give_up() -> Response:
         """Give up the search that runs; the robot stops after the action in hand."""
-        desk().stop()
+        served().stop()
         return json_response(state())
 
     return router

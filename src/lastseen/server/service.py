@@ -27,7 +27,7 @@ from lastseen.server.serializers import Json, iso, places_json
 
 if TYPE_CHECKING:
     from lastseen.perception.pipeline import Perceived
-    from lastseen.server.searching import SearchDesk
+    from lastseen.server.searching import ServedSearch
 
 _RATE_WINDOW = 5.0
 """Seconds over which the frame rate is counted."""
@@ -101,7 +101,7 @@ class Service:
         self.stopping = False
         self.allow_reset = False
         self.view: LiveView | None = None
-        self.desk: SearchDesk | None = None
+        self.search: ServedSearch | None = None
         self.frames = 0
         self.stats_version = 0
         self.stats_text = ""

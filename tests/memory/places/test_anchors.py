@@ -28,19 +28,19 @@ def made_at(memory: SpatialMemory, *actions: Action) -> list[tuple[int, list[str
     ]
 
 
-def test_section_7_2_anchor_after_two_forward_steps() -> None:
+def test_anchor_after_two_forward_steps() -> None:
     assert made_at(started(), F, F, F, F) == [(2, ["distance"]), (4, ["distance"])]
 
 
-def test_section_15_anchor_distance_is_two_steps() -> None:
+def test_anchor_distance_is_two_steps() -> None:
     assert Settings().places.anchor_forward_steps == 2
 
 
-def test_section_7_2_anchor_after_a_rotation_followed_by_a_forward() -> None:
+def test_anchor_after_a_rotation_followed_by_a_forward() -> None:
     assert made_at(started(), L, L, F) == [(3, ["turn"])]
 
 
-def test_section_7_2_a_rotation_alone_makes_no_anchor() -> None:
+def test_a_rotation_alone_makes_no_anchor() -> None:
     assert made_at(started(), *[L] * 12) == []
 
 
@@ -52,19 +52,19 @@ def test_counters_start_anew_at_each_anchor() -> None:
     assert made_at(started(), F, L, F, F, F) == [(3, ["distance", "turn"]), (5, ["distance"])]
 
 
-def test_section_7_2_a_branch_makes_an_anchor_when_it_appears() -> None:
+def test_a_branch_makes_an_anchor_when_it_appears() -> None:
     memory = started()
     flags = [True, True, False, True]
     made = [event["reasons"] for flag in flags for event in memory.step(Action.LOOK_UP, branch=flag)]
     assert made == [["branch"], ["branch"]]
 
 
-def test_section_7_2_the_first_anchor_of_a_place_is_always_made() -> None:
+def test_the_first_anchor_of_a_place_is_always_made() -> None:
     memory = started()
     assert [(anchor.pose, anchor.place_id) for anchor in memory.graph.anchors.values()] == [(Pose2D(0, 0, 0), 0)]
 
 
-def test_section_7_2_neighbours_are_linked_both_ways_along_the_path() -> None:
+def test_neighbours_are_linked_both_ways_along_the_path() -> None:
     memory = started()
     made_at(memory, F, F, F, F)
     assert [anchor.neighbors for anchor in memory.graph.anchors.values()] == [[1], [0, 2], [1]]

@@ -21,25 +21,25 @@ def walk(*actions: Action, collided: bool = False, motion: DeadReckoning | None 
     return reckoner.pose
 
 
-def test_section_7_2_starts_at_the_origin() -> None:
+def test_starts_at_the_origin() -> None:
     assert DeadReckoner().pose == Pose2D(0.0, 0.0, 0.0)
 
 
-def test_section_7_2_forward_moves_quarter_metre_along_yaw() -> None:
+def test_forward_moves_quarter_metre_along_yaw() -> None:
     assert walk(F) == Pose2D(0.25, 0.0, 0.0)
     north = walk(L, L, L, F)
     assert (north.x, north.y) == pytest.approx((0.0, 0.25))
 
 
-def test_section_7_2_turn_left_is_plus_thirty_degrees() -> None:
+def test_turn_left_is_plus_thirty_degrees() -> None:
     assert math.degrees(walk(L).yaw) == pytest.approx(30.0)
 
 
-def test_section_7_2_turn_right_is_minus_thirty_degrees() -> None:
+def test_turn_right_is_minus_thirty_degrees() -> None:
     assert math.degrees(walk(R).yaw) == pytest.approx(-30.0)
 
 
-def test_section_7_2_stop_changes_nothing() -> None:
+def test_stop_changes_nothing() -> None:
     assert walk(F, L, Action.STOP) == walk(F, L)
 
 
@@ -73,5 +73,5 @@ def test_walking_back_the_same_way_returns_to_the_start(actions: list[Action]) -
     assert end.distance_to(ORIGIN) < 1e-9
 
 
-def test_section_15_step_and_turn() -> None:
+def test_step_and_turn() -> None:
     assert (DeadReckoning().forward_step, DeadReckoning().turn_angle) == (0.25, 30.0)

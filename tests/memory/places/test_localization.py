@@ -23,24 +23,24 @@ def ids(graph: PlaceGraph, anchor_id: int = 0) -> list[int]:
     return [nearby.anchor_id for nearby in nearby_anchors(graph, anchor_id)]
 
 
-def test_section_8_2_near_and_of_the_same_type() -> None:
+def test_near_and_of_the_same_type() -> None:
     assert ids(graph_of((0, "kitchen"), (1, "Kitchen."), (1, "bedroom"), (2, "kitchen"))) == [1]
 
 
-def test_section_8_2_the_radius_itself_is_near() -> None:
+def test_the_radius_itself_is_near() -> None:
     assert ids(graph_of((0, "kitchen"), (1.5, "kitchen"), (1.501, "kitchen"))) == [1]
 
 
-def test_section_15_localization_radius() -> None:
+def test_localization_radius() -> None:
     assert Settings().localization.radius == 1.5
 
 
-def test_section_8_2_the_nearest_comes_first_and_never_the_anchor_itself() -> None:
+def test_the_nearest_comes_first_and_never_the_anchor_itself() -> None:
     assert ids(graph_of((0, "a"), (1, "a"), (-0.5, "a"), (0.5, "a"))) == [2, 3, 1]
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.sampled_from(["a", "b"])), min_size=1, max_size=12))
-def test_section_8_3_hints_never_change_the_graph_and_are_mutual(rows: list[tuple[float, str]]) -> None:
+def test_hints_never_change_the_graph_and_are_mutual(rows: list[tuple[float, str]]) -> None:
     graph = graph_of(*rows)
     before = graph.to_dict()
     hints = {anchor: ids(graph, anchor) for anchor in graph.anchors}

@@ -17,24 +17,24 @@ def along_x(*metres: float) -> list[Pose2D]:
     return [Pose2D(x, 0.0, 0.0) for x in metres]
 
 
-def test_section_10_5_stuck_is_one_place_in_ten_steps() -> None:
+def test_stuck_is_one_place_in_ten_steps() -> None:
     assert is_stuck([7] * 10)
     assert is_stuck([1, 2] + [7] * 10)
     assert not is_stuck([7] * 9 + [8])
     assert not is_stuck([8] + [7] * 9)
 
 
-def test_section_10_5_stuck_needs_a_full_window() -> None:
+def test_stuck_needs_a_full_window() -> None:
     assert not is_stuck([])
     assert not is_stuck([7] * 9)
 
 
-def test_section_15_stuck_window_is_ten() -> None:
+def test_stuck_window_is_ten() -> None:
     assert inspect.signature(is_stuck).parameters["window"].default == 10
     assert is_stuck([7] * 3, window=3)
 
 
-def test_section_10_5_ababa_is_the_last_four_visits() -> None:
+def test_ababa_is_the_last_four_visits() -> None:
     assert is_ababa([1, 2, 1, 2])
     assert is_ababa([9, 1, 2, 1, 2])
     assert not is_ababa([1, 2, 1])
@@ -43,7 +43,7 @@ def test_section_10_5_ababa_is_the_last_four_visits() -> None:
     assert not is_ababa([1, 2, 1, 2, 3])
 
 
-def test_section_10_5_ababa_needs_two_different_places() -> None:
+def test_ababa_needs_two_different_places() -> None:
     assert not is_ababa([1, 1, 1, 1])
 
 

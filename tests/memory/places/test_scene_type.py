@@ -25,12 +25,12 @@ from lastseen.memory.places import is_corridor, normalize_scene_type
         ("...", ""),
     ],
 )
-def test_section_9_2_normalisation(said: str, compared: str) -> None:
+def test_normalisation(said: str, compared: str) -> None:
     assert normalize_scene_type(said) == compared
 
 
 @pytest.mark.parametrize("said", ["corridor", "Hallway", "long corridor", "corridors"])
-def test_section_9_2_corridor_is_told_by_its_name(said: str) -> None:
+def test_corridor_is_told_by_its_name(said: str) -> None:
     assert is_corridor(said)
     assert not is_corridor("kitchen")
 

@@ -66,28 +66,28 @@ def test_it_grows_over_tiles_and_keeps_what_it_held() -> None:
 
 def test_only_tiles_that_changed_are_handed_over_and_once() -> None:
     grid = seen_floor(0.0)
-    first = grid.take_changed()
-    assert grid.take_changed() == {}
+    first = grid.drain_changed()
+    assert grid.drain_changed() == {}
     grid.add(body_points(hall(x=-40.0)), Pose2D(-40.0, 0.0, 0.0))
-    assert first.keys().isdisjoint(grid.take_changed())
+    assert first.keys().isdisjoint(grid.drain_changed())
 
 
 def test_what_is_stored_is_restored_equal() -> None:
     grid, again = seen_floor(0.0, -40.0, 30.0), FloorGrid(SETTINGS)
-    again.restore(grid.take_changed())
+    again.restore(grid.drain_changed())
     assert (again.free == grid.free).all()
     assert (again.occupied == grid.occupied).all()
     assert (again.blocked == grid.blocked).all()
     assert again.point_of((0, 0)) == grid.point_of((0, 0))
-    assert again.take_changed() == {}
+    assert again.drain_changed() == {}
 
 
 def test_a_grid_that_was_restored_goes_on_like_the_one_it_was_written_from() -> None:
     grid, again = seen_floor(0.0), FloorGrid(SETTINGS)
-    again.restore(grid.take_changed())
+    again.restore(grid.drain_changed())
     for one in (grid, again):
         one.add(body_points(hall(x=12.0)), Pose2D(12.0, 0.0, 0.3))
-    assert grid.take_changed() == again.take_changed()
+    assert grid.drain_changed() == again.drain_changed()
 
 
 @pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(bytes(TILE)), zlib.compress(bytes(TILE * TILE + 1))])
@@ -126,10 +126,10 @@ def test_a_pose_that_is_nowhere_maps_nothing_and_breaks_nothing(x: float) -> Non
 
 def test_beyond_the_largest_map_nothing_is_mapped() -> None:
     grid = seen_floor(0.0)
-    grid.take_changed()
+    grid.drain_changed()
     grid.add(body_points(hall()), Pose2D(5000.0, 0.0, 0.0))
     assert state(grid, 5001.0, 0.0) == "unknown"
-    assert grid.take_changed() == {}
+    assert grid.drain_changed() == {}
 
 
 def test_far_from_the_origin_a_map_is_as_good_as_at_it() -> None:
@@ -144,7 +144,7 @@ def test_a_bump_is_occupied_ahead_of_the_robot() -> None:
     grid.mark_blocked(ORIGIN)
     ahead = SETTINGS.robot_radius + CELL
     assert state(grid, ahead, 0.0) == "occupied"
-    assert len(grid.take_changed()) == 1
+    assert len(grid.drain_changed()) == 1
 
 
 def test_a_memory_keeps_its_floor_in_the_file(tmp_path: Path) -> None:
@@ -188,4 +188,4 @@ def test_a_grid_of_another_map_is_turned_into_this_one_without_holes() -> None:
         assert state(here, at.x, at.y) == "free"
     wall = origin.compose(Pose2D(3.0, 0.0, 0.0))
     assert "occupied" in {state(here, wall.x + dx, wall.y + dy) for dx in (-CELL, 0, CELL) for dy in (-CELL, 0, CELL)}
-    assert here.take_changed()
+    assert here.drain_changed()

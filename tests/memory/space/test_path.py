@@ -19,7 +19,7 @@ def walk(path: RobotPath, start: int, stop: int, file: dict[int, bytes], *, ever
 
 
 def write(path: RobotPath, file: dict[int, bytes]) -> None:
-    for number, body in path.take_changed().items():
+    for number, body in path.drain_changed().items():
         if body:
             file[number] = body
         else:

@@ -40,12 +40,12 @@ def test_seeing_the_same_again_is_nothing_new() -> None:
     surface = Surface()
     for number in range(4):
         surface.add(frame(number, 2.0))
-    surface.take_changed()
+    surface.drain_changed()
     told = surface.newest
     for number in range(4, 8):
         surface.add(frame(number, 2.0))
     assert surface.newest == told
-    assert surface.take_changed() == {}
+    assert surface.drain_changed() == {}
     surface.add(frame(8, 2.0, gray=250))
     assert surface.newest > told
 
@@ -82,14 +82,14 @@ def test_packed_tiles_give_the_same_surface_and_the_same_bytes() -> None:
     surface, again = Surface(), Surface()
     for number in range(3):
         surface.add(frame(number, 2.0 + 0.3 * number, eye=(-1.0, 0.5 * number, 1.0)))
-    tiles = surface.take_changed()
+    tiles = surface.drain_changed()
     again.restore(tiles, "home.lastseen")
     assert np.array_equal(points_of(again), points_of(surface))
-    assert again.take_changed() == {}
+    assert again.drain_changed() == {}
     # the next frame does to both the same, to the byte
     for each in (surface, again):
         each.add(frame(3, 4.0, eye=(-1.0, 0.0, 1.0)))
-    assert surface.take_changed() == again.take_changed()
+    assert surface.drain_changed() == again.drain_changed()
 
 
 def test_a_damaged_tile_is_named() -> None:

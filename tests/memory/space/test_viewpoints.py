@@ -63,32 +63,32 @@ def test_what_is_of_no_object_leaves_no_spot() -> None:
     spots = Viewpoints()
     spots.note(Pose2D(1.0, 0.0, 0.0), [seen(THING)], [None])
     assert spots.of("obj-1") == ()
-    assert spots.take_changed() == {}
+    assert spots.drain_changed() == {}
 
 
 def test_a_thing_that_moved_is_seen_from_where_it_was_found_again() -> None:
     spots = Viewpoints()
     see(spots, (1.0, 0.0), (2.0, 0.0))
     see(spots, (0.0, 2.0), object_id="obj-7")
-    spots.take_events([happened(EventKind.MOVED, "obj-1", "obj-7")])
+    spots.on_events([happened(EventKind.MOVED, "obj-1", "obj-7")])
     assert (spots.of("obj-1"), spots.of("obj-7")) == (((0.0, 2.0),), ())
-    assert list(spots.take_changed()) == ["obj-1", "obj-7"]
+    assert list(spots.drain_changed()) == ["obj-1", "obj-7"]
 
 
 def test_things_that_are_one_share_their_spots_and_these_stay_apart() -> None:
     spots = Viewpoints()
     see(spots, (1.0, 0.0))
     see(spots, (1.1, 0.0), (0.0, 2.0), object_id="obj-2")
-    spots.take_events([happened(EventKind.MERGED, "obj-1", "obj-2")])
+    spots.on_events([happened(EventKind.MERGED, "obj-1", "obj-2")])
     assert (spots.of("obj-1"), spots.of("obj-2")) == (((1.0, 0.0), (0.0, 2.0)), ())
 
 
 def test_they_are_restored_to_the_bit() -> None:
     spots, again = Viewpoints(), Viewpoints()
     see(spots, (1.23, -0.07), (-2.01, 0.33))
-    again.restore(spots.take_changed())
+    again.restore(spots.drain_changed())
     assert again.of("obj-1") == spots.of("obj-1") == ((1.23, -0.07), (-2.01, 0.33))
-    assert again.take_changed() == {}
+    assert again.drain_changed() == {}
 
 
 @pytest.mark.parametrize("body", [b"1234", bytes(8 * (MOST + 1)), b"\xff" * 8])

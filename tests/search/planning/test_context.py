@@ -55,12 +55,12 @@ def text_of(memory: SpatialMemory, queue: DiscoveredContextQueue | None = None, 
     return context_text(build_context(memory, queue or DiscoveredContextQueue(), **more))
 
 
-def test_section_9_1_localization_is_told() -> None:
+def test_localization_is_told() -> None:
     first = text_of(walked(F, F, L)).splitlines()[0]
     assert first == 'here: step 3, x 0.50 y 0.00 facing +30 deg, place 0 "kitchen", anchor 1'
 
 
-def test_section_9_1_places_come_with_objects_description_and_where_they_lie() -> None:
+def test_places_come_with_objects_description_and_where_they_lie() -> None:
     memory = walked(*[F] * 20)
     for _ in range(3):
         memory.step(F)
@@ -71,25 +71,25 @@ def test_section_9_1_places_come_with_objects_description_and_where_they_lie() -
     assert places[1].endswith('at +180 deg; objects "sink", "stove"; "A small kitchen."')
 
 
-def test_section_9_1_anchors_neighbours_and_the_last_k() -> None:
+def test_anchors_neighbours_and_the_last_k() -> None:
     memory = walked(*[F] * 20, settings=Settings(context=Context(recent_anchors=3)))
     text = text_of(memory)
     assert "neighbours: 9 (0.5 m at +180 deg)" in text
     assert "path: 8 (1.0 m at +180 deg), 9 (0.5 m at +180 deg), 10 (0.0 m at 0 deg)" in text
 
 
-def test_section_9_1_and_10_4_discovered_context_in_order() -> None:
+def test_and_10_4_discovered_context_in_order() -> None:
     lines = [line for line in text_of(walked(), queue_of(*"abcdef")).splitlines() if line.startswith("discovered")]
     assert [line.split(":")[0] for line in lines] == [f"discovered {index}" for index in range(1, 6)]
     assert lines[-1] == 'discovered 5: goal not seen, went for "f", "toward the f"'
 
 
-def test_section_10_5_the_avoid_hint_is_told() -> None:
+def test_the_avoid_hint_is_told() -> None:
     assert "avoid: pattern:STUCK" in text_of(walked(*[L] * 10))
     assert "avoid" not in text_of(walked(*[L] * 9))
 
 
-def test_section_8_3_nearby_candidates_are_a_hint() -> None:
+def test_nearby_candidates_are_a_hint() -> None:
     few = Settings(context=Context(recent_anchors=1))
     assert "maybe same spot: anchor 1 of place 0, 0.5 m off" in text_of(walked(F, F, F, F, settings=few))
 

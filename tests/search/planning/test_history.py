@@ -18,28 +18,28 @@ def pushed(*types: str, maxlen: int = 5) -> DiscoveredContextQueue:
     return queue
 
 
-def test_section_10_3_a_record_has_the_least_fields() -> None:
+def test_a_record_has_the_least_fields() -> None:
     record = DiscoveredContextQueue().push(goal_flag=True, goal_scene_type="kitchen", why="a mug")
     assert record.to_dict() == {"idx": 1, "goal_flag": True, "goal_scene_type": "kitchen", "why": "a mug"}
 
 
-def test_section_10_3_the_avoid_hint_is_optional() -> None:
+def test_the_avoid_hint_is_optional() -> None:
     record = DiscoveredContextQueue().push(
         goal_flag=False, goal_scene_type="kitchen", why="a mug", avoid_hint="pattern:STUCK"
     )
     assert record.to_dict()["avoid_hint"] == "pattern:STUCK"
 
 
-def test_section_10_4_the_oldest_goes_first() -> None:
+def test_the_oldest_goes_first() -> None:
     assert [record.goal_scene_type for record in pushed(*"abcdefg").records] == list("cdefg")
 
 
-def test_section_10_4_idx_is_given_anew_from_1() -> None:
+def test_idx_is_given_anew_from_1() -> None:
     assert [record.idx for record in pushed(*"abcdefg").records] == [1, 2, 3, 4, 5]
     assert [record.idx for record in pushed(*"ab").records] == [1, 2]
 
 
-def test_section_15_the_queue_holds_five() -> None:
+def test_the_queue_holds_five() -> None:
     assert Settings().discovered_context.max_records == 5
     assert len(pushed(*"abcdefg")) == 5
 
@@ -49,7 +49,6 @@ def test_the_queue_is_the_tail_of_what_was_pushed(types: list[str], maxlen: int)
     queue = pushed(*types, maxlen=maxlen)
     assert [record.goal_scene_type for record in queue.records] == types[-maxlen:]
     assert [record.idx for record in queue.records] == list(range(1, len(queue) + 1))
-    assert DiscoveredContextQueue.from_list(queue.to_list(), maxlen=maxlen).records == queue.records
 
 
 def test_a_queue_without_room_is_refused() -> None:

@@ -30,26 +30,26 @@ def started(settings: PlannerSettings | None = None) -> CallRule:
     return rule
 
 
-def test_section_6_one_call_at_the_start_of_an_episode() -> None:
+def test_one_call_at_the_start_of_an_episode() -> None:
     rule = CallRule()
     assert [rule.due(stopped=False, goal_flag=False) for _ in range(3)] == ["start", None, None]
 
 
-def test_section_6_not_at_every_step() -> None:
+def test_not_at_every_step() -> None:
     rule = started()
     assert not any(rule.due(stopped=False, goal_flag=flag) for flag in (True, False) * 50)
     assert rule.calls == 1
 
 
-def test_section_6_a_stop_without_the_goal_calls_again() -> None:
+def test_a_stop_without_the_goal_calls_again() -> None:
     assert started().due(stopped=True, goal_flag=False) == "stopped"
 
 
-def test_section_6_a_stop_at_the_goal_does_not() -> None:
+def test_a_stop_at_the_goal_does_not() -> None:
     assert started().due(stopped=True, goal_flag=True) is None
 
 
-def test_section_6_patterns_call_again_only_where_switched_on() -> None:
+def test_patterns_call_again_only_where_switched_on() -> None:
     assert started().due(stopped=False, goal_flag=False, pattern=True) is None
     switched = started(PlannerSettings(recall_on_pattern=True))
     assert switched.due(stopped=False, goal_flag=False, pattern=True) == "pattern"
@@ -62,7 +62,7 @@ def test_calls_are_bounded(steps: list[tuple[bool, bool, bool]], most: int) -> N
     assert len([reason for reason in made if reason]) == rule.calls <= most
 
 
-def test_section_15_calls_are_start_and_stop_without_the_goal_by_default() -> None:
+def test_calls_are_start_and_stop_without_the_goal_by_default() -> None:
     assert not PlannerSettings().recall_on_pattern
 
 
@@ -92,7 +92,7 @@ def test_it_is_a_planner_of_the_one_loop() -> None:
     assert call.output == json.loads(said())
 
 
-def test_section_5_1_target_panorama_and_context_are_shown() -> None:
+def test_target_panorama_and_context_are_shown() -> None:
     made, backend = planner(said())
     view = View(30.0, (("sofa", 0.8),), 2.0)
     made.decide(situation(views=[view_to_dict(view)]))
@@ -102,7 +102,7 @@ def test_section_5_1_target_panorama_and_context_are_shown() -> None:
     assert len(backend.images[0]) == 1
 
 
-def test_section_10_2_every_call_leaves_one_record() -> None:
+def test_every_call_leaves_one_record() -> None:
     made, backend = planner(*[said()] * 7)
     for _ in range(7):
         made.decide(situation())
@@ -110,14 +110,14 @@ def test_section_10_2_every_call_leaves_one_record() -> None:
     assert "discovered 5: goal not seen" in backend.prompts[-1]
 
 
-def test_section_11_3_the_fallback_leaves_a_record_too() -> None:
+def test_the_fallback_leaves_a_record_too() -> None:
     made, _ = planner("nonsense", "nonsense")
     decision, call = made.decide(situation())
     assert (decision.heading, decision.source, call.fallback, call.retries) == (0.0, "fallback", True, 1)
     assert made.queue.to_list() == [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
 
 
-def test_section_10_5_the_hint_is_shown_and_stored() -> None:
+def test_the_hint_is_shown_and_stored() -> None:
     made, backend = planner(said())
     for _ in range(10):
         made.spatial.step(Action.TURN_LEFT)

@@ -28,19 +28,19 @@ def without(key: str) -> str:
     return json.dumps({name: value for name, value in GOOD.items() if name != key})
 
 
-def test_section_11_2_the_example_of_the_document_is_read() -> None:
+def test_the_example_of_the_document_is_read() -> None:
     plan = parse_plan(json.dumps(GOOD))
     assert plan == Plan(True, 15.0, DiscoveredContext("kitchen", "주방은 목표와 연관된 물체가 있을 확률이 높음"))
     assert plan.to_dict() == GOOD
 
 
 @pytest.mark.parametrize("angle", [-180, 180, 0, -0.5, 179.999])
-def test_section_11_2_angles_from_minus_180_to_180(angle: float) -> None:
+def test_angles_from_minus_180_to_180(angle: float) -> None:
     assert parse_plan(changed(angle=angle)).angle == angle
 
 
 @pytest.mark.parametrize("angle", [180.001, -181, 1e9, 10**400])
-def test_section_11_3_an_angle_out_of_range_is_refused(angle: float) -> None:
+def test_an_angle_out_of_range_is_refused(angle: float) -> None:
     with pytest.raises(PlanError, match=r"angle = .*outside -180 to 180") as error:
         parse_plan(changed(angle=angle))
     assert error.value.reason == "out_of_range"
@@ -63,27 +63,27 @@ def test_section_11_3_an_angle_out_of_range_is_refused(angle: float) -> None:
         "1" * 5000,
     ],
 )
-def test_section_11_2_only_json_is_read(text: str) -> None:
+def test_only_json_is_read(text: str) -> None:
     with pytest.raises(PlanError) as error:
         parse_plan(text)
     assert error.value.reason == "not_json"
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"kitchen"'])
-def test_section_11_2_only_an_object_is_read(text: str) -> None:
+def test_only_an_object_is_read(text: str) -> None:
     with pytest.raises(PlanError, match="not a JSON object"):
         parse_plan(text)
 
 
 @pytest.mark.parametrize("key", ["goal_flag", "angle", "discovered_context"])
-def test_section_11_3_a_missing_field_is_named(key: str) -> None:
+def test_a_missing_field_is_named(key: str) -> None:
     with pytest.raises(PlanError, match=f"{key} = None: is missing") as error:
         parse_plan(without(key))
     assert error.value.reason == "missing_field"
 
 
 @pytest.mark.parametrize("key", ["goal_scene_type", "why"])
-def test_section_11_3_a_missing_inner_field_is_named(key: str) -> None:
+def test_a_missing_inner_field_is_named(key: str) -> None:
     context = {name: value for name, value in GOOD["discovered_context"].items() if name != key}
     with pytest.raises(PlanError, match=rf"discovered_context\.{key} = None: is missing"):
         parse_plan(changed(discovered_context=context))
@@ -103,7 +103,7 @@ def test_section_11_3_a_missing_inner_field_is_named(key: str) -> None:
         (inner(why=None), "discovered_context.why"),
     ],
 )
-def test_section_11_3_wrong_types_are_refused_not_repaired(text: str, field: str) -> None:
+def test_wrong_types_are_refused_not_repaired(text: str, field: str) -> None:
     with pytest.raises(PlanError) as error:
         parse_plan(text)
     assert (error.value.field, error.value.reason) == (field, "wrong_type")
@@ -132,7 +132,7 @@ def test_text_from_a_model_is_one_clean_line() -> None:
     assert plan.discovered_context.why == "first second [31m end"
 
 
-def test_section_11_3_the_fallback() -> None:
+def test_the_fallback() -> None:
     assert FALLBACK_PLAN.to_dict() == {
         "goal_flag": False,
         "angle": 0.0,

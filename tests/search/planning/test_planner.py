@@ -28,7 +28,7 @@ def test_a_good_answer_is_taken_at_once() -> None:
     assert backend.prompts == ["find the mug"]
 
 
-def test_section_11_3_one_retry_that_says_what_was_wrong() -> None:
+def test_one_retry_that_says_what_was_wrong() -> None:
     backend = ScriptedBackend([FAR, GOOD])
     planned = VlmPlanner(backend).plan("find the mug")
     assert planned.plan == parse_plan(GOOD)
@@ -36,14 +36,14 @@ def test_section_11_3_one_retry_that_says_what_was_wrong() -> None:
     assert second.startswith(f"{first}\n\nYOUR LAST ANSWER WAS REFUSED: angle = 300: is outside -180 to 180")
 
 
-def test_section_11_3_the_fallback_after_the_second_failure() -> None:
+def test_the_fallback_after_the_second_failure() -> None:
     backend = ScriptedBackend(["nonsense", FAR, GOOD])
     planner = VlmPlanner(backend)
     planned = planner.plan("find the mug")
     assert (planned.plan, planned.fallback) == (FALLBACK_PLAN, True)
     assert len(backend.prompts) == 2
     assert dict(planner.failures) == {"not_json": 1, "out_of_range": 1}
-    assert dict(planner.fallbacks) == {"out_of_range": 1}
+    assert dict(planner.given_up) == {"out_of_range": 1}
 
 
 def test_a_backend_without_an_answer_is_retried_and_counted() -> None:
@@ -51,7 +51,7 @@ def test_a_backend_without_an_answer_is_retried_and_counted() -> None:
     planner = VlmPlanner(ScriptedBackend([down, GOOD, down, down]))
     assert not planner.plan("find the mug").fallback
     assert planner.plan("find the mug").fallback
-    assert (dict(planner.failures), dict(planner.fallbacks)) == ({"backend": 3}, {"backend": 1})
+    assert (dict(planner.failures), dict(planner.given_up)) == ({"backend": 3}, {"backend": 1})
 
 
 def test_ignored_keys_are_counted() -> None:
@@ -82,7 +82,7 @@ def test_a_silent_server_ends_in_the_fallback_within_the_time_limit() -> None:
     planned = planner.plan("find the mug")
     backend.release.set()
     assert planned.fallback
-    assert dict(planner.fallbacks) == {"time_limit": 1}
+    assert dict(planner.given_up) == {"time_limit": 1}
 
 
 def test_the_limit_covers_the_retry_too() -> None:
@@ -113,7 +113,7 @@ def test_ten_thousand_fuzzed_answers_give_a_plan_or_the_fallback_and_never_an_ex
         planned = planner.plan("find the mug")
         assert_valid(planned.plan)
         good += not planned.fallback
-    assert sum(planner.fallbacks.values()) == count - good
+    assert sum(planner.given_up.values()) == count - good
     assert 0 < good < count
 
 

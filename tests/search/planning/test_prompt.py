@@ -13,16 +13,16 @@ from lastseen.search.planning.prompt import (
 )
 
 
-def test_section_9_1_the_system_prompt_forces_the_format_and_states_the_prohibitions() -> None:
+def test_the_system_prompt_forces_the_format_and_states_the_prohibitions() -> None:
     for word in ("goal_flag", "angle", "discovered_context", "goal_scene_type", "why", "-180", "Prohibited"):
         assert word in PLANNER_SYSTEM_PROMPT
 
 
-def test_section_10_2_static_place_facts_are_not_to_be_repeated() -> None:
+def test_static_place_facts_are_not_to_be_repeated() -> None:
     assert "no repetition of the descriptions or object lists of known places" in PLANNER_SYSTEM_PROMPT
 
 
-def test_section_11_1_the_prompt_holds_target_views_and_context() -> None:
+def test_the_prompt_holds_target_views_and_context() -> None:
     prompt = planner_prompt("red mug", "here: step 0", [View(0.0, (("sofa", 0.9),), 2.0)])
     assert prompt.startswith(PLANNER_SYSTEM_PROMPT)
     assert prompt.split("\n\n")[-3:] == [

@@ -51,7 +51,7 @@ def test_one_retry_and_then_the_scene_stays_unknown() -> None:
     analyzer = ModelSceneAnalyzer(ScriptedBackend(["?", json.dumps(GOOD), "?", "?"]))
     assert analyzer.analyze([View(0.0)]).scene is not None
     assert analyzer.analyze([View(0.0)]).scene is None
-    assert (dict(analyzer.failures), dict(analyzer.unknown)) == ({"not_json": 3}, {"not_json": 1})
+    assert (dict(analyzer.failures), dict(analyzer.given_up)) == ({"not_json": 3}, {"not_json": 1})
 
 
 def test_a_server_that_is_down_leaves_the_scene_unknown() -> None:

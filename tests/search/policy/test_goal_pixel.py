@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lastseen.config.search import Policy
 from lastseen.detection import Detection
 from lastseen.search.policy.goal_pixel import (
+    VIEW_HALF_ANGLE,
     choose_goal_pixel,
     detection_mask,
     target_detection,
@@ -59,7 +60,7 @@ def test_the_floor_pixel_lies_in_the_wanted_direction_on_the_floor(rest: float) 
     settings = Policy()
     pixel = choose_goal_pixel(BoxWorld().look(), [], target="mug", goal_flag=False, rest_deg=rest)
     bearing = math.degrees(math.atan2(pixel.point[1], pixel.point[0]))
-    assert abs(bearing - rest) <= settings.roi_half_angle
+    assert abs(bearing - rest) <= math.degrees(VIEW_HALF_ANGLE)
     assert abs(pixel.point[2]) < settings.obstacle_low
     assert math.hypot(*pixel.point[:2]) <= settings.max_waypoint
 

@@ -21,13 +21,12 @@ def geometric() -> PixelPolicy:
 
 def pixelnav() -> PixelPolicy:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lastseen[torch]'")
-    from lastseen.config.search import PixelNav
     from lastseen.search.policy.pixelnav.network import PixelNavNetwork
     from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    return PixelNavPolicy(PixelNavNetwork(), PixelNav(image_size=32))
+    return PixelNavPolicy(PixelNavNetwork(), image_size=32)
 
 
 @pytest.fixture(scope="module", params=[geometric, pixelnav])

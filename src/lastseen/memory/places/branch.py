@@ -12,10 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.memory import Branches
 from lastseen.geometry import Intrinsics
 
-_DEFAULTS = Branches()
+_BAND = 0.1
+"""Share of the image's height around the horizon that is read: above tables, below lamps."""
+_JUMP = 1.0
+"""Metres that an opening reaches farther than its two edges."""
+_WIDTHS = (0.5, 2.0)
+"""Metres: narrower gaps lead nowhere a robot fits, wider ones are the room itself."""
+_REACH = 3.0
+"""Metres: a door farther off is not a branch yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +33,20 @@ class Opening:
     distance: float
 
 
-def openings(depth: NDArray[np.float32], camera: Intrinsics, *, settings: Branches = _DEFAULTS) -> list[Opening]:
+def openings(depth: NDArray[np.float32], camera: Intrinsics) -> list[Opening]:
     """The doors and side passages in view, from left to right."""
-    ranges = _scan(depth, camera, settings.band)
+    ranges = _scan(depth, camera)
     slopes = (np.arange(len(ranges)) - camera.cx) / camera.fx
     found: list[Opening] = []
     column = 0
     while column + 1 < len(ranges):
-        if not ranges[column + 1] - ranges[column] >= settings.jump:
+        if not ranges[column + 1] - ranges[column] >= _JUMP:
             column += 1
             continue
         # the far stretch ends at the first column that is no longer a jump beyond the left edge
         left = column
         right = left + 1
-        while right < len(ranges) and ranges[right] - ranges[left] >= settings.jump:
+        while right < len(ranges) and ranges[right] - ranges[left] >= _JUMP:
             right += 1
         column = right
         if right == len(ranges):
@@ -48,20 +54,20 @@ def openings(depth: NDArray[np.float32], camera: Intrinsics, *, settings: Branch
         near, far = ((float(slopes[edge] * ranges[edge]), float(ranges[edge])) for edge in (left, right))
         width = math.dist(near, far)
         distance = math.hypot((near[0] + far[0]) / 2, (near[1] + far[1]) / 2)
-        if settings.min_width <= width <= settings.max_width and distance <= settings.reach:
+        if _WIDTHS[0] <= width <= _WIDTHS[1] and distance <= _REACH:
             bearing = math.atan2(-(near[0] + far[0]), near[1] + far[1])
             found.append(Opening(bearing, width, distance))
     return found
 
 
-def is_branch(depth: NDArray[np.float32], camera: Intrinsics, *, settings: Branches = _DEFAULTS) -> bool:
+def is_branch(depth: NDArray[np.float32], camera: Intrinsics) -> bool:
     """Whether a door or a junction is in view and near."""
-    return bool(openings(depth, camera, settings=settings))
+    return bool(openings(depth, camera))
 
 
-def _scan(depth: NDArray[np.float32], camera: Intrinsics, band: float) -> NDArray[np.float64]:
+def _scan(depth: NDArray[np.float32], camera: Intrinsics) -> NDArray[np.float64]:
     """One depth per column: the median around the horizon; unseen columns carry the last seen value on."""
-    half = max(1, round(camera.height * band / 2))
+    half = max(1, round(camera.height * _BAND / 2))
     middle = min(max(round(camera.cy), half), camera.height - half)
     rows = depth[middle - half : middle + half]
     seen = np.isfinite(rows)

@@ -15,6 +15,8 @@ from typing import Any
 UNKNOWN = "unknown"
 """The type of a place whose scene could not be told."""
 
+MAX_DESCRIPTION = 240
+"""Characters: one or two short sentences per place."""
 _SYNONYMS = {"hallway": "corridor"}
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")
 
@@ -65,10 +67,10 @@ class Place:
         """Whether this is a place one passes through, which is never re-entered as itself."""
         return is_corridor(self.place_type)
 
-    def learn(self, objects: Iterable[str], description: str, *, max_characters: int) -> None:
+    def learn(self, objects: Iterable[str], description: str) -> None:
         """Add objects, and take the newer description, cut to two sentences, unless it is blank."""
         self.objects_list.update(text for text in (" ".join(name.split()) for name in objects) if text)
-        shortened = two_sentences(description, max_characters=max_characters)
+        shortened = two_sentences(description)
         if shortened:
             self.semantic_description = shortened
 
@@ -96,14 +98,14 @@ class Place:
         )
 
 
-def two_sentences(text: str, *, max_characters: int) -> str:
-    """The first two sentences on one line, never longer than allowed.
+def two_sentences(text: str) -> str:
+    """The first two sentences on one line, cut at ``MAX_DESCRIPTION``.
 
-    >>> two_sentences("A kitchen.  It is bright. It is big.", max_characters=200)
+    >>> two_sentences("A kitchen.  It is bright. It is big.")
     'A kitchen. It is bright.'
     """
     kept = " ".join(_SENTENCE_END.split(" ".join(text.split()))[:2])
-    return kept if len(kept) <= max_characters else kept[: max_characters - 1].rstrip() + "…"
+    return kept if len(kept) <= MAX_DESCRIPTION else kept[: MAX_DESCRIPTION - 1].rstrip() + "…"
 
 
 @dataclass(slots=True)

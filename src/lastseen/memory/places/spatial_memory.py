@@ -53,7 +53,8 @@ class SpatialMemory:
         self._rule = AnchorRule(self.settings.places.anchor_forward_steps)
         self._dwell = Dwell(self.settings.places.dwell)
         self._analyzed_at: int | None = None
-        self._asked = False
+        self.awaits_scene = False
+        """Whether an analysis was asked for and has yet to come: until then none is due and none is missed."""
         self._unnamed: int | None = None
         self._settled = False
         self._earlier = EarlierWalks(self.graph, episode=self.episode)
@@ -131,9 +132,9 @@ class SpatialMemory:
     def needs_scene_analysis(self) -> bool:
         """Whether the scene should be analyzed now: at step 0, every period, and while a change is unconfirmed.
 
-        Not while an analysis that was asked for has yet to come: a slow model is asked one thing at a time.
+        Not while an analysis is awaited: a slow model is asked one thing at a time.
         """
-        if self._asked or self._analyzed_at == self.step_id:
+        if self.awaits_scene or self._analyzed_at == self.step_id:
             return False
         return self.step_id % self.settings.places.update_period == 0 or self._dwell.pending is not None
 
@@ -141,11 +142,6 @@ class SpatialMemory:
     def at_branch(self) -> bool:
         """Whether the last step ended at a door or a fork."""
         return self._rule.at_branch
-
-    @property
-    def pending_scene_type(self) -> str | None:
-        """The new scene type that waits for confirmation, if one does."""
-        return None if self._dwell.pending is None else self._dwell.pending.scene_type
 
     def step(
         self,
@@ -199,14 +195,6 @@ class SpatialMemory:
         self._unnamed = self.current_place_id if events[0]["event"] == "place_created" else None
         return events
 
-    def scene_asked(self) -> None:
-        """Note that an analysis was asked for; until ``scene_analyzed`` brings it, none is due and none is missed."""
-        self._asked = True
-
-    def scene_withdrawn(self) -> None:
-        """Note that no analysis is awaited any more: it came, or it will never come."""
-        self._asked = False
-
     def scene_analyzed(
         self,
         scene_type: str | None,
@@ -220,22 +208,22 @@ class SpatialMemory:
             raise InvalidValue(
                 "scene_type", scene_type, f"comes second in step {self.step_id}", remedy="analyze once per step"
             )
-        self._analyzed_at, self._asked = self.step_id, False
+        self._analyzed_at, self.awaits_scene = self.step_id, False
         self.revision += 1
         known = scene_type is not None and normalize_scene_type(scene_type) not in ("", UNKNOWN)
-        told = scene_type.strip() if known and scene_type is not None else UNKNOWN
+        named = scene_type.strip() if known and scene_type is not None else UNKNOWN
         events: list[SpatialEvent] = []
         if self.current_place is None:
-            events += self._arrive(told, objects, description, world_pose)
+            events += self._arrive(named, objects, description, world_pose)
         elif not known:
             self._dwell.pending = None
         elif self.current_place_id == self._unnamed:
-            self._name(self.current_place, told, objects, description)
+            self._name(self.current_place, named, objects, description)
         else:
-            events += self._compare(told, objects, description, world_pose)
+            events += self._compare(named, objects, description, world_pose)
         self._unnamed = None
         if known and self.current_anchor is not None:
-            self.current_anchor.scenes[told] = self.current_anchor.scenes.get(told, 0) + 1
+            self.current_anchor.scenes[named] = self.current_anchor.scenes.get(named, 0) + 1
         return events + self._settle()
 
     def saw(self, labels: Iterable[str]) -> None:
@@ -260,14 +248,10 @@ class SpatialMemory:
             return []
         return nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
 
-    def avoid_hint(self) -> str | None:
-        """The pattern that holds now: ``pattern:STUCK``, ``pattern:ABABA``, both, or None."""
-        return self.progress.avoid_hint()
-
     def _name(self, place: Place, scene_type: str, objects: Iterable[str], description: str) -> None:
         """Give a place that was made before anybody could name it the type of the spot it was made at."""
         place.place_type = scene_type
-        place.learn(objects, description, max_characters=self.settings.places.max_description)
+        place.learn(objects, description)
         self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
 
     def _compare(
@@ -277,7 +261,7 @@ class SpatialMemory:
         assert place is not None
         objects = list(objects)
         if place.scene_type == normalize_scene_type(scene_type):
-            place.learn(objects, description, max_characters=self.settings.places.max_description)
+            place.learn(objects, description)
         confirmed = self._dwell.analyzed(
             scene_type, current=place.place_type, objects=objects, description=description
         )
@@ -294,7 +278,7 @@ class SpatialMemory:
         made = place is None
         if place is None:
             place = self.graph.add_place(scene_type, episode=self.episode)
-        place.learn(objects, description, max_characters=self.settings.places.max_description)
+        place.learn(objects, description)
         self.current_place_id = place.place_id
         if self.progress.place_by_step:
             self.progress.place_by_step[-1] = place.place_id

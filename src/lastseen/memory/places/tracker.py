@@ -119,9 +119,7 @@ class PlaceTracker:
             self._begin_walk(world_pose)
             return []
         settings = self.spatial.settings
-        branch = settings.places.detect_branches and is_branch(
-            frame.depth, frame.camera_of_depth, settings=settings.branches
-        )
+        branch = settings.places.detect_branches and is_branch(frame.depth, frame.camera_of_depth)
         return self.spatial.step(
             step.action, collided=step.collided, branch=branch, panorama=step.panorama, world_pose=world_pose
         )
@@ -145,7 +143,7 @@ class PlaceTracker:
         if self._question is not None:
             # what was seen in the walk before names nothing in this one; the analyzer is busy with it all the same
             self._question.withdrawn = True
-            self.spatial.scene_asked()
+            self.spatial.awaits_scene = True
 
     def _name_by_all_seen(self, frame: Frame, world_pose: Pose2D) -> list[SpatialEvent]:
         """Have the scene named by all that was seen since the last time: frames come closer together than steps."""
@@ -167,7 +165,7 @@ class PlaceTracker:
         except LastseenError as error:
             answer = Future()
             answer.set_exception(error)
-        self.spatial.scene_asked()
+        self.spatial.awaits_scene = True
         self._question = _Question(frame.id, answer)
         return self._take_answer(world_pose)
 
@@ -176,7 +174,7 @@ class PlaceTracker:
         if self._question is None or not self._question.answer.done():
             return []
         question, self._question = self._question, None
-        self.spatial.scene_withdrawn()
+        self.spatial.awaits_scene = False
         scene = self._result(question.answer)
         if question.withdrawn:
             return []

@@ -31,7 +31,7 @@ from lastseen.memory.store.store import LongTermStore
 from lastseen.protocols import Encoder
 
 if TYPE_CHECKING:
-    from lastseen.memory.fleet import Shared
+    from lastseen.memory.shared_index import SharedIndex
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Finder:
         self,
         store: LongTermStore,
         clock: Clock,
-        shared: Shared,
+        shared: SharedIndex,
         settings: Settings,
         *,
         encoder: Encoder,

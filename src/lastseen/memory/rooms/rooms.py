@@ -52,7 +52,6 @@ class Rooms:
         self._next_id = max([self._next_id, *(1 + (fact.room_id or 0) for fact in facts.rooms())])
         self._shapes: list[Room] = []
         self._named: dict[int, Room] = {}
-        self._shaped = -1
         self._votes: dict[int, Votes] = {}
         self._cut_from = (-1, -1, -1, -1)
         self._seen = (-1, -1, -1, -1)
@@ -89,7 +88,7 @@ class Rooms:
             return []
         return [self._named.get(room) for room in self._room_ids(np.asarray(points, dtype=np.float64), ids).tolist()]
 
-    def take_changed(self) -> dict[str, str]:
+    def drain_changed(self) -> dict[str, str]:
         """What the memory file has yet to learn of ids; cuts nothing anew, but whoever asks next gets a new cut."""
         self._cut_at = -math.inf
         if not any(each.known for each in self._maps):

@@ -22,6 +22,8 @@ from lastseen.pose2d import ORIGIN, Pose2D
 OCCUPIED = 2
 """Evidence at which a cell counts as occupied; each sighting adds two, each look through takes one."""
 _MOST, _LEAST = 6, -4
+_MIN_POINTS = 2
+"""Pixels of one depth image that must fall on a cell: a single one is a stray."""
 _BUMP = 100
 """Evidence of a cell that a robot bumped into: whatever depth says later, it stays occupied."""
 TILE = 64
@@ -149,7 +151,7 @@ class FloorGrid:
         if not self._is_on_earth(pose):
             return
         self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
-        self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=self.settings.min_points)
+        self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=_MIN_POINTS)
 
     def mark_blocked(self, pose: Pose2D) -> None:
         """Something unseen stopped the robot: remember it just ahead; in a window, whatever depth says later."""
@@ -205,7 +207,7 @@ class FloorGrid:
         rows, columns = self._evidence.shape
         return min(max(i - self._first[0], 0), rows - 1), min(max(j - self._first[1], 0), columns - 1)
 
-    def take_changed(self) -> dict[Cell, bytes]:
+    def drain_changed(self) -> dict[Cell, bytes]:
         """The tiles that changed since the last call, by tile number, compressed for the memory file."""
         tiles = {}
         for tile in sorted(self._changed):

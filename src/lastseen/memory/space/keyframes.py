@@ -153,7 +153,7 @@ class Keyframes:
         """Drop the pictures from before a memory time."""
         self._drop([one for one in self._kept if one.time < time])
 
-    def take_changed(self) -> dict[int, bytes]:
+    def drain_changed(self) -> dict[int, bytes]:
         """What changed since the last call, by number; empty bodies for those dropped."""
         changed, self._changed = self._changed, {}
         return changed

@@ -67,7 +67,7 @@ class RobotPath:
         if parts:
             self._drop(parts)
 
-    def take_changed(self) -> dict[int, bytes]:
+    def drain_changed(self) -> dict[int, bytes]:
         """The parts that changed since the last call, packed, by their numbers; empty for those dropped."""
         changed = dict.fromkeys(self._dropped, b"")
         self._dropped = []

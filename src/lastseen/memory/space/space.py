@@ -114,7 +114,7 @@ class Space:
         pose = frame.floor_pose
         self.pose = LastPose(frame.T_world_camera, frame.stamp)
         self.path.add(frame.T_world_camera, time=frame.stamp)
-        self.viewpoints.take_events(events)
+        self.viewpoints.on_events(events)
         self.viewpoints.note(pose, observations, ids)
         self._see_floor(frame, pose, people or ())
         self._keep_picture(frame, observations, ids, events, people)
@@ -208,23 +208,23 @@ class Space:
             time = 0.0 if other.pose is None else other.pose.time + later
             self.surface.take_in(transform.apply(xyz.astype(np.float64)).astype(np.float32), colors, time=time)
 
-    def take_changed(self, *, final: bool = False) -> SpaceChanges:
+    def drain_changed(self, *, final: bool = False) -> SpaceChanges:
         """What changed since the last call; whoever calls puts it into the journal.
 
         The surface is given once in a while, and when the memory closes (``final``).
         """
         changes = SpaceChanges(
-            viewpoints=self.viewpoints.take_changed(),
-            path=self.path.take_changed(),
-            keyframes={} if self._keyframes is None else self._keyframes.take_changed(),
+            viewpoints=self.viewpoints.drain_changed(),
+            path=self.path.drain_changed(),
+            keyframes={} if self._keyframes is None else self._keyframes.drain_changed(),
         )
         for storey in self.storeys:
             for grid, tiles in ((storey.floor, changes.floor), (storey.walls, changes.walls)):
-                tiles.update({(storey.number, *tile): body for tile, body in grid.take_changed().items()})
+                tiles.update({(storey.number, *tile): body for tile, body in grid.drain_changed().items()})
         now = -math.inf if self.pose is None else self.pose.time
         if self._surface is not None and (final or now - self._surface_written >= _SURFACE_PERIOD):
             self._surface_written = now
-            changes.surface.update(self._surface.take_changed())
+            changes.surface.update(self._surface.drain_changed())
         if self.spatial.revision != self._revision:
             self._revision = self.spatial.revision
             state = self.spatial.to_dict()

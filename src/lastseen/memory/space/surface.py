@@ -105,7 +105,7 @@ class Surface:
                 inside |= (np.abs(self.xyz[slots] - np.asarray(centre)) <= reach).all(axis=1)
             self._empty(slots[inside])
 
-    def take_changed(self) -> dict[Tile, bytes]:
+    def drain_changed(self) -> dict[Tile, bytes]:
         """The tiles that changed since the last call, packed, by their numbers."""
         with self.lock:
             changed, self._changed_tiles = sorted(self._changed_tiles), set()

@@ -29,7 +29,7 @@ Spot = tuple[float, float]
 
 
 class Viewpoints:
-    """The spots by object id; ``take_changed`` gives what the memory file has yet to learn."""
+    """The spots by object id; ``drain_changed`` gives what the memory file has yet to learn."""
 
     def __init__(self) -> None:
         self._spots: dict[str, list[Spot]] = {}
@@ -54,7 +54,7 @@ class Viewpoints:
             elif not spots or math.dist(spot, thing) <= SEEN_WELL:
                 self._add(object_id, spot, thing)
 
-    def take_events(self, events: Iterable[Event]) -> None:
+    def on_events(self, events: Iterable[Event]) -> None:
         """Follow what happened to objects: one that moved is seen from elsewhere, merged ones share their spots."""
         for event in events:
             absorbed = str(event.evidence.get("absorbed", ""))
@@ -77,7 +77,7 @@ class Viewpoints:
             self._spots.pop(object_id, None)
             self._changed.discard(object_id)
 
-    def take_changed(self) -> dict[str, bytes]:
+    def drain_changed(self) -> dict[str, bytes]:
         """What changed since the last call, as the memory file stores it: pairs of float32, metres."""
         bodies = {
             object_id: np.array(self._spots.get(object_id, ()), dtype=np.float32).tobytes()
@@ -87,7 +87,7 @@ class Viewpoints:
         return bodies
 
     def restore(self, bodies: Mapping[str, bytes], path: object = "") -> None:
-        """Read back what ``take_changed`` gave; ``path`` is named where it cannot be read."""
+        """Read back what ``drain_changed`` gave; ``path`` is named where it cannot be read."""
         for object_id, body in bodies.items():
             if len(body) % 8 or len(body) > 8 * MOST:
                 raise JournalDamaged(path, f"the viewpoints of {object_id} have a length of {len(body)} bytes")

@@ -169,11 +169,6 @@ class FaissIndex:
                 return best_first(held, self.scores(row, [rows[key] for key in held]), k) if held else []
             return self._search_all(row, k)
 
-    def rows_of(self, keys: Sequence[str]) -> NDArray[np.int64]:
-        """Where keys are stored, -1 for a key not held; valid until the next write."""
-        with self._lock:
-            return np.fromiter((self._rows.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
-
     def scores(self, query: NDArray[np.float32], rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
         """Inner products of the query with the given rows."""
         with self._lock:

@@ -275,7 +275,7 @@ class MilvusIndex:
         return client
 
     def _create(self, client: Any, dim: int) -> None:
-        from pymilvus import DataType, MilvusClient
+        from pymilvus import DataType, MilvusClient, MilvusException
 
         schema = MilvusClient.create_schema(
             auto_id=False, enable_dynamic_field=False, description=f"lastseen {_SHAPE} {self._encoder}"
@@ -294,7 +294,7 @@ class MilvusIndex:
         index.add_index("embedding", index_type="FLAT", metric_type="IP")
         try:
             client.create_collection(self._name, schema=schema, index_params=index, consistency_level="Strong")
-        except Exception:
+        except MilvusException:
             # another robot may have made it at the same time
             if not client.has_collection(self._name):
                 raise

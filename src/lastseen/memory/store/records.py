@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import best_label
+
 TENTATIVE, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
 STATUSES = (TENTATIVE, CONFIRMED, MISSING, REMOVED)
 
@@ -40,8 +42,7 @@ class ObjectRecord:
     @property
     def label(self) -> str | None:
         """The likeliest label; ties go to the alphabetically first."""
-        scores = self.label_scores
-        return min(scores, key=lambda label: (-scores[label], label)) if scores else None
+        return best_label(self.label_scores)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,52 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS
 from lastseen.memory.objects.labels import MOST_UNUSED
-from lastseen.memory.store.records import STATUSES
+from lastseen.memory.store.records import STATUSES, ObjectRecord, VersionRecord
 
 LABEL_SLOTS = 3
 """Labels per object that a search looks at; a fourth guess has never been the right one."""
 _START = 64
-
-
-class Searchable(Protocol):
-    """What a record must tell to be searched: current objects and past versions both do."""
-
-    @property
-    def xyz(self) -> tuple[float, float, float]:
-        """Position in the world, metres."""
-        ...
-
-    @property
-    def label_scores(self) -> Mapping[str, float]:
-        """Labels with their scores."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """One of ``STATUSES``."""
-        ...
-
-    @property
-    def first_seen(self) -> float:
-        """Memory time of the first sighting."""
-        ...
-
-    @property
-    def last_seen(self) -> float:
-        """Memory time of the last sighting."""
-        ...
-
-    @property
-    def colors(self) -> NDArray[np.float32] | None:
-        """Shares of the basic colours, where known."""
-        ...
 
 
 @dataclass(slots=True)
@@ -89,7 +55,7 @@ class ObjectTable:
         """The columns; rows from ``len(table)`` on are not in use."""
         return self._columns
 
-    def upsert(self, ids: Sequence[str], records: Sequence[Searchable]) -> None:
+    def upsert(self, ids: Sequence[str], records: Sequence[ObjectRecord | VersionRecord]) -> None:
         """Put records in; an id already held has its row overwritten."""
         if len(self.label_names) > self._most_labels:
             used = np.unique(self._columns.labels[: len(self.ids)])
@@ -186,7 +152,7 @@ class ObjectTable:
         """RAM taken by the columns."""
         return sum(int(getattr(self._columns, name).nbytes) for name in _Columns.__slots__)
 
-    def _put(self, row: int, record: Searchable) -> None:
+    def _put(self, row: int, record: ObjectRecord | VersionRecord) -> None:
         columns = self._columns
         columns.x[row], columns.y[row], columns.z[row] = record.xyz
         columns.first_seen[row], columns.last_seen[row] = record.first_seen, record.last_seen

@@ -15,6 +15,7 @@ from lastseen.config import Settings
 from lastseen.config.search import Context as ContextSettings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
+from lastseen.memory.places.place import MAX_DESCRIPTION
 from lastseen.memory.rooms.room import UNKNOWN, Room
 from lastseen.pose2d import Pose2D
 from lastseen.search.paths import rounded_path
@@ -82,7 +83,7 @@ def build_context(
             "place_type": None if place is None else clean(place.place_type, limit=MAX_TEXT),
             "current_anchor_id": spatial.current_anchor_id,
         },
-        "avoid_hint": spatial.avoid_hint(),
+        "avoid_hint": spatial.progress.avoid_hint(),
         "progress": _progress(spatial, tried, steps_here=steps_here, asked_here=asked_here),
         "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, exhausted=exhausted),
         "discovered_context": queue.to_list(),
@@ -224,7 +225,7 @@ def _places(spatial: SpatialMemory, settings: Settings) -> list[dict[str, Any]]:
             "place_type": clean(place.place_type, limit=MAX_TEXT),
             "here": place_id == spatial.current_place_id,
             "objects": [clean(name, limit=MAX_TEXT) for name in sorted(place.objects_list)[:MAX_LABELS]],
-            "description": clean(place.semantic_description, limit=settings.places.max_description),
+            "description": clean(place.semantic_description, limit=MAX_DESCRIPTION),
             "anchors": len(place.anchors),
         }
         if not entry["here"]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,21 +77,6 @@ class DiscoveredContextQueue:
     def to_list(self) -> list[dict[str, Any]]:
         """The records as logs and prompts hold them."""
         return [record.to_dict() for record in self.records]
-
-    @classmethod
-    def from_list(
-        cls, values: Iterable[Mapping[str, Any]], *, maxlen: int = _DEFAULTS.max_records
-    ) -> DiscoveredContextQueue:
-        """The queue that ``to_list`` wrote."""
-        queue = cls(maxlen)
-        for value in values:
-            queue.push(
-                goal_flag=value["goal_flag"],
-                goal_scene_type=value["goal_scene_type"],
-                why=value["why"],
-                avoid_hint=value.get("avoid_hint"),
-            )
-        return queue
 
     def __len__(self) -> int:
         return len(self._records)

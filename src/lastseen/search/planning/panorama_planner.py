@@ -105,7 +105,7 @@ class PanoramaPlanner:
         if situation.belief["target_status"] == "visible":
             seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)
             return seen, PlannerCall(backend=self.vlm.backend.name, asked=False)
-        hint = self.spatial.avoid_hint()
+        hint = self.spatial.progress.avoid_hint()
         self.tried.end(self.spatial.pose)
         text = NO_CONTEXT
         self.last_context = None

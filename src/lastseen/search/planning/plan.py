@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lastseen.config import Settings
-from lastseen.config.search import DiscoveredContext as DiscoveredContextSettings
 from lastseen.errors import PlanError
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
 from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend, EncodedImage
 
-_LIMITS = DiscoveredContextSettings()
+MAX_WHY = 200
+"""Characters of the reason: one short sentence; a longer one is cut."""
 _MAX_SCENE_TYPE = 80
 
 PLAN_SCHEMA: dict[str, Any] = {
@@ -68,7 +68,7 @@ FALLBACK_PLAN = Plan(goal_flag=False, angle=0.0, discovered_context=DiscoveredCo
 """What is done when the model's second answer is no better than its first."""
 
 
-def parse_plan(text: str, *, max_why: int = _LIMITS.max_why) -> Plan:
+def parse_plan(text: str) -> Plan:
     """Read a planner's answer; raise ``PlanError`` that names what is wrong with it.
 
     >>> parse_plan('{"goal_flag": false, "angle": 15, "discovered_context":'
@@ -85,7 +85,7 @@ def parse_plan(text: str, *, max_why: int = _LIMITS.max_why) -> Plan:
         )
     within = "discovered_context."
     scene_type = _line(f"{within}goal_scene_type", strict_json.require(inner, "goal_scene_type", within=within))
-    why = _line(f"{within}why", strict_json.require(inner, "why", within=within), limit=max_why)
+    why = _line(f"{within}why", strict_json.require(inner, "why", within=within), limit=MAX_WHY)
     ignored = [
         *strict_json.unknown_keys(values, PLAN_SCHEMA["properties"]),
         *strict_json.unknown_keys(inner, ("goal_scene_type", "why"), within=within),
@@ -130,16 +130,8 @@ class VlmPlanner(ModelClient[Plan]):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(backend, settings, parse=self._read, schema=PLAN_SCHEMA, clock=clock)
+        super().__init__(backend, settings, parse=parse_plan, schema=PLAN_SCHEMA, clock=clock)
         self.ignored_keys: Counter[str] = Counter()
-
-    @property
-    def fallbacks(self) -> Counter[str]:
-        """How often the fallback was taken, by reason."""
-        return self.given_up
-
-    def _read(self, text: str) -> Plan:
-        return parse_plan(text, max_why=self.settings.discovered_context.max_why)
 
     def plan(self, prompt: str, images: Sequence[EncodedImage] = ()) -> Planned:
         """One decision: at most one retry by default, within the time limit, else the fallback."""

@@ -78,11 +78,6 @@ class ModelSceneAnalyzer(ModelClient[Scene]):
         """The model's name."""
         return self.backend.name
 
-    @property
-    def unknown(self) -> Counter[str]:
-        """How often no scene could be told, by reason."""
-        return self.given_up
-
     def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
         """Begin to name the space in a frame."""
         images = (EncodedImage.from_rgb(frame.rgb),) if self.with_images else ()

@@ -19,6 +19,8 @@ from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.protocol import StopReason
 
+_MAX_COLLISIONS = 4
+"""Per waypoint; then it is out of reach from here."""
 _MAX_DETOUR = 2.5
 """Times the straight path; a longer one is left to the planner, which knows more."""
 
@@ -183,7 +185,7 @@ class GeometricPixelPolicy:
             return turn or self._end("reached")
         if self._actions >= self.settings.max_actions:
             return self._end("exhausted")
-        if self._collisions >= self.settings.max_collisions:
+        if self._collisions >= _MAX_COLLISIONS:
             return self._end("blocked")
         self._actions += 1
         path = self._map.path(self.pose, self._goal)

@@ -21,6 +21,8 @@ from lastseen.frame import Frame
 _WAYPOINT_SLACK = 0.3
 """Metres: how far off the floor in view may be from a waypoint of the map: drift and cells."""
 
+VIEW_HALF_ANGLE = math.radians(20.0)
+"""A view is 30 degrees of the panorama, plus a margin on each side."""
 _DEFAULTS = Policy()
 # how many metres of free floor make up for one radian away from the wanted direction
 _METRES_PER_RADIAN = 2.0
@@ -160,7 +162,7 @@ def _open_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) 
         (np.abs(points[..., 2]) < floor_height(reach, settings))
         & (reach < open_until(points, settings)[np.newaxis, :])
         & (reach <= settings.max_waypoint)
-        & (np.abs(off) <= math.radians(settings.roi_half_angle))
+        & (np.abs(off) <= VIEW_HALF_ANGLE)
     )
     return floor
 
@@ -180,7 +182,7 @@ def _ahead(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> Go
     """No floor in sight that way: aim short of whatever is nearest there, or at the full distance if nothing is."""
     reach = np.hypot(points[..., 0], points[..., 1])
     off = np.abs(np.arctan2(points[..., 1], points[..., 0]) - math.radians(rest_deg))
-    seen = np.isfinite(reach) & (off <= math.radians(settings.roi_half_angle))
+    seen = np.isfinite(reach) & (off <= VIEW_HALF_ANGLE)
     distance = float(reach[seen].min()) - settings.robot_radius if seen.any() else settings.max_waypoint
     distance = min(max(distance, 0.0), settings.max_waypoint)
     angle = math.radians(rest_deg)

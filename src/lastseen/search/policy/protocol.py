@@ -67,7 +67,7 @@ def open_policy(name: str, settings: Settings) -> PixelPolicy:
     if kind == PIXELNAV and checkpoint:
         from lastseen.search.policy.pixelnav.policy import PixelNavPolicy
 
-        return PixelNavPolicy(_network(checkpoint, settings.pixel_nav.device), settings.pixel_nav)
+        return PixelNavPolicy(_network(checkpoint, settings.pixel_nav.device))
     if name != GEOMETRIC:
         raise InvalidValue("policy", name, "is not known", remedy="use geometric, or pixelnav:CHECKPOINT")
     from lastseen.search.policy.geometric import GeometricPixelPolicy

@@ -8,7 +8,6 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.config import Settings
-from lastseen.config.search import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.pixelnav.policy import goal_image, network_image
@@ -22,7 +21,7 @@ import torch
 from lastseen.search.policy.pixelnav.network import PixelNavNetwork
 from lastseen.search.policy.pixelnav.policy import ACTION_ORDER, PixelNavPolicy
 
-SMALL = PixelNav(image_size=32)
+SMALL = 32
 PIXEL = GoalPixel(40, 30, "floor", (1.0, 0.0, 0.0))
 Wanting = Callable[[Sequence[float]], PixelNavPolicy]
 
@@ -36,7 +35,7 @@ def wanting(network: PixelNavNetwork) -> Iterator[Wanting]:
         head.weight.zero_()
         head.bias.copy_(torch.tensor(logits))
         network.action_head = head
-        policy = PixelNavPolicy(network, SMALL)
+        policy = PixelNavPolicy(network, image_size=SMALL)
         policy.see(view())
         policy.follow(PIXEL)
         return policy
@@ -113,7 +112,7 @@ def test_a_walk_equals_the_whole_computation_on_prepared_images(network: PixelNa
 
 def test_only_frames_acted_on_enter_the_history(network: PixelNavNetwork) -> None:
     def last_logits(extra: Sequence[int]) -> tuple[float, ...]:
-        policy = PixelNavPolicy(network, SMALL)
+        policy = PixelNavPolicy(network, image_size=SMALL)
         policy.see(view(0))
         policy.follow(PIXEL)
         for seed in (1, 2):
@@ -127,7 +126,7 @@ def test_only_frames_acted_on_enter_the_history(network: PixelNavNetwork) -> Non
 
 
 def test_a_reset_policy_walks_as_a_new_one_does(network: PixelNavNetwork) -> None:
-    used, fresh = PixelNavPolicy(network, SMALL), PixelNavPolicy(network, SMALL)
+    used, fresh = PixelNavPolicy(network, image_size=SMALL), PixelNavPolicy(network, image_size=SMALL)
     used.see(view(5))
     used.follow(GoalPixel(3, 4, "target", (1.0, 0.0, 0.0)))
     used.act()
@@ -148,8 +147,8 @@ def test_a_goal_pixel_without_a_view_is_refused(network: PixelNavNetwork) -> Non
 
 def test_it_opens_a_checkpoint(network: PixelNavNetwork, tmp_path: Path) -> None:
     torch.save(network.state_dict(), tmp_path / "pixelnav.ckpt")
-    loaded = PixelNavPolicy.from_checkpoint(tmp_path / "pixelnav.ckpt", SMALL)
-    for policy in (loaded, own := PixelNavPolicy(network, SMALL)):
+    loaded = PixelNavPolicy.from_checkpoint(tmp_path / "pixelnav.ckpt", image_size=SMALL)
+    for policy in (loaded, own := PixelNavPolicy(network, image_size=SMALL)):
         policy.see(view(3))
         policy.follow(PIXEL)
         policy.act()

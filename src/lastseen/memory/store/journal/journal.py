@@ -30,8 +30,8 @@ from lastseen.memory.store.journal.opening import (
 )
 from lastseen.memory.store.journal.reading import JournalReader
 from lastseen.memory.store.journal.rows import embedding_row, object_row, put_meta, version_row
+from lastseen.memory.store.journal.savepoint import Savepoint
 from lastseen.memory.store.journal.schema import BODIES, in_newest_version
-from lastseen.memory.store.journal.take_back import TakeBack
 from lastseen.memory.store.journal.thinning import Thinning
 from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
 from lastseen.memory.store.journal.writing import (
@@ -63,7 +63,7 @@ class Journal(JournalReader):
         self.not_wiped: str | None = None
         """Why bytes of what was forgotten are still in the file; None when there are none."""
         self._thinning = Thinning(self.history_from if self._writable else -math.inf)
-        self._mark: TakeBack | None = None
+        self._savepoint: Savepoint | None = None
         self._rewritten = False
         self._retry = Retry(self._wipe_again)
         if path is not None and self._writable:
@@ -201,34 +201,34 @@ class Journal(JournalReader):
             for object_id in ids:
                 queue(db, object_id, op)
 
-    def mark(self) -> None:
-        """Remember every row as it is now, until ``take_back`` or ``keep``: one mark at a time."""
-        self.keep()
+    def savepoint(self) -> None:
+        """Remember every row as it is now, until ``roll_back`` or ``release``: one savepoint at a time."""
+        self.release()
         with self._guard, clear_errors(self.path or ":memory:"):
-            self._mark = TakeBack(self._db)
+            self._savepoint = Savepoint(self._db)
 
-    def keep(self) -> None:
-        """Let what was written since the mark stay; nothing happens without one."""
+    def release(self) -> None:
+        """Let what was written since the savepoint stay; nothing happens without one."""
         with self._guard, clear_errors(self.path or ":memory:"):
-            if self._mark is not None:
-                self._mark.end()
-                self._mark = None
+            if self._savepoint is not None:
+                self._savepoint.release()
+                self._savepoint = None
 
-    def take_back(self) -> tuple[list[str], list[str]]:
-        """Make every row what it was at the mark, in one transaction.
+    def roll_back(self) -> tuple[list[str], list[str]]:
+        """Make every row what it was at the savepoint, in one transaction.
 
         Returns the ids of the objects that were changed since, and of those that were made since.
         """
         with self._guard, clear_errors(self.path or ":memory:"):
-            assert self._mark is not None
-            changed = self._mark.changed_objects()
+            assert self._savepoint is not None
+            changed = self._savepoint.changed_objects()
             self._db.execute("PRAGMA foreign_keys = OFF")
             try:
                 with self._transaction() as db:
-                    self._mark.restore(db)
+                    self._savepoint.restore(db)
             finally:
                 self._db.execute("PRAGMA foreign_keys = ON")
-            self.keep()
+            self.release()
         self._written.clear()
         self._thinning = Thinning(self.history_from)
         return changed

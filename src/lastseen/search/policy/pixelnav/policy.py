@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action
-from lastseen.config.search import PixelNav
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.search.policy.goal_pixel import GoalPixel
@@ -20,6 +19,14 @@ if TYPE_CHECKING:
     from lastseen.search.policy.pixelnav.network import GoalWalk, PixelNavNetwork, Prediction
 
 
+IMAGE_SIZE = 224
+"""Pixels a side; this and what follows is what the published checkpoints were trained with."""
+GOAL_MASK_SIDE = 17
+"""Pixels; odd, so that the goal pixel is its middle. Drawn before the image is resized."""
+COLLISION_LOGIT = -1.0
+"""The forward logit after a collision; seldom the largest."""
+STOP_AT_PREDICTION = 33
+"""Where a walk ends; the network has 64 slots of history."""
 _MASKED = 255
 
 
@@ -93,8 +100,8 @@ class PixelNavPolicy:
     needs_depth = False
     """It walks by colour alone."""
 
-    def __init__(self, network: PixelNavNetwork, settings: PixelNav | None = None) -> None:
-        self.settings = settings or PixelNav()
+    def __init__(self, network: PixelNavNetwork, *, image_size: int = IMAGE_SIZE) -> None:
+        self.image_size = image_size
         self.stop_reason: StopReason | None = None
         self.prediction: Prediction | None = None
         """What the network said last, before any rule; for logs."""
@@ -104,12 +111,12 @@ class PixelNavPolicy:
 
     @classmethod
     def from_checkpoint(
-        cls, path: str | Path, settings: PixelNav | None = None, *, device: str = "cpu"
+        cls, path: str | Path, *, image_size: int = IMAGE_SIZE, device: str = "cpu"
     ) -> PixelNavPolicy:
         """Load a published checkpoint; needs the extra ``torch``."""
         from lastseen.search.policy.pixelnav.checkpoint import load_network
 
-        return cls(load_network(path, device=device), settings)
+        return cls(load_network(path, device=device), image_size=image_size)
 
     def allow(self, actions: Collection[Action]) -> None:
         """Choose among these actions only, and STOP: a camera that does not tilt is never told to."""
@@ -144,7 +151,7 @@ class PixelNavPolicy:
                 "belongs to no view",
                 remedy="call see(frame) before it",
             )
-        goal = goal_image(self._frame, pixel, size=self.settings.image_size, mask_side=self.settings.goal_mask_side)
+        goal = goal_image(self._frame, pixel, size=self.image_size, mask_side=GOAL_MASK_SIDE)
         self._walk = GoalWalk(self._network, goal)
         self.stop_reason = None
         self.prediction = None
@@ -156,15 +163,15 @@ class PixelNavPolicy:
         """The action of the largest logit; STOP with ``stop_reason`` set when the walk ends here."""
         if self._walk is None or self._frame is None:
             return self._end("blocked")
-        if self._walk.used >= self.settings.stop_at_prediction:
+        if self._walk.used >= STOP_AT_PREDICTION:
             return self._end("exhausted")
-        view = network_image(self._frame.rgb, size=self.settings.image_size)
+        view = network_image(self._frame.rgb, size=self.image_size)
         self.prediction = self._walk.add(view)
-        if self._walk.used >= self.settings.stop_at_prediction:
+        if self._walk.used >= STOP_AT_PREDICTION:
             return self._end("exhausted")
         logits = np.array(self.prediction.logits)
         if self._collided:
-            logits[ACTION_ORDER.index(Action.FORWARD)] = self.settings.collision_logit
+            logits[ACTION_ORDER.index(Action.FORWARD)] = COLLISION_LOGIT
         logits[self._forbidden] = -np.inf
         action = ACTION_ORDER[int(np.argmax(logits))]
         return self._end("reached") if action is Action.STOP else action

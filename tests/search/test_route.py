@@ -9,26 +9,26 @@ import pytest
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.pose2d import ORIGIN, Pose2D
-from lastseen.search.course import Course, waypoints
 from lastseen.search.planning.decision import Decision
+from lastseen.search.route import Route, waypoints
 
 LEFT, RIGHT = Action.TURN_LEFT, Action.TURN_RIGHT
 
 
-def course(*points: Pose2D) -> Course:
-    return Course(Decision.turn_to(0.0, why="told to", source="rules"), Settings(), list(points))
+def route(*points: Pose2D) -> Route:
+    return Route(Decision.turn_to(0.0, why="told to", source="rules"), Settings(), list(points))
 
 
 @pytest.mark.parametrize(("degrees", "turns", "rest"), [(70.0, 2, 10.0), (-100.0, -3, -10.0), (180.0, 6, 0.0)])
 def test_a_heading_is_whole_turns_the_short_way_round_and_a_rest(degrees: float, turns: int, rest: float) -> None:
-    followed = course()
+    followed = route()
     followed.turn_by(math.radians(degrees))
     assert followed.turns == turns
     assert followed.rest == pytest.approx(rest)
 
 
 def test_turns_are_taken_one_by_one_until_none_is_left() -> None:
-    followed = course()
+    followed = route()
     followed.turn_by(math.radians(-60.0))
     assert [followed.next_turn(), followed.next_turn()] == [RIGHT, RIGHT]
     assert followed.turns == 0
@@ -40,7 +40,7 @@ def test_a_path_is_the_ends_of_its_segments() -> None:
 
 
 def test_a_waypoint_that_is_reached_already_is_passed_over() -> None:
-    followed = course(ORIGIN, Pose2D(0.05, 0.0, 0.0), Pose2D(0.0, 2.0, 0.0))
+    followed = route(ORIGIN, Pose2D(0.05, 0.0, 0.0), Pose2D(0.0, 2.0, 0.0))
     followed.aimed = True
     assert followed.next_segment(ORIGIN)
     assert (followed.waypoints, followed.turns, followed.aimed) == ([Pose2D(0.0, 2.0, 0.0)], 3, False)

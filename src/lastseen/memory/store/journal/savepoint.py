@@ -1,4 +1,4 @@
-"""Taking back what was written since a mark: temporary triggers keep each row as it was before its first change.
+"""A savepoint that outlives transactions: temporary triggers keep each row as it was before its first change.
 
 A session may turn out to be of another map than the memory it was written into. The log lives in RAM with the
 connection, costs what was changed and nothing else, and ends with the process: what a crash leaves is what was
@@ -25,8 +25,8 @@ class _Logged:
         return f"before_{self.name}"
 
 
-class TakeBack:
-    """The rows of a file as they were when this was made; ``restore`` or ``end`` once."""
+class Savepoint:
+    """The rows of a file as they were when this was made; ``restore`` or ``release`` once."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -37,7 +37,7 @@ class TakeBack:
         for table in self._tables:
             _begin(db, table)
 
-    def end(self) -> None:
+    def release(self) -> None:
         """Keep what was written since."""
         for table in self._tables:
             for when in ("insert", "update", "delete"):

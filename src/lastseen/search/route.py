@@ -18,7 +18,7 @@ from lastseen.search.policy.goal_pixel import GoalPixel, choose_goal_pixel, view
 
 
 @dataclass(slots=True)
-class Course:
+class Route:
     """One decision being followed.
 
     ``turns`` are the turns left before the walk, positive to the left; ``rest`` is what remains of the wanted angle

@@ -24,7 +24,7 @@ _CLOSING_WAIT = 2.0
 """Seconds that closing waits for the outbox: what is left then is sent by the next run."""
 
 
-class Shared:
+class SharedIndex:
     """The shared index of a memory, or none; ``wall_clock`` (s since 1970) says how old what is asked of it is."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Shared:
         settings: Settings,
         *,
         wall_clock: Callable[[], float] | None = None,
-    ) -> Shared:
+    ) -> SharedIndex:
         """Read the address and start sending where this process may write."""
         if index == "faiss":
             return cls(store, clock, settings, address=None)
@@ -99,7 +99,7 @@ class Shared:
             return None
         return {"address": self._address or str(target).split()[0], "queued": queued, "error": meta.get(ERROR)}
 
-    def not_told(self) -> str | None:
+    def not_sent(self) -> str | None:
         """Why the index has not been told everything, after a moment's wait; None when it has, or there is none."""
         if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _CLOSING_WAIT):
             return None

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lastseen.config.perception import MaskFilter
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
@@ -71,6 +70,6 @@ def test_a_box_without_a_mask_passes() -> None:
 
 def test_the_best_come_first_and_the_rest_is_counted() -> None:
     whole, cut = masked(50, 50, 90, 90), masked(150, 50, 200, 90)
-    judge = DetectionFilter(MaskFilter(top_k=1))
+    judge = DetectionFilter(top_k=1)
     assert judge.keep(frame(), [cut, whole]) == [whole]
     assert judge.counts() == {Dropped.RANK.value: 1}

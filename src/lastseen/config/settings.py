@@ -37,7 +37,6 @@ from lastseen.config.perception import (
     Grounding,
     Keyframes,
     Lift,
-    MaskFilter,
     Outlines,
     Segment,
     Vocabulary,
@@ -102,7 +101,6 @@ class Settings(Section):
     homes: Homes = field(default_factory=Homes)
     keyframes: Keyframes = field(default_factory=Keyframes)
     segment: Segment = field(default_factory=Segment)
-    mask_filter: MaskFilter = field(default_factory=MaskFilter)
     detector: Detector = field(default_factory=Detector)
     encoding: Encoding = field(default_factory=Encoding)
     server: Server = field(default_factory=Server)

@@ -18,7 +18,6 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config.perception import MaskFilter
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import SURFACE
@@ -29,8 +28,12 @@ ENOUGH_POINTS = 2048
 """Pixels of the window of a mask that tell its shape."""
 ENOUGH_PIXELS = 400.0
 """Pixels of a 320-pixel-wide mask beyond which a thing is seen well enough."""
-
-
+TOP_K = 24
+"""Masks of a frame that go on: bounds the encoder's time on a cluttered one."""
+MIN_AREA, MAX_AREA = 0.0004, 0.35
+"""Shares of the image: a mug at four metres; more is furniture too near to have an outline."""
+MIN_EXTENT, MAX_EXTENT = 0.03, 2.6
+"""Metres: smaller than a cup is noise at room range, larger than a sofa is structure."""
 MAX_BORDER = 0.5
 """Share of the outline that may be cut off by the image."""
 MIN_REACH = 0.1
@@ -74,8 +77,8 @@ class Measured:
 class DetectionFilter:
     """Applies the tests to one frame's detections and counts what it drops."""
 
-    def __init__(self, config: MaskFilter | None = None) -> None:
-        self.config = config or MaskFilter()
+    def __init__(self, *, top_k: int = TOP_K) -> None:
+        self.top_k = top_k
         self.dropped: Counter[Dropped] = Counter()
 
     def keep(self, frame: Frame, detections: list[Detection]) -> list[Detection]:
@@ -91,8 +94,8 @@ class DetectionFilter:
             else:
                 ranked.append(Measured(detection, verdict))
         ranked.sort(key=lambda measured: (-measured.priority, measured.detection.box))
-        self.dropped[Dropped.RANK] += max(0, len(ranked) - self.config.top_k)
-        return [measured.detection for measured in ranked[: self.config.top_k]]
+        self.dropped[Dropped.RANK] += max(0, len(ranked) - self.top_k)
+        return [measured.detection for measured in ranked[: self.top_k]]
 
     def counts(self) -> dict[str, int]:
         """How many masks were dropped for each reason, most frequent first."""
@@ -103,11 +106,10 @@ class DetectionFilter:
         mask = detection.mask
         if mask is None:
             return detection.score
-        config = self.config
         window = _window(mask, frame, detection)
         inside = mask[window]
         pixels = int(inside.sum())
-        if pixels < config.min_area * mask.size:
+        if pixels < MIN_AREA * mask.size:
             return Dropped.SMALL
         if detection.kind == SURFACE or detection.world_box is not None:
             return detection.score
@@ -116,7 +118,7 @@ class DetectionFilter:
             # whoever names it knows that it is a thing; chair bars show the wall behind them, and a table is flat
             share = self._share_measured(frame, mask, window, inside)
             return detection.score * share * (1.0 - border) if share > 0.0 else Dropped.NO_DEPTH
-        if pixels > config.max_area * mask.size:
+        if pixels > MAX_AREA * mask.size:
             return Dropped.LARGE
         if border > MAX_BORDER or pixels < MIN_REACH * cut_pixels**2:
             return Dropped.CUT
@@ -147,7 +149,7 @@ class DetectionFilter:
         spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(points.T)), 0.0))
         # an even slab is as wide as the square root of twelve times its standard deviation
         thickness, width, length = np.sqrt(12.0) * spread
-        if length > self.config.max_extent or length < self.config.min_extent:
+        if length > MAX_EXTENT or length < MIN_EXTENT:
             return Dropped.EXTENT
         if thickness / np.sqrt(12.0) < FLATNESS and width * length > STRUCTURE_AREA:
             return Dropped.STRUCTURE

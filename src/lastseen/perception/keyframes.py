@@ -17,6 +17,12 @@ from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 
+SWEEP_RATE = 100.0
+"""Degrees a second: faster turns smear the image and tear colour from depth."""
+DARK = 30.0
+"""Brightness, of 255, that the bright end of a lit room is far above."""
+BLUR_RATIO = 0.35
+"""Share of the usual sharpness below which an image is blurred by motion."""
 SWEEP_WINDOW = 0.3
 """Seconds; frames further apart tell nothing about the camera's speed at either of them."""
 FLAT = 4.0
@@ -84,7 +90,7 @@ class KeyframeSelector:
 
     def _judge_images(self, frame: Frame) -> Refusal | None:
         gray = small_gray(frame.rgb)
-        if float(np.quantile(gray, 0.95)) < self.config.dark:
+        if float(np.quantile(gray, 0.95)) < DARK:
             return Refusal.DARK
         if float(gray.std()) < FLAT:
             return Refusal.FLAT
@@ -100,7 +106,7 @@ class KeyframeSelector:
         elapsed = stamp - before
         if not 0.0 < elapsed <= SWEEP_WINDOW:
             return False
-        return float(np.degrees(pose.angle_to(previous))) / elapsed > self.config.sweep_rate
+        return float(np.degrees(pose.angle_to(previous))) / elapsed > SWEEP_RATE
 
     def _is_unmoved(self, stamp: float, pose: Pose3D) -> bool:
         if self._last_key is None:
@@ -117,7 +123,7 @@ class KeyframeSelector:
         sharp = sharpness(frame.rgb)
         usual = self._sharpness
         self._sharpness = sharp if usual is None else usual + SHARPNESS_WEIGHT * (sharp - usual)
-        return usual is not None and sharp < self.config.blur_ratio * usual
+        return usual is not None and sharp < BLUR_RATIO * usual
 
 
 def small_gray(rgb: NDArray[np.uint8], *, columns: int = 80) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ class Perception:
         self.encoder: Encoder = encoder or ColorShapeEncoder()
         self.namer = namer
         self.keyframes = KeyframeSelector(self.settings.keyframes)
-        self.filter = DetectionFilter(self.settings.mask_filter)
+        self.filter = DetectionFilter()
         self.targets = tuple(targets)
         self.together = Together() if with_geometry and detector is not None else None
         self.with_crops = with_crops

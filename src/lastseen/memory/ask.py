@@ -50,8 +50,8 @@ def ask(memory: Memory, question: str) -> Reply:
         return asker.not_remembered("not understood", f"The question is not understood; {lacking}.")
     state = asked_state(question)
     if kind == "is it there" and state is not None:
-        text = f"States such as {state} are not remembered."
-        return replace(asker.not_remembered(kind, text), not_understood=(state,))
+        sentence = f"States such as {state} are not remembered."
+        return replace(asker.not_remembered(kind, sentence), not_understood=(state,))
     return asker.with_pictures(answers[kind](rest))
 
 
@@ -69,13 +69,13 @@ class _Asker(Answers):
             return self._earlier(best[0])
         past = self.asked_time(text)
         if past is not None:
-            text = "; ".join(f"{name(one)} was {self._spot(one)}" for one in best[:NAMED])
-            return self.about("where", best, f"{capital(text)}, as known on {date(past)}{noted(answer)}.", answer)
-        text = "; ".join(f"{name(one)} is {self.place_of(one)}, {seen(one)}" for one in best[:NAMED])
+            sentence = "; ".join(f"{name(one)} was {self._spot(one)}" for one in best[:NAMED])
+            return self.about("where", best, f"{capital(sentence)}, as known on {date(past)}{noted(answer)}.", answer)
+        sentence = "; ".join(f"{name(one)} is {self.place_of(one)}, {seen(one)}" for one in best[:NAMED])
         more = f" ({max(answer.total, len(best)) - NAMED} more)" if len(best) > NAMED else ""
         homes = self._homes(text)
         lives = f"; told that {homes[-1].text.rstrip('.')} ({homes[-1].id})" if homes else ""
-        reply = self.about("where", best, f"{capital(text)}{more}{lives}{noted(answer)}.", answer)
+        reply = self.about("where", best, f"{capital(sentence)}{more}{lives}{noted(answer)}.", answer)
         return replace(reply, facts=(*reply.facts, *homes[-1:]))
 
     def when(self, rest: str) -> Reply:
@@ -83,8 +83,8 @@ class _Asker(Answers):
         if not answer.fitting:
             return self.refused("when", answer)
         best = min(self.equal(answer), key=lambda one: (one.age, one.id))
-        text = f"{name(best)} was {seen(best)}, {self.place_of(best)}"
-        return self.about("when", [best], f"{capital(text)}{noted(answer)}.", answer)
+        sentence = f"{name(best)} was {seen(best)}, {self.place_of(best)}"
+        return self.about("when", [best], f"{capital(sentence)}{noted(answer)}.", answer)
 
     def since_when(self, rest: str) -> Reply:
         answer = self.find(_STILL.sub(" ", rest))
@@ -100,8 +100,8 @@ class _Asker(Answers):
             if came
             else "its first sighting"
         )
-        text = f"{name(best)} is {self.place_of(best)} since {when}"
-        reply = self.about("since when", [best], f"{capital(text)}{noted(answer)}.", answer)
+        sentence = f"{name(best)} is {self.place_of(best)} since {when}"
+        reply = self.about("since when", [best], f"{capital(sentence)}{noted(answer)}.", answer)
         return replace(reply, times=() if wall is None else (wall,))
 
     def how_often(self, rest: str) -> Reply:
@@ -110,8 +110,8 @@ class _Asker(Answers):
             return self.refused("how often", answer)
         best = self.equal(answer)
         count = sum(one.hits or 0 for one in best)
-        text = " and ".join(f"{name(one)} {one.hits or 0} times" for one in best[:NAMED])
-        return replace(self.about("how often", best, f"Seen: {text}{noted(answer)}.", answer), count=count)
+        sentence = " and ".join(f"{name(one)} {one.hits or 0} times" for one in best[:NAMED])
+        return replace(self.about("how often", best, f"Seen: {sentence}{noted(answer)}.", answer), count=count)
 
     def how_many(self, rest: str) -> Reply:
         text = re.sub(r"\b(?:are|is|do|you|we|have|see|there|remember|know)\b", " ", rest)
@@ -124,8 +124,8 @@ class _Asker(Answers):
         names = ", ".join(one.id for one in best[:NAMED]) + (" ..." if count > NAMED else "")
         noun = self.parse(text).noun or "thing"
         noun = " ".join([*tokens(noun)[:-1], singular(tokens(noun)[-1])]) if count == 1 else noun
-        text = f"{count} {noun} {'is' if count == 1 else 'are'} remembered: {names}"
-        return replace(self.about("how many", best, f"{text}{noted(answer)}.", answer), count=count)
+        sentence = f"{count} {noun} {'is' if count == 1 else 'are'} remembered: {names}"
+        return replace(self.about("how many", best, f"{sentence}{noted(answer)}.", answer), count=count)
 
     def what_is_there(self, rest: str) -> Reply:
         answer = self.find(f"all things {rest}", k=MOST)
@@ -140,8 +140,8 @@ class _Asker(Answers):
             labels[one.label or "something"] = labels.get(one.label or "something", 0) + 1
         named = ", ".join(f"{count} x {label}" if count > 1 else label for label, count in sorted(labels.items()))
         thing = "thing" if len(found) == 1 else "things"
-        text = f"{len(found)} {thing} {rest}: {named}"
-        return replace(self.about("what is there", found, f"{text}{noted(answer)}.", answer), count=len(found))
+        sentence = f"{len(found)} {thing} {rest}: {named}"
+        return replace(self.about("what is there", found, f"{sentence}{noted(answer)}.", answer), count=len(found))
 
     def is_it_there(self, rest: str) -> Reply:
         answer = self.find(_STILL.sub(" ", rest))
@@ -153,13 +153,13 @@ class _Asker(Answers):
             supposed = re.match(r"\W*(?:is|are|was|were) (?!there\b)", self.question, re.IGNORECASE) is not None
             return self.refused("is it there", answer) if supposed else replace(refused, yes=False)
         best = self.equal(answer)
-        text = f"{name(best[0])} is {self.place_of(best[0])}, {seen(best[0])}"
+        sentence = f"{name(best[0])} is {self.place_of(best[0])}, {seen(best[0])}"
         if answer.not_understood:
             # a part that was not compared may be the one that is false
-            reply = self.about("is it there", best, f"Not known: {text}{noted(answer)}.", answer)
+            reply = self.about("is it there", best, f"Not known: {sentence}{noted(answer)}.", answer)
             return replace(reply, status="not_remembered")
-        text, doubt = f"Yes: {text}", " (not seen for long)" if best[0].stale else ""
-        return replace(self.about("is it there", best, f"{text}{doubt}{noted(answer)}.", answer), yes=True)
+        sentence, doubt = f"Yes: {sentence}", " (not seen for long)" if best[0].stale else ""
+        return replace(self.about("is it there", best, f"{sentence}{doubt}{noted(answer)}.", answer), yes=True)
 
     def what_changed(self, rest: str) -> Reply:
         thing = self.dated(self.parse(f"things {rest}"))
@@ -292,7 +292,7 @@ class _Asker(Answers):
             return replace(self.plain("where", f"{name(one)} is not known to have moved."), objects=(one,))
         room = self.memory.room_at([before])[0]
         place = f"in the {room.name}, " if room is not None and room.name != "unknown" else ""
-        text = f"{name(one)} was {place}at ({before[0]:.1f}, {before[1]:.1f}) before it moved"
+        sentence = f"{name(one)} was {place}at ({before[0]:.1f}, {before[1]:.1f}) before it moved"
         wall = moves[-1].wall
-        reply = replace(self.plain("where", f"{capital(text)}."), objects=(one,), confidence=one.score)
+        reply = replace(self.plain("where", f"{capital(sentence)}."), objects=(one,), confidence=one.score)
         return replace(reply, times=() if wall is None else (wall,))

@@ -192,18 +192,22 @@ class DownloadError(LastseenError):
 class BackendError(LastseenError):
     """A vision-language model gave no answer; whoever asked falls back, so it seldom reaches a user.
 
-    ``transient`` tells what may pass by itself (a timeout, a busy server) from what will not (a wrong key).
+    ``transient`` tells what may pass by itself (a timeout, a busy server), ``lasting`` what every question will meet
+    until somebody mends it (a wrong key, endpoint or model name, no permission).
     """
 
-    def __init__(self, backend: str, problem: str, *, remedy: str, transient: bool = False) -> None:
+    def __init__(
+        self, backend: str, problem: str, *, remedy: str, transient: bool = False, lasting: bool = False
+    ) -> None:
         super().__init__(f"{backend} {problem}; {remedy}")
         self.backend = backend
         self.problem = problem
         self.remedy = remedy
         self.transient = transient
+        self.lasting = lasting
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_backend, (self.backend, self.problem, self.remedy, self.transient)
+        return _rebuild_backend, (self.backend, self.problem, self.remedy, self.transient, self.lasting)
 
 
 def shorten(value: object, *, limit: int = 80) -> str:
@@ -233,8 +237,8 @@ def _rebuild_download(model: str, problem: str, remedy: str) -> DownloadError:
     return DownloadError(model, problem, remedy=remedy)
 
 
-def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool) -> BackendError:
-    return BackendError(backend, problem, remedy=remedy, transient=transient)
+def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool, lasting: bool) -> BackendError:
+    return BackendError(backend, problem, remedy=remedy, transient=transient, lasting=lasting)
 
 
 def _rebuild_plan_error(field: str, value: object, problem: str, remedy: str, reason: str) -> PlanError:

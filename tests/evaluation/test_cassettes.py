@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("embreex")
 
 from lastseen.config import settings_from_mapping
-from lastseen.errors import InvalidValue
+from lastseen.errors import BackendError, InvalidValue
 from lastseen.evaluation.runner import EPISODES_FILE, Plan, run
 from lastseen.evaluation.summary import SUMMARY_FILE, summarize, write_summary
 
@@ -33,3 +33,14 @@ def test_a_recorded_evaluation_is_replayed_to_the_byte(tmp_path: Path) -> None:
 def test_a_directory_without_cassettes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match=r"^cassette = .*: holds none; record the run first"):
         evaluated(tmp_path / "out", planner=f"recorded:{tmp_path}/none/", scene="offline")
+
+
+@pytest.mark.parametrize("role", ["planner", "scene"])
+def test_a_question_that_was_never_recorded_ends_the_run_and_records_nothing(tmp_path: Path, role: str) -> None:
+    tapes = tmp_path / "tapes"
+    evaluated(tmp_path / "a", planner=f"record:{tapes}/:mock:mixed", scene=f"record:{tapes}/:mock")
+    for tape in tapes.glob(f"*-{role}.jsonl"):
+        tape.write_text(tape.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    with pytest.raises(BackendError, match="never heard this question; record the run again"):
+        evaluated(tmp_path / "b", planner=f"recorded:{tapes}/", scene=f"recorded:{tapes}/")
+    assert (tmp_path / "b" / EPISODES_FILE).read_text(encoding="utf-8") == ""

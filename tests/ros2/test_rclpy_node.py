@@ -43,6 +43,6 @@ def test_the_node_on_a_real_graph() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(7200)
 def test_the_node_with_a_camera_and_crashes() -> None:
     run_checks("-m", "integration")

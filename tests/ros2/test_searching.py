@@ -209,3 +209,14 @@ def test_a_localizer_that_dies_is_noticed_and_one_that_speaks_seldom_is_not_miss
     tf("odom", "base_link", 180.0)
     assert stream.without_corrections("base_link") is None
     stream.close()
+
+
+def test_a_topic_that_shows_up_a_moment_after_the_camera_is_waited_for() -> None:
+    class Discovering(FakeTransport):
+        looks = 0
+
+        def topics(self) -> list[tuple[str, str]]:
+            self.looks += 1
+            return TOPICS[: self.looks]
+
+    assert ImageStream(Discovering(), SourceOptions()).topics().detections == "/detections"

@@ -47,6 +47,7 @@ def test_a_refusal_says_its_status_and_whether_it_may_pass_and_never_the_key(
     with pytest.raises(BackendError, match=f"status {status}") as caught:
         opened(server).complete("where?")
     assert caught.value.transient is transient
+    assert caught.value.lasting is (status in {401, 403, 404})
     assert SECRET not in str(caught.value)
     assert "\n" not in str(caught.value)
 

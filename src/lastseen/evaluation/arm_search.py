@@ -118,7 +118,12 @@ def search_arm(
         with_images=recorded_backend(backend) != "offline" and arm.chooser == "backend",
     )
     known = search.recall.answer.fitting
-    return Searched(search, search.run(over=over), contexts, known)
+    result = search.run(over=over)
+    refused = getattr(memory.analyzer, "refused", None)
+    if refused is not None:
+        # the search got by without names of places, as it should; figures of it would be of another condition
+        raise refused
+    return Searched(search, result, contexts, known)
 
 
 def _model(arm: Arm, settings: Settings, backend: str, seed: int) -> Backend:

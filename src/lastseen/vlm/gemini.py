@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
+from lastseen.vlm.protocol import LASTING_STATUS, Backend, EncodedImage, Usage, backend_error, check_answer
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials
@@ -113,13 +113,14 @@ class GeminiBackend:
             ) from error
         except GoogleAuthError as error:
             raise self._error(
-                f"has no valid credentials ({error})", "run: gcloud auth application-default login"
+                f"has no valid credentials ({error})", "run: gcloud auth application-default login", lasting=True
             ) from error
         except self._errors.APIError as error:
             raise self._error(
                 f"refused with status {error.code} ({error.message or error.status})",
                 "check the server" if (error.code or 0) >= 500 else "check model, key, project and quota",
                 transient=error.code in _TRANSIENT,
+                lasting=error.code in LASTING_STATUS,
             ) from error
         except (self._errors.UnknownApiResponseError, pydantic.ValidationError, ValueError, TypeError) as error:
             raise self._error(f"gave an answer that is not Gemini's ({error})", "check the server") from error

@@ -14,7 +14,7 @@ from typing import Any
 
 from lastseen.config.search import Planner
 from lastseen.errors import InvalidValue, MissingExtra
-from lastseen.vlm.protocol import Backend, EncodedImage, Usage, backend_error, check_answer
+from lastseen.vlm.protocol import LASTING_STATUS, Backend, EncodedImage, Usage, backend_error, check_answer
 
 PLACEHOLDER_KEY = "not-needed"
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429}) | frozenset(range(500, 600))
@@ -83,6 +83,7 @@ class OpenAICompatibleBackend:
                 f"refused with status {error.status_code} ({error.message})",
                 f"check the model name and {'the server' if error.status_code >= 500 else 'the key'}",
                 transient=error.status_code in TRANSIENT_STATUS,
+                lasting=error.status_code in LASTING_STATUS,
             ) from error
         except (self._openai.OpenAIError, ValueError) as error:
             raise self._error(f"gave an answer that is not the chat API's ({error})", "check the server") from error

@@ -92,14 +92,18 @@ def usage_of(backend: Backend) -> Usage | None:
     return usage if isinstance(usage, Usage) else None
 
 
+LASTING_STATUS = frozenset({401, 403, 404})
+"""HTTP statuses that every question will meet: a wrong key, no permission, a model or endpoint that is not there."""
+
+
 def backend_error(
-    backend: str, problem: str, remedy: str, *, secret: str | None, transient: bool = False
+    backend: str, problem: str, remedy: str, *, secret: str | None, transient: bool = False, lasting: bool = False
 ) -> BackendError:
     """The error of a backend as one short line; the key, which servers like to repeat, is struck out."""
     text = " ".join(problem.split())
     if secret:
         text = text.replace(secret, "[key]")
-    return BackendError(backend, text[:300], remedy=remedy, transient=transient)
+    return BackendError(backend, text[:300], remedy=remedy, transient=transient, lasting=lasting)
 
 
 def check_answer(backend: str, text: object) -> str:

@@ -49,7 +49,7 @@ class RecordedBackend:
         """The recorded answer or error; ``BackendError`` where this was never asked."""
         lines = self._answers.get(request_key(prompt, images, schema))
         if not lines:
-            raise BackendError(self.name, "never heard this question", remedy="record the run again")
+            raise BackendError(self.name, "never heard this question", remedy="record the run again", lasting=True)
         line = lines.pop(0) if len(lines) > 1 else lines[0]
         if "error" in line:
             error = line["error"]

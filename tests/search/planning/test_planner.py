@@ -54,6 +54,22 @@ def test_a_backend_without_an_answer_is_retried_and_counted() -> None:
     assert (dict(planner.failures), dict(planner.given_up)) == ({"backend": 3}, {"backend": 1})
 
 
+def test_a_model_that_refuses_the_first_question_for_good_is_an_error_and_is_not_asked_again() -> None:
+    refused = BackendError("server", "refused with status 403", remedy="check the key", lasting=True)
+    backend = ScriptedBackend([refused, GOOD])
+    with pytest.raises(BackendError, match="status 403"):
+        VlmPlanner(backend).plan("find the mug")
+    assert len(backend.prompts) == 1
+
+
+def test_a_model_that_refuses_later_on_is_fallen_back_from() -> None:
+    refused = BackendError("server", "refused with status 401", remedy="check the key", lasting=True)
+    planner = VlmPlanner(ScriptedBackend([GOOD, refused]))
+    planner.plan("find the mug")
+    assert planner.plan("find the mug").fallback
+    assert planner.refused is refused
+
+
 def test_ignored_keys_are_counted() -> None:
     planner = VlmPlanner(ScriptedBackend([GOOD[:-1] + ', "mood": 1}'] * 2))
     planner.plan("a")

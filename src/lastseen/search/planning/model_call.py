@@ -1,7 +1,8 @@
 """One question to a model: strict reading of its answer, one retry that says what was wrong, a time limit.
 
-Planner and scene analyzer share it. It never raises for what a model says or fails to say: the caller gets a parsed
-answer or None, and a record of every attempt.
+Planner and scene analyzer share it. What a model says or fails to say gives a parsed answer or None, and a record of
+every attempt. Only a model that refuses the very first question for good (a wrong key, endpoint or name) is an error:
+whoever falls back then would never know.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lastseen.config import Settings
-from lastseen.errors import LastseenError, PlanError
+from lastseen.errors import BackendError, LastseenError, PlanError
 from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
@@ -44,11 +45,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer(Generic[Answer]):
-    """The answer, or None after the last attempt failed."""
+    """The answer, or None after the last attempt failed; ``refused`` is an error that every question will meet."""
 
     answer: Answer | None
     failures: tuple[Failure, ...]
     attempts: tuple[Attempt, ...]
+    refused: BackendError | None = None
 
 
 def ask(
@@ -79,6 +81,8 @@ def ask(
             break
         if isinstance(outcome, LastseenError):
             failures.append(Failure(BACKEND, clean(str(outcome), limit=_MAX_ERROR)))
+            if isinstance(outcome, BackendError) and outcome.lasting:
+                return ModelAnswer(None, tuple(failures), tuple(attempts), refused=outcome)
             continue
         try:
             return ModelAnswer(parse(outcome), tuple(failures), tuple(attempts))
@@ -93,6 +97,7 @@ class ModelClient(Generic[Answer]):
     """One kind of question to one backend, with retry, time limit and a count of what went wrong; see docs/places.md.
 
     ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
+    ``refused`` is the last refusal that every question will meet until somebody mends it.
     """
 
     def __init__(
@@ -108,10 +113,14 @@ class ModelClient(Generic[Answer]):
         self.calls = 0
         self.failures: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
+        self.refused: BackendError | None = None
         self._parse, self._schema, self._clock = parse, schema, clock
 
     def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> ModelAnswer[Answer]:
-        """Ask once more, at most the configured retries, within the time limit."""
+        """Ask once more, at most the configured retries, within the time limit.
+
+        Raises ``BackendError`` where the model refuses the first question for good; later ones get no answer.
+        """
         self.calls += 1
         asked = ask(
             self.backend,
@@ -126,6 +135,10 @@ class ModelClient(Generic[Answer]):
         self.failures.update(failure.reason for failure in asked.failures)
         if asked.answer is None:
             self.given_up[asked.failures[-1].reason] += 1
+        if asked.refused is not None:
+            self.refused = asked.refused
+            if self.calls == 1:
+                raise asked.refused
         return asked
 
 

@@ -29,7 +29,7 @@ from lastseen.sources.record import NO_POSE, Intake, RawRecord, RevisedPose
 from lastseen.sources.ros import messages
 from lastseen.sources.ros.cameras import UNPLACED_DEPTH, CameraPair, color_frame_in
 from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.messages import CAMERA_INFO, IMAGES, POSES, TF, require_rosbags, ros2_types
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGES, POSES, TF, require_rosbags, ros2_types
 from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
@@ -46,6 +46,12 @@ MAX_DOMAIN = 232
 
 FIND_TOPICS = 10.0
 """Seconds until the camera's topics must have shown up."""
+
+_LOOK = 0.25
+"""Seconds between two looks at the topics."""
+
+SETTLE = 1.0
+"""Seconds that the topics must then stay the same: those of one robot show up one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class RosStream(LiveSource[Arrived]):
             if info:
                 named[info] = CAMERA_INFO
         if chosen.detections:
-            named[chosen.detections] = "vision_msgs/msg/Detection2DArray"
+            named[chosen.detections] = DETECTIONS
         if self.options.pose_topic:
             named[chosen.pose] = next(topic.type for topic in self.find_topics() if topic.name == chosen.pose)
         return {**named, "/tf": TF, "/tf_static": TF}
@@ -271,14 +277,15 @@ class RosStream(LiveSource[Arrived]):
 
     def _wait_for_topics(self) -> Chosen:
         found: list[Topic] = []
-        for _ in range(int(FIND_TOPICS / 0.25)):
-            found = self.find_topics()
+        same = 0
+        for _ in range(int((FIND_TOPICS + SETTLE) / _LOOK)):
+            before, found = found, self.find_topics()
             depths = {topic.depth for topic in found if topic.type in IMAGES}
             named = {topic.name for topic in found}
             asked = {self.options.color_topic, self.options.depth_topic, self.options.pose_topic} - {""}
-            if depths >= {True, False} and asked <= named:
-                break
-            if self._stop.wait(0.25):
+            same = same + 1 if found == before and depths >= {True, False} and asked <= named else 0
+            whole = same and {CAMERA_INFO, DETECTIONS} <= {topic.type for topic in found}
+            if whole or same >= SETTLE / _LOOK or self._stop.wait(_LOOK):
                 break
         return choose(found, self.options)
 

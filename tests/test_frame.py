@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from lastseen.errors import InvalidValue, StampError
 from lastseen.frame import Frame, StampOrder, metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
 
+FAR = Pose3D.from_quaternion([0.0, 1e15, 0.0], [0.0, 0.0, 0.0, 1.0])
 CAMERA = Intrinsics(fx=10, fy=10, cx=3.5, cy=2.5, width=8, height=6)
 
 
@@ -51,7 +53,13 @@ def test_frames_are_shared_without_copies_and_therefore_read_only() -> None:
     [
         ({"id": -1}, r"frame\.id = -1: must be a whole number from 0"),
         ({"id": "a"}, r"frame\.id = 'a'"),
-        ({"stamp": float("nan")}, r"frame\.stamp = nan: must be finite; give seconds on one clock"),
+        ({"stamp": float("nan")}, r"frame\.stamp = nan: must be finite, within 1e\+11 s; give seconds on one clock"),
+        ({"stamp": 1e300}, r"frame\.stamp = 1e\+300: must be finite, within"),
+        ({"stamp": 10**400}, r"frame\.stamp = 1000"),
+        ({"T_world_camera": FAR}, r"frame\.T_world_camera = .*is beyond 1e\+06 m"),
+        ({"intrinsics": replace(CAMERA, cx=2.0**64)}, r"frame\.intrinsics = .*m aside per metre ahead"),
+        ({"intrinsics": replace(CAMERA, fy=1e-300)}, r"frame\.intrinsics = .*m aside per metre ahead"),
+        ({"depth_intrinsics": replace(CAMERA, fx=0.01)}, r"frame\.depth_intrinsics = "),
         ({"T_world_camera": np.eye(4)}, r"frame\.T_world_camera = .*must be a Pose3D; use Pose3D\.from_matrix"),
         ({"rgb": np.zeros((6, 8, 3), np.float32)}, r"frame\.rgb = float32 array.*must be a uint8 array"),
         ({"rgb": np.zeros((6, 8), np.uint8)}, r"frame\.rgb = .*must have shape \(6, 8, 3\)"),

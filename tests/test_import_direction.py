@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "lastseen"
 ORDER = [
     "lastseen._lazy",
     "lastseen.errors",
+    "lastseen.finite",
     "lastseen.pose2d",
     "lastseen.config",
     "lastseen.compiled",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, shorten
 
 _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 """Control characters other than white space, which counts as a space, and halves of surrogate pairs."""
@@ -62,8 +62,17 @@ def check_labels(name: str, labels: Mapping[str, float]) -> None:
         if not isinstance(label, str) or not label.strip():
             raise InvalidValue(name, label, "must be text that is not blank", remedy="drop unnamed classes")
         check_readable(name, label)
-        if not 0.0 <= score <= 1.0:
-            raise InvalidValue(f"{name}[{label!r}]", score, "must lie in 0 to 1", remedy="normalize the scores")
+        if not _is_share(score):
+            raise InvalidValue(
+                f"{name}[{shorten(label)}]", score, "must lie in 0 to 1", remedy="normalize the scores"
+            )
+
+
+def _is_share(score: object) -> bool:
+    try:
+        return bool(0.0 <= score <= 1.0)  # type: ignore[operator]
+    except (TypeError, ValueError):
+        return False
 
 
 def check_readable(name: str, text: str) -> None:
@@ -99,9 +108,14 @@ def encode_mask(mask: NDArray[np.bool_]) -> list[int]:
     return [int(length) for length in np.diff(np.concatenate([[0], starts]))]
 
 
-def decode_mask(runs: Sequence[int], *, height: int, width: int) -> NDArray[np.bool_]:
-    """The mask of these runs."""
+def check_runs(runs: Sequence[int], *, height: int, width: int) -> None:
+    """Refuse runs that are no mask of this size."""
     if sum(runs) != height * width or any(length < 0 for length in runs):
         raise InvalidValue("mask", list(runs), f"does not fill {width} x {height} pixels", remedy="check the size")
+
+
+def decode_mask(runs: Sequence[int], *, height: int, width: int) -> NDArray[np.bool_]:
+    """The mask of these runs."""
+    check_runs(runs, height=height, width=width)
     values = np.arange(len(runs)) % 2 == 1
     return np.repeat(values, runs).reshape(height, width)

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, StampError
+from lastseen.finite import FARTHEST, LATEST, is_finite
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
+
+WIDEST = 20.0
+"""Metres to the side that a camera may see for each metre ahead: 87 degrees off its axis, wider than any lens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +47,24 @@ class Frame:
     def __post_init__(self) -> None:
         if isinstance(self.id, bool) or not isinstance(self.id, int) or self.id < 0:
             raise InvalidValue("frame.id", self.id, "must be a whole number from 0", remedy="count the frames")
-        if not isinstance(self.stamp, int | float) or not math.isfinite(self.stamp):
-            raise InvalidValue("frame.stamp", self.stamp, "must be finite", remedy="give seconds on one clock")
+        if not is_finite(self.stamp) or abs(self.stamp) > LATEST:
+            raise InvalidValue(
+                "frame.stamp", self.stamp, f"must be finite, within {LATEST:g} s", remedy="give seconds on one clock"
+            )
         object.__setattr__(self, "stamp", float(self.stamp))
         if not isinstance(self.T_world_camera, Pose3D):
             raise InvalidValue(
                 "frame.T_world_camera", self.T_world_camera, "must be a Pose3D", remedy="use Pose3D.from_matrix"
             )
+        if np.abs(self.T_world_camera.translation).max() > FARTHEST:
+            raise InvalidValue(
+                "frame.T_world_camera",
+                self.T_world_camera.translation,
+                f"is beyond {FARTHEST:g} m",
+                remedy="give the position in metres",
+            )
+        _check_view("intrinsics", self.intrinsics)
+        _check_view("depth_intrinsics", self.camera_of_depth)
         _check_image("rgb", self.rgb, np.dtype(np.uint8), self.intrinsics, channels=3)
         _check_image("depth", self.depth, np.dtype(np.float32), self.camera_of_depth, channels=0)
         # one comparison tells 0, negative and infinite values at once; NaN compares false and passes
@@ -114,6 +129,19 @@ def metric_depth(raw: NDArray[np.generic], *, scale: float) -> NDArray[np.float3
     depth = raw.astype(np.float32) / np.float32(scale)
     depth[~(depth > 0.0) | (depth == np.inf)] = np.nan
     return depth
+
+
+def _check_view(name: str, camera: Intrinsics) -> None:
+    """Refuse a camera that sees past its own sides: the space in its view would have no end."""
+    sideways = max(abs(camera.cx), abs(camera.width - camera.cx)) / camera.fx
+    updown = max(abs(camera.cy), abs(camera.height - camera.cy)) / camera.fy
+    if max(sideways, updown) > WIDEST:
+        raise InvalidValue(
+            f"frame.{name}",
+            camera,
+            f"sees {max(sideways, updown):.3g} m aside per metre ahead, more than {WIDEST:g}",
+            remedy="give fx, fy, cx and cy in pixels of this image",
+        )
 
 
 def _check_image(name: str, image: object, dtype: np.dtype[np.generic], camera: Intrinsics, *, channels: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from lastseen.detection import best_label, check_labels
 from lastseen.errors import InvalidValue
+from lastseen.finite import FARTHEST, LATEST
 
 MAX_SURFACE_POINTS = 64
 """Surface points kept per observation: enough to judge visibility, small enough to keep for every object."""
@@ -49,9 +49,20 @@ class Observation:
         if (extent < 0).any():
             raise InvalidValue("observation.extent", extent, "must not be negative", remedy="give the full size")
         self._set("extent", extent)
+        for name in ("position", "extent"):
+            # lists, since numpy takes ten times as long for three numbers
+            if max(map(abs, getattr(self, name).tolist())) > FARTHEST:
+                raise InvalidValue(
+                    f"observation.{name}", getattr(self, name), f"is beyond {FARTHEST:g} m", remedy="give metres"
+                )
         self._set("view_direction", _unit("view_direction", self.view_direction, (3,), np.float64))
-        if not math.isfinite(self.stamp):
-            raise InvalidValue("observation.stamp", self.stamp, "must be finite", remedy="use the frame's stamp")
+        if not abs(self.stamp) <= LATEST:
+            raise InvalidValue(
+                "observation.stamp",
+                self.stamp,
+                f"must be finite, within {LATEST:g} s",
+                remedy="use the frame's stamp",
+            )
         check_labels("observation.labels", self.labels)
         if self.embedding is not None:
             size = np.shape(self.embedding)[:1]
@@ -66,7 +77,7 @@ class Observation:
                     remedy="sample fewer",
                 )
             self._set("points", points)
-        if not (math.isfinite(self.sigma) and self.sigma > 0):
+        if not 0.0 < self.sigma <= FARTHEST:
             raise InvalidValue("observation.sigma", self.sigma, "must be positive", remedy="0.02 m is usual")
         if not 0.0 <= self.quality <= 1.0:
             raise InvalidValue("observation.quality", self.quality, "must lie in 0 to 1", remedy="1 is best")

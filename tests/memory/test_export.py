@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from lastseen import schemas
 from lastseen.errors import InvalidValue
 from lastseen.memory.export import (
     WRITERS,
+    _from_spark_dsg,
     home_tree,
     import_facts,
     read_home,
@@ -59,6 +62,12 @@ HOME = home_tree(
 )
 
 
+def scene(side: object) -> str:
+    box = {"dimensions": [side, 1, 1], "world_P_center": [0, 0, 0]}
+    attributes = {"type": "ObjectNodeAttributes", "position": [0, 0, 0], "bounding_box": box}
+    return json.dumps({"SPARK_DSG_header": {}, "nodes": [{"id": 1, "attributes": attributes}], "edges": []})
+
+
 def test_our_own_file_keeps_its_schema_and_comes_back_whole(tmp_path: Path) -> None:
     schemas.validate("home_export", HOME)
     write_json(tmp_path / "home.json", HOME)
@@ -104,7 +113,7 @@ def test_what_is_imported_is_told_and_can_be_asked_for(tmp_path: Path) -> None:
         taken, refused = import_facts(memory, home)
         assert taken == 4
         assert len(refused) == 1
-        assert refused[0].startswith("obj-3: label")
+        assert refused[0].startswith("object 'obj-3': label")
         (hit,) = memory.find("mug").fitting
         assert hit.provenance == "told"
         assert hit.position == pytest.approx((0.5, 1.0, 0.5))
@@ -121,12 +130,62 @@ def test_what_is_imported_is_told_and_can_be_asked_for(tmp_path: Path) -> None:
         ('{"format": "lastseen-home", "version": 1, "objects": [{"id": 5}], "rooms": []}', "breaks the schema"),
         ('{"SPARK_DSG_header": {}, "nodes": [{"id": 1}], "edges": []}', "no scene graph"),
         ('{"SPARK_DSG_header": {}, "nodes": 5, "edges": []}', "no scene graph"),
+        ('{"SPARK_DSG_header": {}, "nodes": [], "edges": [], "metadata": 5}', "no scene graph"),
+        ('{"SPARK_DSG_header": {}, "nodes": [{"id": 1, "attributes": []}], "edges": []}', "no scene graph"),
+        (scene("x" * 20_000), "no scene graph"),
+        (scene(10**400), "no scene graph"),
     ],
 )
 def test_a_file_that_is_no_home_is_one_line(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "home.json").write_text(text)
-    with pytest.raises(InvalidValue, match=problem):
+    with pytest.raises(InvalidValue, match=problem) as told:
         read_home(tmp_path / "home.json")
+    assert len(str(told.value)) < 500
+
+
+def test_a_home_of_wrong_things_only_is_refused_after_the_first(tmp_path: Path) -> None:
+    many = [0] * 200_000
+    (tmp_path / "home.json").write_text(
+        json.dumps({"format": "lastseen-home", "version": 1, "objects": many, "rooms": []})
+    )
+    tracemalloc.start()
+    with pytest.raises(InvalidValue, match=r"objects\.0 = 0: breaks the schema"):
+        read_home(tmp_path / "home.json")
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
+def test_objects_around_one_crowded_place_are_read_in_one_pass() -> None:
+    """A star of 3,000 objects would else be 9 million pairs."""
+    place, room = 1, 2
+    nodes = [{"id": place, "attributes": {"type": "PlaceNodeAttributes", "position": [0, 0, 0]}}]
+    nodes.append({"id": room, "attributes": {"type": "RoomNodeAttributes", "position": [0, 0, 0]}})
+    edges = [{"source": room, "target": place}]
+    for number in range(10, 3010):
+        nodes.append({"id": number, "attributes": {"type": "ObjectNodeAttributes", "position": [0, 0, 0]}})
+        edges.append({"source": number, "target": place})
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        found = _from_spark_dsg({"nodes": nodes, "edges": list(reversed(edges))})
+    finally:
+        sys.setprofile(None)
+    assert {one["place_id"] for one in found["objects"]} == {0}
+    assert steps < 500_000
+
+
+def test_numbers_without_end_leave_out_one_thing(tmp_path: Path) -> None:
+    things = [{**thing(1, "mug", 0.0), "extent": [10**400, 0.1, 0.1]}, {**thing(2, "cup", 1.0)}]
+    rooms = [{"id": 1, "name": "hall\nway", "center": [0, 0], "outline": [[0, 0], [10**400, 0], [1, 1]]}]
+    with Memory.open(tmp_path / "new.lastseen") as memory:
+        taken, refused = tell_home(memory, {"objects": things, "rooms": rooms})
+    assert taken == 1
+    assert [line.split(":")[0] for line in refused] == ["room 'hall\\nway'", "object 'obj-1'"]
 
 
 def test_the_longer_ending_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
-from lastseen.memory.merging import merge_files, take_in
+from lastseen.memory.merging import Merged, merge_files, take_in
 from tests.memory.homes import Item, walk
 from tests.memory.walks_in_frames import HOME, look
 
@@ -61,6 +62,25 @@ def test_the_new_file_opens_again_and_answers(tmp_path: Path) -> None:
         assert kinds.count("confirmed") == 2
         walk(memory, items=HOME)
         assert len(memory.objects()) == len(HOME)
+
+
+def test_the_new_file_has_its_name_only_once_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME, date=1000.0)
+    second = remembered(tmp_path / "b.lastseen", HOME, AWAY, date=2000.0)
+    out, there = tmp_path / "c.lastseen", list[bool]()
+
+    def cut_off(*given: Any, **options: Any) -> Merged:
+        take_in(*given, **options)
+        there.append(out.exists())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lastseen.memory.merging.take_in", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            merge_files(first, second, out, Settings())
+    assert there == [False]
+    assert not [file for file in tmp_path.iterdir() if "c.lastseen" in file.name]
+    merge_files(first, second, out, Settings())
 
 
 def test_the_map_of_the_older_memory_is_kept_whatever_the_order(tmp_path: Path) -> None:

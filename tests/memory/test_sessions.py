@@ -11,7 +11,7 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
-from lastseen.memory.session_files import beside, undo_alignment
+from lastseen.memory.session_files import align_session, beside, undo_alignment
 from lastseen.memory.session_frames import checked_covariance, covariance_of
 from lastseen.memory.write_path import WritePath
 from tests.memory.homes import ROOM, Item
@@ -191,6 +191,53 @@ def test_an_alignment_can_be_undone_and_nothing_is_lost(home: Path) -> None:
         assert len(memory.objects()) == len(HOME)
     with pytest.raises(InvalidValue, match="is quarantined"):
         undo_alignment(home, 2, lambda path: WritePath(path, Settings(), read_only=False))
+
+
+def opened(path: Path) -> WritePath:
+    return WritePath(path, Settings(), read_only=False)
+
+
+def test_an_undo_that_is_cut_off_leaves_the_memory_and_can_be_done_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(home) as memory:
+        look(memory, HOME, AWAY, count=20)
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            undo_alignment(home, 2, opened)
+    with Memory.open(home, read_only=True) as memory:
+        assert states(memory) == ["first", "aligned"]
+    undo_alignment(home, 2, opened)
+    with Memory.open(home, read_only=True) as memory:
+        assert states(memory) == ["first", "quarantined"]
+
+
+def test_what_was_undone_before_is_not_overwritten(home: Path) -> None:
+    with Memory.open(home) as memory:
+        look(memory, HOME, AWAY, count=20)
+    first = undo_alignment(home, 2, opened)
+    align_session(home, 2, opened)
+    assert undo_alignment(home, 2, opened) == beside(home, "undone-session-2-2")
+    assert first.exists()
+    with Memory.open(home) as memory:
+        memory.forget(memory.objects()[0].id)
+    assert not list(home.parent.glob("*undone*"))
+
+
+def test_an_alignment_is_not_undone_under_a_reader(home: Path) -> None:
+    with Memory.open(home) as memory:
+        look(memory, HOME, AWAY, count=20)
+    with Memory.open(home, read_only=True) as reader:
+        reader.objects()
+        with pytest.raises(InvalidValue, match="cannot be undone while the file is read; close it first"):
+            undo_alignment(home, 2, opened)
+        assert states(reader) == ["first", "aligned"]
+    undo_alignment(home, 2, opened)
 
 
 def test_forgetting_leaves_no_copy_from_before_an_alignment(home: Path) -> None:

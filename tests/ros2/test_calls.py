@@ -9,6 +9,7 @@ import pytest
 
 from lastseen.memory.memory import Memory
 from lastseen.ros2.calls import MAX_REQUEST, Calls, answer_request, response_tree
+from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.memory_node import MemoryNode
 from tests.ros2.graph import FakeTransport, memory_with
 
@@ -72,6 +73,10 @@ def test_ask_tell_what_changed_and_forget_go_through(memory: Memory) -> None:
         ("what_changed", {"since": "yesterday or so"}, "is no time"),
         ("what_changed", {"since": {"sec": []}}, "is no time"),
         ("what_changed", {"since": 1e300}, "is no time"),
+        ("what_changed", {"since": []}, "is no time"),
+        ("find", {"text": "mug", "radius": 10**400}, "must be a number"),
+        ("find", {"text": "mug", "near": {"x": 10**400, "y": 0, "z": 0}, "radius": 1}, "finite x, y and z"),
+        ("find", {"text": "mug", "\ud800": 1}, "request = {'\\ud800': 1}: is no field of find"),
     ],
 )
 def test_nonsense_is_one_line_that_names_the_field(memory: Memory, call: str, request_: Any, words: str) -> None:
@@ -93,6 +98,29 @@ def test_a_response_carries_the_id_of_its_request(memory: Memory) -> None:
     text = answer_request('{"id": "a7", "call": "find", "text": "mug"}', Calls(memory).call)
     answer = json.loads(text)
     assert (answer["id"], answer["call"], answer["status"]) == ("a7", "find", "found")
+
+
+@pytest.mark.parametrize(
+    "head", ['"id": NaN', '"id": 1e999', '"id": [1]', '"call": []', '"call": {"a": 1e999}', '"call": 1']
+)
+def test_a_head_that_cannot_come_back_is_refused(memory: Memory, head: str) -> None:
+    text = '{"call": "find", "text": "mug", ' + head + "}"
+    node = MemoryNode(transport := FakeTransport())
+    node.calls = Calls(memory)
+    node._on_request(to_cdr("std_msgs/msg/String", {"data": text}))
+    response = transport.sent[-1].tree["data"]
+    assert "NaN" not in response.split('"error"')[0]
+    assert "Infinity" not in response
+    assert json.loads(response)["ok"] is False
+
+
+def test_a_huge_number_of_events_is_as_many_as_there_are(memory: Memory) -> None:
+    assert Calls(memory).call("what_changed", {"newest": 10**30})["events"]
+
+
+def test_an_object_is_forgotten_by_the_json_topic(memory: Memory) -> None:
+    gone = json.loads(answer_request('{"id": 3, "call": "forget", "object_id": "obj-1"}', Calls(memory).call))
+    assert (gone["id"], gone["forgotten"]) == (3, ["obj-1"])
 
 
 def test_random_requests_never_break_a_call(memory: Memory, soak: int) -> None:

@@ -21,6 +21,9 @@ from lastseen.sources.message import pack, read_header, unpack
 MANY = 10**6
 
 
+BOX = {"box": [1, 1, 9, 9]}
+
+
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory: pytest.TempPathFactory) -> Frame:
     from tests.sources.room import walk, write_recording
@@ -74,6 +77,13 @@ def test_compressed_pictures_are_read(frame: Frame) -> None:
         (lambda tree: tree["pose"].update(quaternion=[0, 0, 1]), "pose quaternion"),
         (lambda tree: tree.update(camera=3), "header camera"),
         (lambda tree: tree.update(detections=7), "header detections"),
+        (lambda tree: tree.update(stamp=10**400), "header stamp"),
+        (lambda tree: tree["camera"].update(fx=10**400), "camera fx"),
+        (lambda tree: tree.update(detections=[{**BOX, "label": ["mug"]}]), "header label"),
+        (lambda tree: tree.update(detections=[{**BOX, "labels": {"mug": "much"}}]), "labels"),
+        (lambda tree: tree.update(detections=[{**BOX, "box": [0, 0, 10**400, 9]}]), "header box"),
+        (lambda tree: tree.update(detections=[{**BOX, "score": 10**400}]), "header stamp, score"),
+        (lambda tree: tree.update(detections=[{**BOX, "mask": [5]}]), "mask = .* does not fill"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(

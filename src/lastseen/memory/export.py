@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lastseen import schemas
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, shorten
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
@@ -25,8 +25,8 @@ Tree = Mapping[str, Any]
 FORMAT, VERSION = "lastseen-home", 1
 ROUTE_STEP = 1.0
 """Metres between the points of a route: Nav2 plans the way between two of them itself."""
-MAX_IMPORT = 64 * 2**20
-"""Bytes of a file that is imported: a house has a few hundred kilobytes."""
+MAX_IMPORT = 32 * 2**20
+"""Bytes of a file that is imported: a house has a few hundred kilobytes, and hostile JSON takes 20 times its size."""
 _FORMULA = re.compile(r"((?:^|[,;|\"])\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """Where a formula may begin: with one of the four marks that spreadsheets know, also in full width."""
 _EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)]
@@ -197,8 +197,8 @@ def read_home(path: Path) -> dict[str, Any]:
     if isinstance(tree, dict) and ("SPARK_DSG_header" in tree or {"directed", "nodes", "edges"} <= tree.keys()):
         try:
             found = _from_spark_dsg(tree)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            told = f"is no scene graph that can be read ({type(error).__name__}: {error})"
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            told = f"is no scene graph that can be read ({type(error).__name__}: {shorten(str(error))})"
             raise InvalidValue("file", str(path), told, remedy="write it with spark-dsg 1.x") from None
         schemas.validate("home_export", found)
         return found
@@ -218,7 +218,7 @@ def import_facts(memory: Memory, home: Tree) -> tuple[int, list[str]]:
             memory.tell(f"this area is the {room['name']}", outline=room["outline"])
             taken += 1
         except InvalidValue as error:
-            refused.append(f"room {room['name']}: {error}")
+            refused.append(f"room {shorten(room['name'])}: {error}")
     for one in home["objects"]:
         if one["state"] in {"missing", "removed"}:
             continue
@@ -226,11 +226,11 @@ def import_facts(memory: Memory, home: Tree) -> tuple[int, list[str]]:
             if one["label"] is None:
                 raise InvalidValue("label", None, "is missing", remedy="name it first")
             x, y, z = one["position"]
-            wide, deep, high = (max(float(side), _SMALLEST) for side in one["extent"])
+            wide, deep, high = (max(side, _SMALLEST) for side in one["extent"])
             memory.tell(f"there is a {one['label']}", position=(x, y, z), extent=(wide, deep, high))
             taken += 1
         except InvalidValue as error:
-            refused.append(f"{one['id']}: {error}")
+            refused.append(f"object {shorten(one['id'])}: {error}")
     return taken, refused
 
 
@@ -242,6 +242,7 @@ def _from_spark_dsg(tree: Tree) -> dict[str, Any]:
         for one, other in ((edge["source"], edge["target"]), (edge["target"], edge["source"])):
             above.setdefault(one, []).append(other)
     room_ids = {node: number for number, node in enumerate(n for n in kinds if kinds[n] == "RoomNodeAttributes")}
+    room_beside = {node: next((one for one in around if one in room_ids), None) for node, around in above.items()}
     names = tree.get("metadata", {}).get("labelspaces", {})
     objects, rooms = [], []
     for node in tree["nodes"]:
@@ -253,9 +254,8 @@ def _from_spark_dsg(tree: Tree) -> dict[str, Any]:
         center = box["world_P_center"] if any(size) else attributes["position"]
         position = [float(value) for value in center]
         if kinds[node["id"]] in {"ObjectNodeAttributes", "KhronosObjectAttributes"}:
-            around = above.get(node["id"], [])
-            around = around + [far for near in around for far in above.get(near, [])]
-            room = next((one for one in around if one in room_ids), None)
+            near = [node["id"], *above.get(node["id"], ())]
+            room = next((room_beside[one] for one in near if room_beside.get(one) is not None), None)
             label = (
                 str(attributes.get("name") or names.get(str(attributes.get("semantic_label"))) or "").strip() or None
             )

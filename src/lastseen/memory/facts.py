@@ -166,7 +166,7 @@ def checked_outline(outline: Sequence[Sequence[float]]) -> Outline:
     remedy = "give three or more corners as x,y"
     try:
         corners = tuple((float(x), float(y)) for x, y in outline)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue("outline", outline, "is no list of corners", remedy=remedy) from None
     if not 3 <= len(corners) <= _MOST_CORNERS or not all(math.isfinite(value) for each in corners for value in each):
         raise InvalidValue("outline", outline, f"must have 3 to {_MOST_CORNERS} finite corners", remedy=remedy)

@@ -26,7 +26,7 @@ from lastseen.memory.objects import EventKind, ObjectMemory, Rows
 from lastseen.memory.objects.columns import CONFIRMED, RING, TENTATIVE, id_text
 from lastseen.memory.store.clock import PAUSE
 from lastseen.memory.store.records import CropRecord, EventRecord
-from lastseen.memory.store.salvage import backup
+from lastseen.memory.store.salvage import backup, new_file
 from lastseen.memory.write_path import WritePath
 
 _MOVED_LIKENESS = 0.6
@@ -129,17 +129,12 @@ def merge_files(first: Path, second: Path, out: Path, settings: Settings) -> tup
             problem = f"is {status} with {base}: {found.reason}"
             raise InvalidValue("merge", str(added), problem, remedy="nothing was merged; `lastseen align` tells more")
         best = found.candidates[0]
-        backup(base, out)
-        try:
-            home = WritePath(out, settings, read_only=False)
-            try:
+        # it has its name once it is whole: a merge that is cut off must not look like one
+        with new_file(out) as part:
+            backup(base, part)
+            with WritePath(part, settings, read_only=False) as home:
                 later = _take_sessions(home, new)
                 merged = take_in(home, new, best.transform, best.pairs, later=later)
-            finally:
-                home.close()
-        except BaseException:
-            out.unlink(missing_ok=True)
-            raise
     return base, found, merged
 
 

@@ -89,8 +89,12 @@ def undo_alignment(path: Path, session: int, open_writes: Callable[[Path], Write
         raise InvalidValue(
             "session", session, f"is not the newest: {last} came after it", remedy=f"{before} is the memory before it"
         )
-    kept = beside(path, f"undone-session-{session}")
-    path.replace(kept)
+    if path.with_name(f"{path.name}-wal").exists():
+        # it would be taken for the WAL of the file that is put back
+        raise InvalidValue("session", session, "cannot be undone while the file is read", remedy="close it first")
+    kept = free_name(path, f"undone-session-{session}")
+    backup(path, kept)
+    # in one step: whatever happens, a whole memory has this name
     before.replace(path)
     with open_writes(path) as home:
         was = home.frames.of(session)
@@ -124,12 +128,13 @@ def drop_copies(path: Path, frames: Iterable[SessionFrame]) -> None:
     A session in quarantine is a memory of its own and is kept.
     """
     drop_undo(path)
-    for frame in frames:
-        copies = [beside(path, f"undone-session-{frame.session}")]
-        if frame.state == "aligned" and frame.file is not None:
-            copies.append(path.with_name(frame.file))
-        for file in copies:
-            file.unlink(missing_ok=True)
+    copies = [path.with_name(frame.file) for frame in frames if frame.state == "aligned" and frame.file is not None]
+    stem, suffix = _escaped(path.stem), _escaped(path.suffix)
+    copies += path.parent.glob(f"{stem}.undone-session-*{suffix}")
+    # what an alignment left that was killed as it copied
+    copies += path.parent.glob(f".{stem}.before-session-*{suffix}.*.part*")
+    for file in copies:
+        file.unlink(missing_ok=True)
 
 
 def _escaped(name: str) -> str:

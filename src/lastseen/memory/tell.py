@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from lastseen.detection import check_readable
 from lastseen.encoders.words import tokens
 from lastseen.errors import InvalidValue
+from lastseen.finite import FARTHEST
 from lastseen.memory.facts import Fact, checked_outline
 from lastseen.memory.object import Object, Point
 from lastseen.memory.objects import Event
@@ -296,11 +297,11 @@ class _Teller:
         return self.keep(fact, change or alone)
 
 
-def _checked_point(name: str, values: Sequence[float], *, least: float = -1e6) -> Point:
+def _checked_point(name: str, values: Sequence[float], *, least: float = -FARTHEST) -> Point:
     try:
         x, y, z = (float(value) for value in values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(name, values, "must be three numbers", remedy="give x, y, z in metres") from None
-    if not all(math.isfinite(value) and least <= value <= 1e6 for value in (x, y, z)):
+    if not all(math.isfinite(value) and least <= value <= FARTHEST for value in (x, y, z)):
         raise InvalidValue(name, values, "is out of range", remedy="give metres")
     return x, y, z

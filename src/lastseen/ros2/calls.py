@@ -6,13 +6,13 @@ The services and the JSON topic pass here, so both take and give the same; nonse
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from lastseen.errors import InvalidValue, LastseenError
+from lastseen.finite import is_finite
 from lastseen.memory.memory import Memory
 from lastseen.ros2.publications import Tree, event_tree, object_tree
 from lastseen.server.serializers import answer_json, change_json, fact_json, object_json, reply_json
@@ -23,6 +23,8 @@ MAX_REQUEST = 65_536
 """Characters of a request: a question is a sentence."""
 MAX_OBJECTS = 1000
 """Objects or events that a response holds at most: some MB of JSON."""
+_MAX_EVENTS = 10**6
+"""Events that are looked at, where so many are asked for."""
 
 _ID = re.compile(r"obj-\d+")
 _FIELDS: dict[str, dict[str, type]] = {
@@ -95,8 +97,10 @@ class Calls:
         return {"status": answer.status, "reason": answer.reason, "object": found}
 
     def _what_changed(self, request: Mapping[str, Any]) -> Tree:
-        newest = request.get("newest") or None
-        changes = self.memory.what_changed(_wall("since", request.get("since")), newest=newest)
+        newest = request.get("newest")
+        changes = self.memory.what_changed(
+            _wall("since", request.get("since")), newest=None if not newest else min(newest, _MAX_EVENTS)
+        )
         return {"events": [change_json(self.memory.browse.clock, one) for one in changes[-MAX_OBJECTS:]]}
 
     def _tell(self, request: Mapping[str, Any]) -> Tree:
@@ -121,11 +125,16 @@ def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[s
         raise InvalidValue(required, None, f"is missing in {name}", remedy=f"it has {', '.join(fields)}")
     for key, value in request.items():
         if key not in fields:
-            raise InvalidValue(key, value, f"is no field of {name}", remedy=f"it has {', '.join(fields)}")
+            raise InvalidValue(
+                "request", {key: value}, f"is no field of {name}", remedy=f"it has {', '.join(fields)}"
+            )
         kind = fields[key]
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-        fits |= kind is float and isinstance(value, int) and not isinstance(value, bool)
-        if not fits or (kind is int and value < 0) or (kind is float and not math.isfinite(value)):
+        if (
+            (not fits and kind is not float)
+            or (kind is int and value < 0)
+            or (kind is float and not is_finite(value))
+        ):
             raise InvalidValue(
                 key, value, f"must be {_KINDS.get(kind, 'a time')}", remedy=f"see {name} in docs/ros2.md"
             )
@@ -133,17 +142,18 @@ def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[s
 
 def answer_request(text: str, call: Callable[[str, Mapping[str, Any]], Tree]) -> str:
     """The response to a request of the JSON topic; ``id`` and ``call`` come back, to tell whose it is."""
-    head: Tree = {"id": None, "call": None}
     try:
-        request = parsed_request(text)
+        head, request = parsed_request(text)
     except InvalidValue as error:
-        return json.dumps({**head, "ok": False, "error": str(error)})
-    head = {"id": request.pop("id", None), "call": request.pop("call", None)}
-    return json.dumps({**head, **call(str(head["call"]), request)})
+        return json.dumps({"id": None, "call": None, "ok": False, "error": str(error)})
+    return json.dumps({**head, **call(head["call"], request)})
 
 
-def parsed_request(text: str) -> Tree:
-    """The fields of a request as JSON."""
+def parsed_request(text: str) -> tuple[Tree, Tree]:
+    """The head of a request as JSON, which comes back with its answer (``id``, ``call``), and the other fields.
+
+    ``forget`` has an ``id`` of its own, the one of what to forget; ``object_id`` gives it here.
+    """
     remedy = 'write {"id": 1, "call": "find", "text": "red mug"}'
     if len(text) > MAX_REQUEST:
         raise InvalidValue("request", text, f"has more than {MAX_REQUEST} characters", remedy=remedy)
@@ -153,7 +163,14 @@ def parsed_request(text: str) -> Tree:
         raise InvalidValue("request", text, "is not JSON", remedy=remedy) from None
     if not isinstance(request, dict):
         raise InvalidValue("request", text, "is no JSON object", remedy=remedy)
-    return request
+    head = {"id": request.pop("id", None), "call": request.pop("call", None)}
+    if not (head["id"] is None or isinstance(head["id"], str) or is_finite(head["id"])):
+        raise InvalidValue("id", head["id"], "must be text or a number", remedy=remedy)
+    if not isinstance(head["call"], str):
+        raise InvalidValue("call", head["call"], "must be text", remedy=remedy)
+    if head["call"] == "forget" and "object_id" in request:
+        request["id"] = request.pop("object_id")
+    return head, request
 
 
 def response_tree(name: str, answer: Mapping[str, Any]) -> Tree:
@@ -182,7 +199,7 @@ def response_tree(name: str, answer: Mapping[str, Any]) -> Tree:
 
 def _point(name: str, value: Mapping[str, Any]) -> tuple[float, float, float]:
     numbers = [value.get(axis) for axis in "xyz"]
-    if not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers):
+    if not all(is_finite(one) for one in numbers):
         raise InvalidValue(name, value, "must have finite x, y and z", remedy='write {"x": 1.0, "y": 2.0, "z": 0.0}')
     x, y, z = (float(one) for one in numbers if one is not None)
     return x, y, z
@@ -195,8 +212,8 @@ def _wall(name: str, value: object) -> datetime | None:
             value = float(value.get("sec", 0)) + float(value.get("nanosec", 0)) / 1e9
         if isinstance(value, str):
             return datetime.fromisoformat(value)
-        if isinstance(value, int | float) and value:
-            return datetime.fromtimestamp(value, tz=UTC)
+        if value is None or value == 0:
+            return None
+        return datetime.fromtimestamp(value, tz=UTC)  # type: ignore[arg-type]
     except (ValueError, TypeError, OverflowError, OSError):
         raise InvalidValue(name, value, "is no time", remedy="ISO 8601, or seconds since 1970") from None
-    return None

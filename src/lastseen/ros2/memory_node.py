@@ -217,15 +217,14 @@ class MemoryNode:
     def _on_request(self, data: bytes) -> None:
         text = str(read(data, TEXT, REQUESTS).data)
         with suppress(InvalidValue):
-            request = parsed_request(text)
-            if str(request.get("call")) in _SEARCH_CALLS:
-                self._on_search(request)
+            head, request = parsed_request(text)
+            if head["call"] in _SEARCH_CALLS:
+                self._on_search(head, request)
                 return
         self._respond(answer_request(text, self.call))
 
-    def _on_search(self, request: Tree) -> None:
+    def _on_search(self, head: Tree, request: Tree) -> None:
         """Search in a thread of its own: feedback comes in responses of the same id, and the result in the last."""
-        head = {"id": request.pop("id", None), "call": request.pop("call")}
         try:
             checked(head["call"], request, _SEARCH_CALLS)
         except InvalidValue as error:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 from lastseen.errors import InvalidValue
 
+_MOST_ERRORS = 1000
+"""Errors that are looked at for the first: a hostile file may hold millions, each a kilobyte."""
 PREFIX = "urn:lastseen:schema:"
 
 
@@ -24,7 +27,7 @@ def schema(name: str) -> Mapping[str, Any]:
 def validate(name: str, value: object) -> None:
     """Raise ``InvalidValue`` naming the first path in ``value`` that breaks the schema of this name."""
     try:
-        found = list(_validator(name).iter_errors(value))
+        found = list(islice(_validator(name).iter_errors(value), _MOST_ERRORS))
     except RecursionError:
         problem = "is nested too deeply"
         raise InvalidValue(name, type(value).__name__, problem, remedy="see docs/interface-contract.md") from None

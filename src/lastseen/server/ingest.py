@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue, StampError
+from lastseen.finite import FARTHEST, LATEST
 from lastseen.frame import Frame, metric_depth
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.images import read_color, read_depth
@@ -25,7 +26,6 @@ from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.server import schemas
 from lastseen.server.map_schemas import Camera
-from lastseen.server.parameters import FARTHEST, LATEST
 from lastseen.server.responses import WRITE_ERRORS, json_response, problem_of
 from lastseen.server.schemas import Empty, StrictBody
 from lastseen.server.serializers import events_json, iso

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from lastseen.server.parameters import FARTHEST
+from lastseen.finite import FARTHEST
 from lastseen.server.schemas import Clearance, ListedObject, MemoryTime, RobotPose, StrictBody, Wall
 
 

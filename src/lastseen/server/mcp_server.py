@@ -15,8 +15,8 @@ from starlette.concurrency import run_in_threadpool
 
 from lastseen import __version__
 from lastseen.errors import InvalidValue, LastseenError
+from lastseen.finite import FARTHEST
 from lastseen.server import queries
-from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.rtsm import add_rtsm_tools
 from lastseen.server.serializers import Json, answer_json, fact_json, reply_json

@@ -7,13 +7,10 @@ import re
 from datetime import datetime
 
 from lastseen.errors import InvalidValue
+from lastseen.finite import FARTHEST, LATEST
 from lastseen.memory.object import Point
 from lastseen.memory.store.clock import Moment
 
-FARTHEST = 1e6
-"""Metres from the origin beyond which no robot has been; squares of it are still exact enough."""
-LATEST = 1e11
-"""Seconds either way that a stamp may name: the year 5000, so that sums with a date stay dates."""
 DEFAULT_RADIUS = 3.0
 """Metres around a place that is named without a radius: a room's width."""
 _NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,12})?"

@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
+from lastseen.finite import FARTHEST
 from lastseen.memory.object import Object
 from lastseen.server import map_schemas, queries, schemas
-from lastseen.server.parameters import FARTHEST, TIME_PATTERN, parse_point
+from lastseen.server.parameters import TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
 from lastseen.server.serializers import Json, answer_json, fact_json, reply_json, rest_object_json

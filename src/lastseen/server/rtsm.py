@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
+from lastseen.finite import FARTHEST
 from lastseen.memory.store.salvage import backup
 from lastseen.server import queries
-from lastseen.server.parameters import FARTHEST
 from lastseen.server.responses import READ_ERRORS, WRITE_ERRORS, errors, json_response
 from lastseen.server.rest import ObjectId, known
 from lastseen.server.schemas import StrictBody

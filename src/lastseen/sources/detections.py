@@ -13,12 +13,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from lastseen.detection import Detection, decode_mask, encode_mask
 from lastseen.errors import InvalidValue, SourceError
+from lastseen.finite import is_finite
 from lastseen.frame import Frame
 from lastseen.sources.conversion import Box, mirror_box, quarter_turns, rotate_box, rotate_image, sensor_image
 from lastseen.sources.options import SourceOptions
@@ -136,7 +137,7 @@ def rows_of_line(line: str, where: str) -> list[tuple[float, StoredDetection]]:
     """The detections of one line of text, each with its stamp; ``where`` names it in errors."""
     try:
         tree = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(where, line, f"is not JSON ({error})", remedy="write one object per line") from error
     return rows_of_tree(tree, where)
 
@@ -167,12 +168,17 @@ def tree_of_detection(detection: Detection) -> dict[str, Any]:
 
 def _row(tree: Mapping[str, Any], where: str) -> tuple[float, StoredDetection]:
     box = tree.get("box")
-    if not isinstance(box, list) or len(box) != 4 or not all(_is_number(value) for value in box):
+    if not isinstance(box, list) or len(box) != 4 or not all(is_finite(value) for value in box):
         raise SourceError(f"{where} box", box, "must hold four numbers", remedy="left, top, right, bottom in pixels")
     stamp, score = tree.get("stamp"), tree.get("score", 1.0)
-    if not _is_number(stamp) or not _is_number(score):
-        raise SourceError(f"{where} stamp, score", (stamp, score), "must be numbers", remedy="stamp in seconds")
-    labels = tree.get("labels", {tree["label"]: score} if "label" in tree else {})
+    if not is_finite(stamp) or not is_finite(score):
+        raise SourceError(
+            f"{where} stamp, score", (stamp, score), "must be finite numbers", remedy="stamp in seconds"
+        )
+    name = tree.get("label", "")
+    if not isinstance(name, str):
+        raise SourceError(f"{where} label", name, "must be text", remedy='write "label": "mug"')
+    labels = tree.get("labels", {name: score} if "label" in tree else {})
     if not isinstance(labels, Mapping):
         raise SourceError(f"{where} labels", labels, "must map label to score", remedy='or give "label": "mug"')
     runs = tree.get("mask")
@@ -184,7 +190,3 @@ def _row(tree: Mapping[str, Any], where: str) -> tuple[float, StoredDetection]:
         return float(stamp), StoredDetection(detection, None if runs is None else tuple(runs))
     except InvalidValue as error:
         raise SourceError(f"{where} {error.field}", error.value, error.problem, remedy=error.remedy) from error
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)

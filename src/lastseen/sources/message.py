@@ -15,15 +15,15 @@ Messages from outside are data: sizes are limited, nothing is unpickled.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.detection import Detection
+from lastseen.detection import Detection, check_runs
 from lastseen.errors import SourceError
+from lastseen.finite import is_finite
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
 from lastseen.images import read_color, read_depth
@@ -90,9 +90,10 @@ def unpack(parts: Sequence[bytes], *, max_pixels: int) -> tuple[RawRecord, list[
     pose = _mapping(tree, "pose")
     depth, per_metre = _depth(_mapping(tree, "depth"), parts[2], max_pixels)
     own = tree.get("depth_camera")
+    rgb = _color(_mapping(tree, "color"), parts[1], max_pixels)
     record = RawRecord(
         stamp=stamp,
-        rgb=_color(_mapping(tree, "color"), parts[1], max_pixels),
+        rgb=rgb,
         depth=depth,
         raw_per_metre=per_metre,
         translation=_vector(pose, "translation", 3),
@@ -104,6 +105,10 @@ def unpack(parts: Sequence[bytes], *, max_pixels: int) -> tuple[RawRecord, list[
     )
     found = tree.get("detections")
     rows = [] if found is None else rows_of_tree({"stamp": stamp, "detections": found}, "header")
+    height, width = rgb.shape[:2]
+    for _, row in rows:
+        if row.runs is not None:
+            check_runs(row.runs, height=height, width=width)
     return record, rows
 
 
@@ -161,7 +166,7 @@ def _mapping(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _number(tree: Mapping[str, Any], key: str, name: str = "header") -> float:
     value = tree.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         raise SourceError(f"{name} {key}", value, "must be a finite number", remedy="see lastseen.sources.message")
     return float(value)
 

@@ -8,6 +8,8 @@ import ssl
 import struct
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
 from urllib.error import HTTPError
 
 import numpy as np
@@ -25,7 +27,15 @@ from lastseen.geometry import CameraAxes, WorldUp, camera_from_opencv, world_fro
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.message import pack
 from lastseen.sources.phone.certificate import make_certificate
-from lastseen.sources.phone.source import BUSY, REFUSED, PhoneSource
+from lastseen.sources.phone.source import (
+    BUSY,
+    MAX_CONNECTIONS,
+    MAX_FROM_ONE,
+    MAX_PAGES,
+    REFUSED,
+    PhoneSource,
+    Strangers,
+)
 from tests.sources.room import CAMERA, render, walk
 
 
@@ -130,3 +140,62 @@ def test_every_start_has_a_certificate_of_its_own() -> None:
 def test_an_address_that_is_none_is_one_line(address: str) -> None:
     with pytest.raises(SourceError, match="is no address:port"):
         open_source(address)
+
+
+def test_strangers_who_wait_do_not_keep_the_phone_out(phone: PhoneSource) -> None:
+    with ExitStack() as stack:
+        for _ in range(MAX_PAGES + 2):
+            stack.enter_context(link(phone))
+        line = stack.enter_context(link(phone))
+        assert greet(line, token=token_of(phone))["session"]
+
+
+@pytest.mark.parametrize("key", ["token", "session"])
+def test_half_a_character_is_no_token(phone: PhoneSource, key: str, caplog: pytest.LogCaptureFixture) -> None:
+    with link(phone) as line:
+        line.send(json.dumps({key: "\ud800"}))
+        with pytest.raises(ConnectionClosed) as closed:
+            line.recv(timeout=10)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == REFUSED
+    assert not caplog.records
+
+
+def test_connections_of_one_address_and_of_all_are_counted() -> None:
+    strangers, closed, inside = Strangers(), list[str](), list[str]()
+
+    class Link:
+        def __init__(self, host: str) -> None:
+            self.host = host
+
+        def close(self) -> None:
+            closed.append(self.host)
+
+    def nested(hosts: list[str]) -> None:
+        """Open a connection for each while those before it are still open."""
+
+        def handle(connection: Any, address: Any) -> None:
+            inside.append(connection.host)
+            nested(hosts[1:])
+
+        if hosts:
+            before = len(inside)
+            strangers.limited(handle)(Link(hosts[0]), (hosts[0], 1))  # type: ignore[arg-type]
+            if len(inside) == before:
+                nested(hosts[1:])
+
+    nested(["a"] * (MAX_FROM_ONE + 3) + ["b"])
+    assert (closed, inside[-1]) == (["a"] * 3, "b")
+    closed.clear()
+    nested([str(number) for number in range(MAX_CONNECTIONS + 5)])
+    assert len(closed) == 5
+
+
+def test_a_page_that_can_no_longer_be_served_ends_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(server: Any) -> None:
+        server.shutdown_watcher.close()
+        server.socket_closed.set()
+
+    monkeypatch.setattr("websockets.sync.server.Server.serve_forever", ended)
+    with PhoneSource("127.0.0.1:0") as source, pytest.raises(SourceError, match="is served no more; check `ulimit"):
+        list(source.frames())

@@ -83,7 +83,7 @@ def backup(path: Path, out: Path) -> int:
     The copy is of one time, whole in itself (no WAL), and holds nothing that was forgotten; it appears under its name
     when it is complete and on disk.
     """
-    with closing(connect_reader(path)) as source, _new_file(out) as part, clear_errors(part):
+    with closing(connect_reader(path)) as source, new_file(out) as part, clear_errors(part):
         source.execute("VACUUM INTO ?", (str(part),))
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
             copy.execute("DELETE FROM meta WHERE key IN (?, ?)", (OPEN_MARK, MARK))
@@ -110,7 +110,7 @@ def salvage(path: Path, out: Path, settings: Settings) -> Report:
     Raises where nothing can be read.
     """
     report = Report(path)
-    with connect_salvage(path) as source, _new_file(out) as part:
+    with connect_salvage(path) as source, new_file(out) as part:
         try:
             version = _version(source)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -250,7 +250,7 @@ def _halving(
 
 
 @contextmanager
-def _new_file(out: Path) -> Iterator[Path]:
+def new_file(out: Path) -> Iterator[Path]:
     """A name to write to; the file gets its own name when it is complete and on disk, and goes on an error."""
     if out.exists():
         raise InvalidValue("out", str(out), "exists already", remedy="name a new file")

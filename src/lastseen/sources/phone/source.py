@@ -18,14 +18,16 @@ import socket
 import ssl
 import struct
 import threading
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.live import LiveSource
+from lastseen.sources.live import POLL, LiveSource
 from lastseen.sources.message import MAX_HEADER, unpack
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.phone.certificate import make_certificate
@@ -38,7 +40,10 @@ HELLO = 10.0
 """Seconds that a page has to show its token."""
 
 MAX_PAGES, MAX_MESSAGE = 4, 8 * 2**20
-"""Pages that may be connected at once, and bytes of a message: a frame of the page has 200 kB."""
+"""Pages that may wait with their token at once, and bytes of a message: a frame of the page has 200 kB."""
+
+MAX_CONNECTIONS, MAX_FROM_ONE = 48, 16
+"""Connections at once, in all and from one address: each is a thread, and has ten seconds to say what it wants."""
 
 TOLD_EVERY = 10
 """Frames after which the page is told how many came."""
@@ -77,7 +82,7 @@ class PhoneSource(LiveSource[list[bytes]]):
         self._token: str | None = secrets.token_urlsafe(24)
         self._session: str | None = None
         self._sending = threading.Lock()
-        self._pages = threading.BoundedSemaphore(MAX_PAGES)
+        self._strangers = Strangers()
         self._listening = _bind(self.host, port)
         self.port = int(self._listening.getsockname()[1])
 
@@ -113,11 +118,16 @@ class PhoneSource(LiveSource[list[bytes]]):
             compression=None,
             server_header=None,
         )
+        server.handler = self._strangers.limited(server.handler)
         serving = threading.Thread(target=server.serve_forever, name=f"{self.address} page", daemon=True)
         serving.start()
-        stop.wait()
+        while not stop.wait(POLL) and serving.is_alive():
+            pass
         server.shutdown()
         serving.join()
+        if not stop.is_set():
+            # websockets ends without a word where no connection can be taken any more
+            raise SourceError("phone address", self.address, "is served no more", remedy="check `ulimit -n`")
 
     def decode(self, item: list[bytes]) -> RawRecord:
         """The record of a message."""
@@ -155,21 +165,13 @@ class PhoneSource(LiveSource[list[bytes]]):
         return response(200, "OK", body, kind)
 
     def _handle(self, connection: Any) -> None:
-        """Let a page in, unless too many have not shown a token yet."""
-        if not self._pages.acquire(blocking=False):
-            connection.close(BUSY, "too many pages are open")
-            return
-        try:
-            self._serve_page(connection)
-        finally:
-            self._pages.release()
-
-    def _serve_page(self, connection: Any) -> None:
         """One page: first its token, then frames; each is taken or counted with what is wrong about it."""
         from websockets.exceptions import ConnectionClosed
 
         try:
-            session = self._session_of(connection.recv(timeout=HELLO))
+            with self._strangers.waiting(connection):
+                hello = connection.recv(timeout=HELLO)
+            session = self._session_of(hello)
             if session is None:
                 connection.close(REFUSED, "this address was used already, or is of an earlier start")
                 return
@@ -214,6 +216,50 @@ class PhoneSource(LiveSource[list[bytes]]):
         return self.queue.put(parts)
 
 
+class Strangers:
+    """Keeps those who have shown no token from taking the place of the one who has it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: Counter[str] = Counter()
+        self._waiting: list[Any] = []
+
+    def limited(self, handle: Callable[[socket.socket, Any], None]) -> Callable[[socket.socket, Any], None]:
+        """What handles a connection, for so many at once; the others are closed."""
+
+        def taken(connection: socket.socket, address: Any) -> None:
+            host = str(address[0])
+            with self._lock:
+                too_many = self._open.total() >= MAX_CONNECTIONS or self._open[host] >= MAX_FROM_ONE
+                self._open[host] += not too_many
+            if too_many:
+                connection.close()
+                return
+            try:
+                handle(connection, address)
+            finally:
+                with self._lock:
+                    self._open[host] -= 1
+                    self._open += Counter()
+
+        return taken
+
+    @contextmanager
+    def waiting(self, connection: Any) -> Iterator[None]:
+        """While a page has not shown its token: of too many the one that waits longest goes, for a page is quick."""
+        with self._lock:
+            self._waiting.append(connection)
+            oldest = self._waiting.pop(0) if len(self._waiting) > MAX_PAGES else None
+        if oldest is not None:
+            with suppress(OSError):
+                oldest.socket.shutdown(socket.SHUT_RDWR)
+        try:
+            yield
+        finally:
+            with self._lock, suppress(ValueError):
+                self._waiting.remove(connection)
+
+
 def _parts(message: bytes) -> list[bytes] | None:
     """Header, colour and depth of one message: two lengths (little endian), then the three."""
     if len(message) < 8:
@@ -225,7 +271,8 @@ def _parts(message: bytes) -> list[bytes] | None:
 
 
 def _same(given: object, secret: str) -> bool:
-    return isinstance(given, str) and hmac.compare_digest(given.encode(), secret.encode())
+    # JSON may hold halves of characters, which have no bytes
+    return isinstance(given, str) and hmac.compare_digest(given.encode(errors="replace"), secret.encode())
 
 
 def _is_number_or_local(host: str) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import tracemalloc
@@ -18,6 +19,7 @@ from lastseen.memory.export import (
     read_home,
     routes,
     write_geojson,
+    write_home,
     write_json,
     write_spark_dsg,
     writer_of,
@@ -183,9 +185,26 @@ def test_numbers_without_end_leave_out_one_thing(tmp_path: Path) -> None:
     things = [{**thing(1, "mug", 0.0), "extent": [10**400, 0.1, 0.1]}, {**thing(2, "cup", 1.0)}]
     rooms = [{"id": 1, "name": "hall\nway", "center": [0, 0], "outline": [[0, 0], [10**400, 0], [1, 1]]}]
     with Memory.open(tmp_path / "new.lastseen") as memory:
-        taken, refused = tell_home(memory, {"objects": things, "rooms": rooms})
+        taken, refused = import_facts(memory, {"objects": things, "rooms": rooms})
     assert taken == 1
     assert [line.split(":")[0] for line in refused] == ["room 'hall\\nway'", "object 'obj-1'"]
+
+
+def test_an_export_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_home(tmp_path / "home.csv", home_tree([thing(1, "mug", 0.0)], []))
+    before = (tmp_path / "home.csv").read_text()
+
+    def full(path: Path, home: object) -> None:
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(WRITERS, ".csv", full)
+    with pytest.raises(
+        InvalidValue, match=r"out = '.*home.csv': cannot be written \(No space left on device\); check"
+    ):
+        write_home(tmp_path / "home.csv", home_tree([], []))
+    assert (tmp_path / "home.csv").read_text() == before
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_the_longer_ending_counts() -> None:

@@ -165,17 +165,18 @@ def export(
     check_file(memory)
     from dataclasses import asdict
 
-    from lastseen.memory.export import home_tree, writer_of
+    from lastseen.memory.export import home_tree, write_home, writer_of
     from lastseen.server.serializers import object_json
 
-    write = writer_of(out)
+    # a name of no kind is refused before the memory is read
+    writer_of(out)
     with open_memory(memory) as opened:
         objects = [
             {**object_json(one), "label_scores": one.label_scores, "extent": one.extent or (0.0, 0.0, 0.0)}
             for one in opened.objects(include_tentative=tentative)
         ]
         path = [(x, y) for _, x, y, _ in opened.space.path.points]
-        write(out, home_tree(objects, [asdict(room) for room in opened.rooms()], path))
+        write_home(out, home_tree(objects, [asdict(room) for room in opened.rooms()], path))
     typer.echo(f"wrote {counted(len(objects), 'object')} to {out}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -68,6 +69,20 @@ def routes(path: Sequence[Sequence[float]]) -> dict[str, Any]:
             edges.add((min(at, near), max(at, near)))
         at = near
     return {"points": points, "edges": [list(edge) for edge in sorted(edges)]}
+
+
+def write_home(path: Path, home: Tree) -> None:
+    """Write a home in the format that its name ends with; what was there stays until the new file is whole."""
+    write = writer_of(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part, home)
+        part.replace(path)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror})"
+        raise InvalidValue("out", str(path), problem, remedy="check its folder and the free space") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_json(path: Path, home: Tree) -> None:

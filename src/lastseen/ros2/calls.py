@@ -167,7 +167,7 @@ def parsed_request(text: str) -> tuple[Tree, Tree]:
     if not (head["id"] is None or isinstance(head["id"], str) or is_finite(head["id"])):
         raise InvalidValue("id", head["id"], "must be text or a number", remedy=remedy)
     if not isinstance(head["call"], str):
-        raise InvalidValue("call", head["call"], "must be text", remedy=remedy)
+        raise InvalidValue("call", head["call"], "is not known", remedy=remedy)
     if head["call"] == "forget" and "object_id" in request:
         request["id"] = request.pop("object_id")
     return head, request

@@ -82,15 +82,16 @@ class Robot:
             self._commit(some)
 
     def rewrite(self) -> None:
-        """See everything again, a metre higher."""
+        """See everything again, a metre higher; the rows wait until the outbox is woken."""
         moved = [replace(one, xyz=(*one.xyz[:2], one.xyz[2] + 1.0), hits=6) for one in self.objects.values()]
         for start in range(0, len(moved), 1000):
-            self._commit(moved[start : start + 1000])
+            self._commit(moved[start : start + 1000], send=False)
 
-    def _commit(self, records: Sequence[ObjectRecord]) -> None:
+    def _commit(self, records: Sequence[ObjectRecord], *, send: bool = True) -> None:
         self.journal.write(Batch(time=1.0, objects=records), settings=Settings(), outbox=True)
         self.objects.update({record.id: record for record in records})
-        self.outbox.wake()
+        if send:
+            self.outbox.wake()
 
     def lost(self, index: MilvusIndex) -> int:
         """How many of its things the index does not hold as they are."""
@@ -173,12 +174,15 @@ def show(name: str, readers: Readers) -> tuple[float, float, float]:
 
 
 def crash(server: MilvusServer, robots: Sequence[Robot]) -> None:
-    """Let all robots rewrite everything, kill the server in the middle and start it again."""
+    """Let all robots rewrite everything, kill the server when about half has been sent, and start it again."""
+    rows = sum(len(robot.objects) for robot in robots)
     in_threads([robot.rewrite for robot in robots])
-    time.sleep(1.0)
-    left = sum(robot.journal.count_queued() for robot in robots)
+    for robot in robots:
+        robot.outbox.wake()
+    while (left := sum(robot.journal.count_queued() for robot in robots)) > rows // 2:
+        time.sleep(0.02)
     server.kill()
-    print(f"killed the server with {left:,} rows still to be sent")
+    print(f"killed the server with {left:,} of {rows:,} rows still to be sent")
     server.start(limit=300.0)
     settle(robots)
 

@@ -83,6 +83,11 @@ def test_export_writes_json_csv_and_ply(file: Path, tmp_path: Path) -> None:
     assert len(ply) == ply.index("end_header") + 1 + 20 * len(ROOM)
 
 
+def test_export_takes_the_memory_before_the_file_too(file: Path, tmp_path: Path) -> None:
+    run("export", file, tmp_path / "o.json")
+    assert len(json.loads((tmp_path / "o.json").read_text())["objects"]) == len(ROOM)
+
+
 def test_a_label_never_becomes_a_formula(tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     walk(Memory.open(path), items=[Item("=1+1", "red", (0.0, 0.0, 0.8))]).close()
@@ -132,6 +137,7 @@ def test_stats_tell_counts_disk_and_ram(file: Path) -> None:
         (["find", "mug", "--near", "here"], "is no place"),
         (["find", "mug", "--since", "noon"], "is no time"),
         (["export", "o.xls"], "is of no kind that can be written"),
+        (["export", "a", "b", "c.json"], "are too many"),
         (["history", "obj-999"], "is not remembered"),
         (["objects", "-m", "/dev/null"], "does not exist"),
     ],

@@ -21,6 +21,8 @@ from lastseen.ros2.conversions import message_class, to_cdr
 DOMAIN = 1 + os.getpid() % 100
 """A domain of its own, so that two runs do not hear each other; above 101 its ports are given to others too."""
 os.environ |= {"ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+# a shell lets what it starts in the background ignore Ctrl-C, and so would all that is started here
+signal.signal(signal.SIGINT, signal.default_int_handler)
 LONG = 240.0
 """Seconds after which a busy machine would have done it: only a failure waits that long."""
 KEPT = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -151,17 +151,27 @@ def changes(
 
 
 def export(
-    out: Annotated[
-        Path,
-        typer.Argument(help="A file to write: .json, .csv, .ply, .geojson or .dsg.json.", show_default=False),
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[MEMORY] OUT",
+            help="A file to write: .json, .csv, .ply, .geojson or .dsg.json; the memory may stand before it.",
+            show_default=False,
+        ),
     ],
     memory: MemoryFile = DEFAULT_FILE,
     tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
 ) -> None:
     """Write objects and rooms to a file for other programs, by its ending; see docs/export.md.
 
-    Example: [bold]lastseen export home.ply[/bold]
+    Examples: [bold]lastseen export home.ply[/bold], [bold]lastseen export home.lastseen home.json[/bold]
     """
+    from lastseen.errors import InvalidValue
+
+    *before, out = files
+    if len(before) > 1:
+        raise InvalidValue("files", " ".join(map(str, files)), "are too many", remedy="give a memory and one file")
+    memory = before[0] if before else memory
     check_file(memory)
     from dataclasses import asdict
 

@@ -64,6 +64,7 @@ ORDER = [
     "lastseen.memory.ask",
     "lastseen.memory.tell",
     "lastseen.memory.memory",
+    "lastseen.memory.plan_image",
     "lastseen.memory.map_image",
     "lastseen.memory",
     "lastseen.perception",

@@ -47,7 +47,7 @@ MOST_BYTES = 400_000
 STALE_AFTER = 150.0
 """Seconds: a walk of minutes should show what a home of days looks like."""
 CHANGE_EVERY = 40
-PATIENCE = 60_000
+PATIENCE = 180_000
 INKS = [
     *(f"--state-{state}" for state in ("confirmed", "tentative", "stale", "missing")),
     *("--accent", "--robot", "--path", "--danger", "--warn", "--good", "--text", "--muted", "--surface", "--raised"),
@@ -86,6 +86,7 @@ def open_page(browser: Browser, running: Running, *, scheme: Scheme, size: tuple
         "count => Number(document.querySelector('#canvas').dataset.points) >= count",
         arg=running.service.stats()["server"]["points"],
     )
+    page.wait_for_function("() => document.querySelector('#canvas').dataset.waiting === '0'")
     page.wait_for_timeout(6000)
     return page
 

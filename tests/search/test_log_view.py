@@ -11,10 +11,10 @@ from PIL import Image
 from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.memory.places import SpatialMemory
-from lastseen.memory.space.floor import wall_grid
-from lastseen.pose2d import Pose2D
+from lastseen.memory.plan_image import WALL
+from lastseen.memory.rooms import FloorPlan, Wall
 from lastseen.search.log import Run, RunLog, read_log
-from lastseen.search.log_view import draw_map, place_colour, timeline
+from lastseen.search.log_view import KnownHome, draw_map, place_colour, timeline
 from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.search.logged import line, run_of
 
@@ -109,14 +109,14 @@ def test_a_run_that_never_moved_still_has_a_map(tmp_path: Path) -> None:
 
 
 def test_walls_are_drawn_in_the_frame_of_the_robots_poses() -> None:
-    walls = wall_grid(Settings().policy)
-    walls.mark_blocked(Pose2D(2.0, 0.0, 0.0))
+    wall = Wall((2.0, -0.5), (2.0, 0.5), 0.15)
+    home = KnownHome([FloorPlan(0, (wall,), ())], goals=[(1.5, 0.0)])
     run = walked(F, F)
     for step in run.steps:
         step["world_pose"] = [1.0, 0.0, 0.0]
-    plain, drawn = (np.asarray(draw_map(run, **given)) for given in ({}, {"walls": walls}))
-    assert not (plain == (120, 122, 128)).all(axis=2).any()
-    rows, columns = np.nonzero((drawn == (120, 122, 128)).all(axis=2))
+    plain, drawn = (np.asarray(draw_map(run, **given)) for given in ({}, {"home": home}))
+    assert not (plain == WALL).all(axis=2).any()
+    rows, columns = np.nonzero((drawn == WALL).all(axis=2))
     # the robot stands in the upper left quarter of a map that spans from its pose to the wall ahead
     assert columns.min() > drawn.shape[1] // 4
     assert len(rows)

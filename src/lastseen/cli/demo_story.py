@@ -121,7 +121,8 @@ def run_demo(folder: Path) -> None:
     console.print("  then, from the same spot, by the one that remembers")
     search(changed, file, GOAL, start=FAR_START, log=folder / "run.jsonl")
     with Memory.open(file, read_only=True) as memory:
-        log_view.save_map(read_log(folder / "run.jsonl"), folder / "run.png", walls=memory.space.walls)
+        home_known = log_view.known_home(memory, GOAL)
+        log_view.save_map(read_log(folder / "run.jsonl"), folder / "run.png", home=home_known)
 
     console.print(f"\n[bold]6. It is sent to find the {thing.label}[/bold], which is not where it was")
     search(changed, file, thing.label, start=SEED + 2)

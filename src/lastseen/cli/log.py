@@ -42,7 +42,11 @@ def draw(
     file: LogFile,
     out: Annotated[Path, typer.Argument(help="The PNG file to write.", show_default=False)],
     memory: Annotated[
-        Path | None, typer.Option(help="The memory file of the home, whose walls are drawn too.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="The memory file of the home: its walls, doors and rooms and the goal are drawn too.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Draw the path, its anchors and places, the planner's calls, and where the run got stuck.
@@ -51,7 +55,7 @@ def draw(
     """
     from lastseen.errors import InvalidValue
     from lastseen.search.log import read_log
-    from lastseen.search.log_view import save_map
+    from lastseen.search.log_view import known_home, save_map
 
     if out.suffix.lower() != ".png":
         raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")
@@ -64,5 +68,5 @@ def draw(
         from lastseen.memory.memory import Memory
 
         with Memory.open(memory, read_only=True) as known:
-            save_map(run, out, walls=known.space.walls)
+            save_map(run, out, home=known_home(known, run.header["goal"]))
     typer.echo(f"wrote {out}")

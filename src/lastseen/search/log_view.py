@@ -5,15 +5,16 @@ from __future__ import annotations
 import colorsys
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from lastseen.memory.space.floor import FloorGrid
+from lastseen.memory.memory import Memory
+from lastseen.memory.plan_image import View, draw_plan, draw_room_names
+from lastseen.memory.rooms import FloorPlan, Room
 from lastseen.search.log import Run
 from lastseen.search.planning.prompt import say_angle
 
@@ -100,7 +101,8 @@ _SCALE = 2
 """Everything is drawn twice as large and then reduced: lines come out smooth."""
 _GOLDEN = 0.618033988749895
 _GREY: Colour = (90, 90, 90)
-_WALL: Colour = (120, 122, 128)
+_GOAL: Colour = (226, 46, 96)
+_MOST_GOALS = 3
 _MARKS: dict[str, tuple[str, Colour]] = {
     "stuck": ("STUCK", (200, 30, 30)),
     "ababa": ("ABABA", (150, 0, 150)),
@@ -127,23 +129,44 @@ def place_colour(place_id: int) -> Colour:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def draw_map(run: Run, *, walls: FloorGrid | None = None) -> Image.Image:
-    """Draw a run; the start is a black ring, the end a black square.
+@dataclass(frozen=True, slots=True)
+class KnownHome:
+    """What a memory knows of the home that a run was in: floor plans, rooms, and where things like the goal stand."""
 
-    With the ``walls`` that a memory knows, the walk is drawn in the frame of the robot's poses, which is theirs, and
-    else as its actions add up.
+    plans: Sequence[FloorPlan]
+    rooms: Sequence[Room] = ()
+    goals: Sequence[Point] = ()
+
+    def points(self) -> list[Point]:
+        """Everything that must be in the picture."""
+        walls = [end for plan in self.plans for wall in plan.walls for end in (wall.start, wall.end)]
+        return [*walls, *(corner for room in self.rooms for corner in room.outline), *self.goals]
+
+
+def known_home(memory: Memory, goal: str) -> KnownHome:
+    """What a memory holds of a home and of a goal."""
+    answer = memory.find(goal)
+    goals = [] if answer.status == "not_found" else [hit.position[:2] for hit in answer.hits[:_MOST_GOALS]]
+    return KnownHome(memory.floor_plans(), memory.rooms(), goals)
+
+
+def draw_map(run: Run, *, home: KnownHome | None = None) -> Image.Image:
+    """Draw a run; the start is a black ring, the end a black square, the goal a star.
+
+    With what a memory knows of the ``home``, the walk is drawn in the frame of the robot's poses, which is the
+    memory's, and else as its actions add up.
     """
-    if walls is not None:
+    if home is not None:
         run = _in_world(run)
     poses = [(step["pose"][0], step["pose"][1]) for step in run.steps] or [(0.0, 0.0)]
-    standing = [] if walls is None else [walls.point_of((int(i), int(j))) for i, j in np.argwhere(walls.occupied)]
-    frame = _fit([*poses, *standing])
+    frame = _fit([*poses, *(home.points() if home is not None else ())])
     image = Image.new("RGB", ((_SIZE + _LEGEND) * _SCALE, _SIZE * _SCALE), "white")
     draw = ImageDraw.Draw(image)
     _grid(draw, frame)
-    for x, y in standing:
-        half = walls.settings.cell / 2 if walls is not None else 0.0
-        draw.rectangle([*frame.pixel(x - half, y + half), *frame.pixel(x + half, y - half)], fill=_WALL)
+    if home is not None:
+        view = View(frame.left, frame.top, frame.scale, _MARGIN * _SCALE)
+        draw_plan(draw, view, home.plans, home.rooms)
+        draw_room_names(draw, view, home.rooms, [])
     for before, after in zip(run.steps, run.steps[1:], strict=False):
         ends = [frame.pixel(*before["pose"][:2]), frame.pixel(*after["pose"][:2])]
         draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * _SCALE)
@@ -161,13 +184,25 @@ def draw_map(run: Run, *, walls: FloorGrid | None = None) -> Image.Image:
     x, y = frame.pixel(*poses[-1])
     half = 7 * _SCALE
     draw.rectangle([x - half, y - half, x + half, y + half], outline=(0, 0, 0), width=3 * _SCALE)
+    for goal in home.goals if home is not None else ():
+        _star(draw, frame.pixel(*goal))
     _legend(draw, run)
     return image.resize((_SIZE + _LEGEND, _SIZE), Image.Resampling.LANCZOS)
 
 
-def save_map(run: Run, path: str | Path, *, walls: FloorGrid | None = None) -> None:
+def save_map(run: Run, path: str | Path, *, home: KnownHome | None = None) -> None:
     """Draw a run into a PNG file."""
-    draw_map(run, walls=walls).save(path, format="PNG")
+    draw_map(run, home=home).save(path, format="PNG")
+
+
+def _star(draw: ImageDraw.ImageDraw, at: Point) -> None:
+    """Five points over everything else, with a rim: what was looked for."""
+    x, y = at
+    tips = [
+        (x + reach * _SCALE * math.sin(turn), y - reach * _SCALE * math.cos(turn))
+        for turn, reach in ((math.pi * step / 5, 14 if step % 2 == 0 else 6) for step in range(10))
+    ]
+    draw.polygon(tips, fill=_GOAL, outline=(255, 255, 255), width=2 * _SCALE)
 
 
 def _in_world(run: Run) -> Run:
@@ -239,7 +274,7 @@ def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
         f"{len(run.steps)} steps, {calls} planner calls",
         f"{counts['anchor_created']} anchors (dots)",
         f"STUCK {counts['stuck']}, ABABA {counts['ababa']}, fallbacks {counts['fallback']}",
-        "ring: start, square: end",
+        "ring: start, square: end, star: the goal",
         "triangle: planner call, arrow: its path",
     ]
     for index, line in enumerate(lines):

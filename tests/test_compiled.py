@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -170,7 +171,7 @@ def test_a_function_that_another_process_compiles_is_waited_for(
         with folder_module._alone("function"):
             entered.set()
 
-    monkeypatch.setattr(folder_module.time, "sleep", look)
+    monkeypatch.setattr(time, "sleep", look)
     with Path(code_folder() or "", "function.lock").open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         waiting = threading.Thread(target=compile_too)

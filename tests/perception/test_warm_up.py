@@ -71,6 +71,6 @@ def test_where_no_code_can_be_kept_none_is_started(
 def test_the_process_beside_calls_every_function_that_a_frame_needs() -> None:
     # under the code that is kept for all tests, so that nothing is compiled here
     from_behind()
-    called = {one.__qualname__ for one in compiled.Compiled._all if one.machine_code is not None}
+    called = {one.py_func.__name__ for one in compiled.Compiled._all if one.machine_code is not None}
     assert {"_arrange", "_take_in", "_judge", "_associate", "_lie_in_each_other", "outlines", "_gather"} <= called
     assert compiled.is_complete()

@@ -29,6 +29,7 @@ from lastseen.memory.objects.columns import (
     AbsenceRules,
     Floats,
     ObjectColumns,
+    Plain,
     Rows,
 )
 from lastseen.memory.objects.depth_evidence import OPEN_SHARE, SMALL, is_in_view, measure
@@ -121,11 +122,11 @@ def find_absent(
         detector_works,
         store.version,
     )
-    columns, grid = store.compiled_columns(), store.grid
+    columns, grid, rules = tuple(store.compiled_columns()), store.grid, tuple(store.absence_rules)
     while True:
         rows, needed = np.zeros((2, grid.room), dtype=np.int64)
         empty_share = np.empty(grid.room)
-        count = _judge(rows, needed, empty_share, evidence, columns, grid.columns, store.absence_rules)
+        count = _judge(rows, needed, empty_share, tuple(evidence), columns, tuple(grid.columns), rules)
         if count <= grid.room:
             break
         grid.room = 2 * count
@@ -149,15 +150,17 @@ def _judge(
     rows: Rows,
     needed: Rows,
     empty_share: Floats,
-    frame: FrameEvidence,
-    objects: ObjectColumns,
-    grid: GridColumns,
-    rules: AbsenceRules,
+    evidence: Plain,
+    object_columns: Plain,
+    grid_columns: Plain,
+    absence_rules: Plain,
 ) -> int:
     """Take what a frame shows at each object's place as evidence; ``needed`` becomes the views that were enough.
 
     ``rows`` become those that may be in view. Returns how many they are, and does nothing where there is no room.
     """
+    frame, objects = FrameEvidence(*evidence), ObjectColumns(*object_columns)
+    grid, rules = GridColumns(*grid_columns), AbsenceRules(*absence_rules)
     low, high = box_in_view(frame.depth_camera, rules.max_range)
     close_by = inside(low, high, grid, rows)
     if close_by > len(rows):

@@ -28,6 +28,7 @@ from lastseen.memory.objects.columns import (
     SMALL_HALF,
     Floats,
     Gate,
+    Plain,
     Rows,
 )
 from lastseen.memory.objects.grid import GridColumns, near
@@ -85,14 +86,14 @@ def associate(store: ObjectStore, batch: Batch) -> tuple[Pairs, Rows]:
     matched = np.full(len(batch), -1, dtype=np.int64)
     if not len(store):
         return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES), matched
-    known = KnownColumns(store.state, store.body, store.counts, store.gauges, store.emb_mean)
-    seen, grid = batch.columns, store.grid
+    known = tuple(KnownColumns(store.state, store.body, store.counts, store.gauges, store.emb_mean))
+    seen, grid, gate = tuple(batch.columns), store.grid, tuple(store.gate)
     while True:
         index, rows = np.empty((2, grid.room), dtype=np.int64)
         score, cosine = np.empty((2, grid.room))
         passing = np.empty(grid.room, dtype=np.bool_)
         found = index, rows, score, cosine, passing
-        close_by, count, alone = _associate(*found, matched, seen, known, grid.columns, store.gate)
+        close_by, count, alone = _associate(*found, matched, seen, known, tuple(grid.columns), gate)
         if close_by <= grid.room:
             break
         grid.room = 2 * close_by
@@ -110,16 +111,18 @@ def _associate(
     cosine: Floats,
     passing: NDArray[np.bool_],
     matched: Rows,
-    seen: SeenColumns,
-    objects: KnownColumns,
-    grid: GridColumns,
-    rules: Gate,
+    seen_columns: Plain,
+    known_columns: Plain,
+    grid_columns: Plain,
+    gate: Plain,
 ) -> tuple[int, int, bool]:
     """Fill the gated pairs with their scores, and match those that pass.
 
     Returns how many objects are close by (more than there is room for: nothing was done), how many of these pairs are
     gated, and whether no observation and no object is in two that pass: then ``matched`` is the best matching.
     """
+    seen, objects = SeenColumns(*seen_columns), KnownColumns(*known_columns)
+    grid, rules = GridColumns(*grid_columns), Gate(*gate)
     widen = np.zeros(len(seen.xyz))
     for one in range(len(widen)):
         size = max(seen.extent[one, 0], seen.extent[one, 1], seen.extent[one, 2])

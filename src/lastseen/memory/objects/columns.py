@@ -45,6 +45,10 @@ NO_EMBEDDINGS = np.empty((0, 0), dtype=np.float32)
 """Stands for the embeddings of a memory that has none."""
 
 
+Plain = tuple[Any, ...]
+"""A named tuple without its name: it reaches compiled code in half the time, and gets its name back there."""
+
+
 class Gate(NamedTuple):
     """The settings of association as compiled code takes them."""
 

@@ -21,6 +21,7 @@ from lastseen.memory.objects.columns import (
     RING,
     Floats,
     ObjectColumns,
+    Plain,
     Rows,
     State,
     UpdateRules,
@@ -77,8 +78,9 @@ def update(store: ObjectStore, batch: Batch, rows: Rows, index: Rows) -> NDArray
 def _observe(store: ObjectStore, batch: Batch, rows: Rows, index: Rows, *, created: bool) -> NDArray[np.bool_]:
     """Let rows take in one observation each and stand in the grid where they now are; ``created`` ones are placed."""
     fresh, bare = np.empty((2, len(rows)), dtype=np.bool_)
-    columns, rules = store.compiled_columns(), store.update_rules
-    _take_in(rows, index, fresh, bare, batch.columns, columns, store.grid.columns, rules, store.version, created)
+    seen, objects = tuple(batch.columns), tuple(store.compiled_columns())
+    grid, rules = tuple(store.grid.columns), tuple(store.update_rules)
+    _take_in(rows, index, fresh, bare, seen, objects, grid, rules, store.version, created)
     if batch.embeddings is not None:
         offered = (fresh | (store.gallery_n[rows] == 0)) & batch.has_embedding[index]
         for at in offered.nonzero()[0].tolist():
@@ -96,14 +98,16 @@ def _take_in(
     index: Rows,
     fresh: NDArray[np.bool_],
     bare: NDArray[np.bool_],
-    seen: SeenColumns,
-    objects: ObjectColumns,
-    grid: GridColumns,
-    rules: UpdateRules,
+    seen_columns: Plain,
+    object_columns: Plain,
+    grid_columns: Plain,
+    update_rules: Plain,
     version: int,
     created: bool,
 ) -> None:
     """Box, labels, counts and mean embedding of rows; ``fresh`` are new view bins, ``bare`` rows without points."""
+    seen, objects = SeenColumns(*seen_columns), ObjectColumns(*object_columns)
+    grid, rules = GridColumns(*grid_columns), UpdateRules(*update_rules)
     view = view_from(seen.camera)
     for at in range(len(rows)):
         row, one = rows[at], index[at]

@@ -115,6 +115,28 @@ def test_the_correction_is_the_option_that_undoes_the_fault(
     assert report_of(fault).options.changed() == options
 
 
+def _shift_stamps(file: Path, seconds: float) -> None:
+    """Add seconds to every stamp of a list."""
+    rows = [line.split(maxsplit=1) for line in file.read_text().splitlines() if not line.startswith("#")]
+    file.write_text("\n".join(f"{float(stamp) + seconds:.6f} {rest}" for stamp, rest in rows) + "\n")
+
+
+@pytest.mark.parametrize(("late", "option"), [("depth.txt", "depth_delay"), ("groundtruth.txt", "pose_delay")])
+def test_at_even_stamps_late_depth_is_told_from_late_poses(tmp_path: Path, late: str, option: str) -> None:
+    """Each colour image pairs with a depth image of another time, which the poses of that time would fit too."""
+    folder = write_recording(tmp_path / "walk", walk(60))
+    _shift_stamps(folder / late, 0.5)
+    assert examine(open_source(folder)).options.changed() == {option: pytest.approx(0.5, abs=0.06)}
+
+
+def test_depth_that_begins_later_is_not_late(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "walk", walk(24))
+    kept = (folder / "depth.txt").read_text().splitlines()
+    (folder / "depth.txt").write_text("\n".join(kept[9:]) + "\n")
+    report = examine(open_source(folder))
+    assert (report.faults, report.options) == ([], SourceOptions())
+
+
 def test_a_tilted_world_is_corrected_to_within_two_degrees(report_of: Callable[[str], Report]) -> None:
     """Any tilt can be expressed: a room that leans by 27 degrees."""
     found = up_vector(report_of("world tilted 27").options.world_up)

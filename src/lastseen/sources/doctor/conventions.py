@@ -24,7 +24,7 @@ from lastseen.sources.doctor.hypotheses import (
     hypotheses,
     numbers,
 )
-from lastseen.sources.doctor.registration import align
+from lastseen.sources.doctor.registration import align, in_step
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
 from lastseen.sources.doctor.scale import UNIT_ERROR, ScaleTrial
@@ -80,8 +80,10 @@ class Tried:
 class ConventionTrial:
     """Tries the hypotheses on a sample and makes checks of the outcome."""
 
-    def __init__(self, reprojection: Reprojection, options: SourceOptions) -> None:
+    def __init__(self, reprojection: Reprojection, options: SourceOptions, *, two_clocks: bool = False) -> None:
+        """Try them; ``two_clocks`` says that depth has stamps of its own, so that it may be late by itself."""
         self._reprojection = reprojection
+        self._two_clocks = two_clocks
         self.options = options
         """The options with every correction that was found, to look further with."""
         self.changes: Changes = {}
@@ -124,8 +126,8 @@ class ConventionTrial:
         shared = [tried for tried in pool if tried.changes == {"share_view": "color"}]
         if "focal_factor" in best.changes and shared and shared[0].error < SAME_FIT * best.error:
             best = shared[0]
-        if set(best.changes) in ({"depth_scale"}, {"pose_scale"}):
-            best = self._placed_scale(best)
+        if _is_scale(best.changes):
+            best = self._placed_scale(self._best_scale(pool, best))
         gain = self.best.error / best.error
         if gain < FAULT_GAIN or self._small(best.changes) or not self._holds(best.changes):
             return False
@@ -146,6 +148,12 @@ class ConventionTrial:
             # from here on with the poses of the corrected stamps
             delay = float(str(changes["pose_delay"]))
             self._reprojection = Reprojection(self._reprojection.sample.with_pose_delay(delay, max_gap=2.0))
+            if self._two_clocks and not in_step(
+                align(self._reprojection.sample, self.options.replaced(image_rotation="0"))
+            ):
+                why = "it may be depth that is late and not the poses"
+        if _is_scale(changes) and not ScaleTrial(self._reprojection, self.options).shows(changes):
+            why = "the camera turns more than it moves, which hides by how much"
         if others:
             why = f"it may be {' or '.join(sorted({name for names in [kinds, *others] for name in names}))}"
         if why:
@@ -184,6 +192,14 @@ class ConventionTrial:
         before, after = (self._try(one, held=True) for one in ({}, changes))
         nearer = not math.isfinite(before.centimetres) or after.centimetres < before.centimetres
         return after.error * HELD_GAIN < before.error and nearer
+
+    def _best_scale(self, pool: list[Tried], best: Tried) -> Tried:
+        """Of the scales that fit as well as the best one, the one that both parts of the frames want.
+
+        Where a camera mostly turns, poses shrunk to nothing fit one part of the frames as well as the right ones.
+        """
+        alike = [tried for tried in pool if _is_scale(tried.changes) and tried.error < SAME_FIT * best.error]
+        return min(alike, key=lambda tried: (tried.error * self._try(tried.changes, held=True).error, str(tried)))
 
     def _placed_scale(self, best: Tried) -> Tried:
         """The same ratio of depth to poses, put on that one which is likely wrong; no change if none is."""
@@ -372,6 +388,10 @@ def _pairs(pool: list[Tried]) -> Iterator[Changes]:
 def _kinds(changes: Changes) -> set[str]:
     """What changes correct; depth and poses share one scale, and which of them is wrong is judged elsewhere."""
     return {"scale" if key.endswith("_scale") else NAMES[key] for key in changes}
+
+
+def _is_scale(changes: Changes) -> bool:
+    return set(changes) in ({"depth_scale"}, {"pose_scale"})
 
 
 def _toml(value: object) -> str:

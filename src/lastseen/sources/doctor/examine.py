@@ -12,17 +12,17 @@ from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
 from lastseen.sources.doctor.conventions import ConventionTrial
+from lastseen.sources.doctor.depth_clock import judge_depth_clock, may_be_late
 from lastseen.sources.doctor.gravity import judge_up
 from lastseen.sources.doctor.intake import (
     judge_depth,
-    judge_depth_clock,
     judge_frames,
     judge_order,
     judge_pose_coverage,
     judge_sizes,
 )
 from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_views
-from lastseen.sources.doctor.registration import judge_registration
+from lastseen.sources.doctor.registration import align, judge_registration
 from lastseen.sources.doctor.report import Check, Report, Verdict
 from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, take_sample
 from lastseen.sources.doctor.tracking import judge_drift, judge_noise
@@ -73,7 +73,7 @@ class _Examination:
     def _clocks(self) -> Iterator[Check]:
         sample = self.sample
         order = judge_order(sample.intake)
-        clock = judge_depth_clock(sample, self.source.stamps(), self.working)
+        clock = judge_depth_clock(self.source, sample, self.working)
         coverage = judge_pose_coverage(sample.intake, len(sample.records), self.working)
         wider: dict[str, object] = dict(clock.changes)
         if sample.intake.skipped[NO_POSE] > 0.5 * len(sample.records):
@@ -104,7 +104,7 @@ class _Examination:
         yield stillness
         if stillness.verdict is Verdict.FAULT or len(sample.records) < 2:
             return
-        trial = ConventionTrial(reprojection, self.working)
+        trial = ConventionTrial(reprojection, self.working, two_clocks=self.source.stamps() is not None)
         self.working = trial.options
         for check in trial.checks():
             if turned and check.name == "images turned against poses":
@@ -132,8 +132,20 @@ class _Examination:
             for check in judge_up(reprojection, self.working):
                 self.working = self.working.replaced(**check.changes)
                 yield self._noted(check)
-        yield self._noted(judge_registration(reprojection, self.working))
+        yield self._noted(self._registration(reprojection))
         yield judge_views(reprojection, self.working, self.settings.views)
+
+    def _registration(self, reprojection: Reprojection) -> Check:
+        """The check of colour against depth; no shift is offered where a late clock explains it as well."""
+        check = judge_registration(reprojection, self.working)
+        if not {"depth_shift_x", "depth_shift_y"} & set(check.changes):
+            return check
+        shifted = align(reprojection.sample, self.working.replaced(image_rotation="0", **check.changes))
+        self.source.options = self.working
+        if shifted is None or not may_be_late(self.source, self.working, shifted.unshifted):
+            return check
+        remedy = "depth lies beside colour, or is late while the camera pans: give a stretch with other motion"
+        return replace(check, remedy=remedy, changes={})
 
     def _noted(self, check: Check) -> Check:
         """Remember what a check would correct."""

@@ -1,9 +1,8 @@
-"""Whether the recording can be read at all: lost frames, clocks, sizes, and depth that is there."""
+"""Whether the recording can be read at all: lost frames, stamps, sizes, and depth that is there."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import Sample
@@ -45,52 +44,6 @@ def judge_order(intake: Intake) -> Check:
         f"{intake.out_of_order} stamps go backwards",
         "sort the lists by stamp; images with a wrong stamp get the wrong pose",
     )
-
-
-def best_delay(
-    reference: NDArray[np.float64], other: NDArray[np.float64], *, tolerance: float
-) -> tuple[float, float, float]:
-    """The constant that, taken off ``other``, pairs most stamps: (delay, share paired then, share paired now)."""
-    limit = 400
-    reference, other = reference[:limit], other[:limit]
-    differences = (other[np.newaxis] - reference[:, np.newaxis]).ravel()
-    now = _paired(reference, other, tolerance)
-    counts = np.bincount(np.floor((differences - differences.min()) / tolerance).astype(int))
-    # a bin boundary may cut the right delay in two: look at sums of neighbours
-    counts = counts + np.append(counts[1:], 0)
-    peak = float(differences.min() + tolerance * int(counts.argmax()))
-    near = differences[(differences >= peak) & (differences <= peak + 2 * tolerance)]
-    delay = float(np.median(near))
-    return delay, _paired(reference, other - delay, tolerance), now
-
-
-def judge_depth_clock(
-    sample: Sample, stamps: tuple[NDArray[np.float64], NDArray[np.float64]] | None, options: SourceOptions
-) -> Check:
-    """The check "colour and depth clocks"."""
-    name = "colour and depth clocks"
-    if stamps is None:
-        return _apart(name, sample)
-    delay, then, now = best_delay(stamps[0], stamps[1] - options.depth_delay, tolerance=options.max_stamp_difference)
-    if now >= 1.0 - MAX_BAD_FRAMES:
-        return _apart(name, sample)
-    figure = (
-        f"{100 * now:.0f} % of colour images have a depth image within {1000 * options.max_stamp_difference:.0f} ms"
-    )
-    if then > now + 0.3 and then > 0.6:
-        found = round(options.depth_delay + delay, 3)
-        return Check(
-            name,
-            Verdict.FAULT,
-            f"{figure}, {100 * then:.0f} % with depth {delay:+.3f} s off",
-            f"set depth_delay = {found}",
-            {"depth_delay": found},
-        )
-    if now < 0.5:
-        return Check(
-            name, Verdict.FAULT, figure, "set max_stamp_difference to the sensors' real offset, or sync them"
-        )
-    return Check(name, Verdict.WARN, figure, "unpaired images are left out")
 
 
 def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions) -> Check:
@@ -170,16 +123,3 @@ def _likely_scale(raw: float) -> float | None:
     fits = [scale for scale in (1.0, 100.0, 1000.0, 5000.0) if 0.3 <= raw / scale <= 12.0]
     # millimetres before anything rarer
     return min(fits, key=lambda scale: (scale != 1000.0, abs(np.log(raw / scale / 2.0)))) if fits else None
-
-
-def _apart(name: str, sample: Sample) -> Check:
-    apart = [abs(record.depth_stamp - record.stamp) for record in sample.records if record.depth_stamp is not None]
-    worst = 1000.0 * max(apart) if apart else 0.0
-    return Check(name, Verdict.OK, f"at most {worst:.0f} ms apart")
-
-
-def _paired(reference: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> float:
-    right = np.searchsorted(other, reference)
-    before = np.abs(other[np.maximum(right - 1, 0)] - reference)
-    after = np.abs(other[np.minimum(right, len(other) - 1)] - reference)
-    return float((np.minimum(before, after) <= tolerance + 5e-7).mean())

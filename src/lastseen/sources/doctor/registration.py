@@ -92,6 +92,13 @@ def judge_registration(reprojection: Reprojection, options: SourceOptions) -> Ch
     return Check(name, Verdict.FAULT, figure, remedy, changes)
 
 
+def in_step(alignment: Alignment | None) -> bool:
+    """Whether outlines in depth meet edges in colour where they are, and clearly better than elsewhere."""
+    if alignment is None or alignment.peak < SHIFT_GAIN * alignment.second:
+        return False
+    return float(np.hypot(alignment.right, alignment.down)) <= MAX_SHIFT
+
+
 def _shared_view(
     sample: Sample, options: SourceOptions, given: Alignment, reprojection: Reprojection
 ) -> Check | None:

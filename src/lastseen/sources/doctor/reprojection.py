@@ -145,11 +145,11 @@ class Sample:
         return float(min(angles))
 
 
-def take_sample(source: RecordSource) -> Sample:
-    """Read up to ``max_frames`` records: all of a short recording, stretches of a long one."""
+def take_sample(source: RecordSource, *, every: int = 1) -> Sample:
+    """Read up to ``MAX_FRAMES`` records, all of a short recording, stretches of a long one; or every n-th of them."""
     if source.live:
         source.detector()  # waits for the first message: a silent stream is an error at once
-    numbers = _numbers(source.length(), source.trajectory())
+    numbers = frozenset(sorted(_numbers(source.length(), source.trajectory()))[::every])
     records: list[RawRecord] = []
     stretches: list[int] = []
     taken = 0

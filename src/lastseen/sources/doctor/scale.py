@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from lastseen.sources.doctor.hypotheses import COMMON_SCALES, POSE_UNITS, Changes
+from lastseen.sources.doctor.poses import JUMP_SPEED
 from lastseen.sources.doctor.report import Check, Verdict
-from lastseen.sources.doctor.reprojection import Reprojection
+from lastseen.sources.doctor.reprojection import SAME_FIT, Reprojection
 from lastseen.sources.options import SourceOptions
 
 UNIT_ERROR = 0.35
@@ -39,6 +41,9 @@ SAME_UNIT = 0.1
 
 MOVING_PAIRS, MOVING_ANGLE = 32, 0.3
 """Pairs that a scale is judged by, and radians between their frames at most."""
+
+STANDING = 1e-6
+"""Factor that makes the camera of any poses stand and only turn."""
 
 ROOM = (0.25, 12.0)
 """Metres between which the median depth of a camera in a home lies."""
@@ -67,6 +72,16 @@ class ScaleTrial:
         if "depth_scale" in changes:
             return self._raw_per_metre / float(str(changes["depth_scale"]))
         return self.options.pose_scale / float(str(changes["pose_scale"]))
+
+    def shows(self, changes: Changes) -> bool:
+        """Whether this scale explains the frames better than a camera that only turns, where that is possible."""
+        poses, records = self._reprojection.poses(self.options), self._reprojection.sample.records
+        seconds = np.maximum(np.diff([record.stamp for record in records]), 1e-3)
+        steps = np.array([first.distance_to(second) for first, second in pairwise(poses)])
+        if float(np.median(steps / seconds)) > JUMP_SPEED:
+            # nothing moves that fast: the unit is wrong, however little the frames show of it
+            return True
+        return SAME_FIT * self._error(1.0 / self.ratio_of(changes), 1) < self._error(STANDING, 1)
 
     def fine_ratio(self) -> float | None:
         """By what depth must be multiplied to fit the poses, where that is known to a few percent and not 1."""

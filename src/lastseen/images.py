@@ -25,6 +25,8 @@ MAX_PIXELS = 9_437_184
 _MAGIC = {"JPEG": b"\xff\xd8\xff", "PNG": b"\x89PNG\r\n\x1a\n"}
 """The formats that are decoded, by their first bytes."""
 
+_LFS_POINTER = b"version https://git-lfs"
+
 _DECODING_ERRORS = (
     OSError,
     SyntaxError,
@@ -58,6 +60,13 @@ def image_size(data: Path | bytes, *, name: str = "image") -> tuple[int, int]:
     """Width and height of a JPEG or PNG, by its header."""
     with _opened(data, name, max_pixels=2**62) as image:
         return image.size
+
+
+def refuse_pointer(path: Path) -> None:
+    """Raise ``SourceError`` where a file only says where Git LFS keeps its content."""
+    with path.open("rb") as file:
+        if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
+            raise _pointer(path.name, str(path))
 
 
 @contextmanager
@@ -94,9 +103,13 @@ def _decoded(image: Image.Image, name: str, *, mode: str | None) -> Image.Image:
 def _foreign(name: str, first: bytes) -> SourceError:
     if not first:
         return SourceError(name, 0, "has no bytes", remedy="the recorder was cut off: drop this frame")
-    if b"version https://git-lfs"[: len(first)] == first:
-        return SourceError(name, "image", "is a Git LFS pointer, not the image", remedy="run `git lfs pull` there")
+    if first.startswith(_LFS_POINTER[: len(first)]):
+        return _pointer(name, "image")
     return SourceError(name, "image", "cannot be decoded: it is no JPEG or PNG", remedy="convert it to one of them")
+
+
+def _pointer(name: str, value: str) -> SourceError:
+    return SourceError(name, value, "is a Git LFS pointer, not the file", remedy="run `git lfs pull` there")
 
 
 def _unreadable(name: str, error: Exception) -> SourceError:

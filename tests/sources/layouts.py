@@ -34,7 +34,9 @@ def frames(count: int = COUNT) -> Frames:
 
 def save(path: Path, pixels: NDArray[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path, quality=95) if path.suffix == ".jpg" else Image.fromarray(pixels).save(path)
+    Image.fromarray(pixels).save(path, quality=95) if path.suffix.lower() == ".jpg" else Image.fromarray(pixels).save(
+        path
+    )
 
 
 def lines(path: Path, rows: Sequence[Sequence[float]], *, separator: str = " ") -> None:
@@ -303,6 +305,25 @@ def video_stamped(folder: Path) -> Path:
     return folder
 
 
+def plain(folder: Path) -> Path:
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "images" / f"IMG_{number:04d}.JPG", rgb)
+        save(folder / "depth" / f"depth_{number:04d}.png", depth)
+        lines(folder / "poses" / f"{number}.txt", pose.matrix.tolist())
+    lines(folder / "intrinsic.txt", k_matrix())
+    return folder
+
+
+def plain_matrices(folder: Path) -> Path:
+    plain(folder)
+    shutil.rmtree(folder / "poses")
+    lines(folder / "traj.txt", [pose.matrix.ravel().tolist() for _, _, pose in frames()])
+    for number, (_, depth, _) in enumerate(frames()):
+        (folder / "depth" / f"depth_{number:04d}.png").unlink()
+        np.save(folder / "depth" / f"depth_{number:04d}.npy", depth)
+    return folder
+
+
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "TUM": tum,
     "7-Scenes": seven_scenes,
@@ -316,6 +337,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "Polycam": polycam,
     "video with depth": video,
     "video with KITTI poses": video_kitti,
+    "colour beside depth": plain,
 }
 
 VARIANTS: dict[str, Callable[[Path], Path]] = {
@@ -328,5 +350,6 @@ VARIANTS: dict[str, Callable[[Path], Path]] = {
     "Record3D, unpacked": record3d_unpacked,
     "Stray Scanner, images": stray_images,
     "video, poses by stamp": video_stamped,
+    "colour beside depth, matrices and arrays": plain_matrices,
 }
 """Forms that the same layouts are met in, which must give the same frames."""

@@ -33,6 +33,21 @@ BAG_FILES = (".bag", ".mcap", ".db3")
 PACKED = (".zip", ".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
 """How the names of packed folders end, as datasets are downloaded."""
 
+_NO_DEPTH = ("is a video without depth", "give the folder it lies in, with depth/ and poses beside it")
+FOREIGN = {
+    ".sens": ("is ScanNet's own file", "export it with its SensReader"),
+    ".svo": ("is a ZED camera's own file", "export it to a ROS bag, or to images with depth and poses"),
+    ".svo2": ("is a ZED camera's own file", "export it to a ROS bag, or to images with depth and poses"),
+    ".oni": ("is OpenNI's own file", "export colour, depth and poses as images"),
+    ".vrs": ("is a VRS file", "export colour, depth and poses as images"),
+    ".ply": ("is a model, not a recording", "give the images it was made from"),
+    ".mp4": _NO_DEPTH,
+    ".mkv": _NO_DEPTH,
+    ".mov": _NO_DEPTH,
+    ".avi": _NO_DEPTH,
+}
+"""Files that no source reads, by how their names end: what they are, and what to give instead."""
+
 MAX_CHILDREN = 200
 """Entries of a folder that are looked at for recordings inside it."""
 
@@ -105,14 +120,23 @@ def _scheme_of_path(path: Path) -> str:
         return "bag"
     if path.is_file() and path.name.lower().endswith(PACKED):
         raise SourceError("source", str(path), "is packed", remedy="unpack it, and give the folder that comes out")
-    if path.suffix == ".sens":
-        raise SourceError("source", str(path), "is ScanNet's own file", remedy="export it with its SensReader")
+    if path.is_file() and path.suffix.lower() in BAG_FILES:
+        raise SourceError("source", str(path), "has no name of a bag", remedy=f"rename it to *{path.suffix.lower()}")
+    if path.is_file() and path.suffix.lower() in FOREIGN:
+        problem, remedy = FOREIGN[path.suffix.lower()]
+        raise SourceError("source", str(path), problem, remedy=remedy)
     within = (
         [one.name for one in sorted(path.iterdir())[:MAX_CHILDREN] if _is_recording(one)] if path.is_dir() else []
     )
     if within:
         names = ", ".join(within[:5]) + (" ..." if len(within) > 5 else "")
         raise SourceError("source", str(path), f"holds recordings ({names})", remedy="give one of them")
+    from lastseen.sources.layouts import lacking
+
+    like = lacking(path)
+    if like is not None:
+        problem = f"is like a folder of {like[0]} but has no {' and no '.join(like[1])}"
+        raise SourceError("source", str(path), problem, remedy="copy the recording whole, or see docs/sources.md")
     raise SourceError(
         "source",
         str(path),

@@ -21,14 +21,37 @@ LAYOUTS = {
     "Stray Scanner": "stray",
     "ARKitScenes": "arkit_scenes",
     "Open3D": "open3d",
-    "video with depth": "video",
+    "colour beside depth": "plain",
 }
 """Name and module, in the order in which they are tried: the more telling ones first."""
+
+PARTS = {
+    "TUM": ("rgb.txt", "depth.txt", "groundtruth.txt"),
+    "Record3D": ("metadata", "rgbd"),
+    "ScanNet": ("color", "depth", "pose"),
+    "Replica": ("results", "traj.txt"),
+    "nerfstudio": ("transforms.json", "images"),
+    "Polycam": ("keyframes/images", "keyframes/depth", "keyframes/cameras"),
+    "Stray Scanner": ("rgb.mp4", "depth", "odometry.csv", "camera_matrix.csv"),
+    "ARKitScenes": ("lowres_wide", "lowres_depth", "lowres_wide.traj"),
+    "colour beside depth": ("rgb", "depth"),
+}
+"""What a folder of each layout has at least, to say what one lacks that is of none."""
 
 
 def layout_of(path: Path) -> str | None:
     """The layout of a folder or file; None where it is of none."""
     return next((name for name, module in LAYOUTS.items() if _module(module).matches(path)), None)
+
+
+def lacking(path: Path) -> tuple[str, list[str]] | None:
+    """The layout whose parts a folder has at least half of, and those it has not; None where it is like none."""
+    found = []
+    for name, parts in PARTS.items():
+        missing = [part for part in parts if not (path / part).exists()]
+        if 2 * len(missing) <= len(parts):
+            found.append((len(missing) / len(parts), name, missing))
+    return min(found)[1:] if found else None
 
 
 def open_layout(path: str | Path, options: SourceOptions | None = None) -> SequenceSource:

@@ -9,7 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.sequence import Sequence, Shot, read_numbers
+from lastseen.sources.layouts.files import read_numbers
+from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Trajectory
 

@@ -10,16 +10,8 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.sequence import (
-    FRAME_RATE,
-    IMAGES,
-    Sequence,
-    Shot,
-    converted,
-    first_size,
-    fitted,
-    read_json,
-)
+from lastseen.sources.layouts.files import IMAGES, first_size, read_json
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -28,14 +20,14 @@ MILLIMETRES = 0.001
 
 
 def matches(path: Path) -> bool:
-    """Whether a folder has a transforms.json."""
-    return (path / "transforms.json").is_file()
+    """Whether a folder has a transforms.json, or one of its parts."""
+    return _transforms(path) is not None
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a capture: OpenGL camera axes, z up; distortion is not undone and noted."""
     del options
-    tree = read_json(path / "transforms.json")
+    tree = read_json(_transforms(path) or path / "transforms.json")
     frames = tree.get("frames")
     if not isinstance(frames, list) or not all(isinstance(frame, dict) for frame in frames):
         raise SourceError("transforms.json frames", frames, "must be a list of objects", remedy="export it again")
@@ -46,20 +38,19 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     frames = sorted(frames, key=lambda frame: str(frame.get("file_path")))
     shots = []
     for number, frame in enumerate(frames):
-        stamp = frame.get("timestamp", number / FRAME_RATE)
         color = _with_suffix(_inside(path, frame.get("file_path")))
         depth = _inside(path, _depth_name(frame)) if _depth_name(frame) else None
         try:
             matrix = np.array(frame["transform_matrix"], dtype=np.float64)
             camera = _camera({**tree, **frame}, color)
-            shots.append(
-                Shot(float(stamp), color, depth, converted(matrix, CameraAxes.OPENGL, WorldUp.Z), None, camera)
-            )
+            stamp = float(frame.get("timestamp", number / FRAME_RATE))
+            shots.append(Shot(stamp, color, depth, converted(matrix, CameraAxes.OPENGL, WorldUp.Z), None, camera))
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, SourceError):
                 raise
+            problem = f"has no {error}" if isinstance(error, KeyError) else f"holds a wrong number ({error})"
             raise SourceError(
-                f"transforms.json frame {number}", frame.get("file_path"), f"has no {error}", remedy="export it again"
+                f"transforms.json frame {number}", frame.get("file_path"), problem, remedy="export it again"
             ) from error
     unit = tree.get("depth_unit_scale_factor", tree.get("integer_depth_scale", MILLIMETRES))
     if isinstance(unit, bool) or not isinstance(unit, int | float) or unit <= 0:
@@ -67,6 +58,12 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     bent = [name for name in ("k1", "k2", "k3", "p1", "p2") if tree.get(name)]
     notes = [f"distortion ({', '.join(bent)}) is not undone: undistort the images first"] if bent else []
     return Sequence(shots, None, 1.0 / float(unit), intake=Intake(notes=notes))
+
+
+def _transforms(path: Path) -> Path | None:
+    return next(
+        (path / name for name in ("transforms.json", "transforms_train.json") if (path / name).is_file()), None
+    )
 
 
 def _depth_name(frame: dict[str, Any]) -> object:

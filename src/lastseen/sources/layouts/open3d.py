@@ -9,17 +9,8 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.sequence import (
-    FRAME_RATE,
-    Sequence,
-    Shot,
-    converted,
-    first_size,
-    fitted,
-    numbered,
-    read_json,
-    read_text,
-)
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_json, read_text
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -31,7 +22,7 @@ MILLIMETRES = 1000.0
 
 _LOGS = ("trajectory.log", "scene/trajectory.log", "scene/refined_trajectory.log")
 _CAMERAS = ("camera_intrinsic.json", "intrinsic.json", "camera.json")
-_COLORS = ("image", "color", "rgb")
+COLORS = ("image", "color", "rgb", "images", "colors")
 
 
 def matches(path: Path) -> bool:
@@ -42,19 +33,24 @@ def matches(path: Path) -> bool:
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; its world is that of the first camera: y points down."""
     del options
-    folder = next((path / name for name in _COLORS if (path / name).is_dir()), path / "image")
-    colors, depths = list(numbered(folder).values()), list(numbered(path / "depth", (".png",)).values())
+    folder = next((path / name for name in COLORS if (path / name).is_dir()), path / "image")
+    intake = Intake(notes=["the layout has no stamps: frames are taken at 30 Hz"])
+    colors = numbered(folder)
+    pairs = by_number(colors, numbered(path / "depth", DEPTHS), intake)
     log = _log(path)
     poses = {} if log is None else read_log(log)
-    notes = ["the layout has no stamps: frames are taken at 30 Hz"]
-    if len(colors) != len(depths):
-        notes.append(f"{len(colors)} colour and {len(depths)} depth images: they are paired in their order")
+    # a pose for each image goes by its place; chosen images of a longer walk go by their numbers
+    by_place = len(poses) == len(pairs) or not colors.keys() <= poses.keys()
     shots = []
-    for number, color in enumerate(colors):
-        pose = converted(poses.get(number), CameraAxes.OPENCV, WorldUp.MINUS_Y)
-        shots.append(Shot(number / FRAME_RATE, color, depths[number] if number < len(depths) else None, pose))
-    camera, raw_per_metre = _camera(path, first_size(dict(enumerate(colors))))
-    return Sequence(shots, camera, raw_per_metre, intake=Intake(notes=notes))
+    for place, (number, color, depth) in enumerate(pairs):
+        at = place if by_place else number
+        pose = converted(poses.get(at), CameraAxes.OPENCV, WorldUp.MINUS_Y)
+        shots.append(Shot(at / FRAME_RATE, color, depth, pose))
+    camera, raw_per_metre = read_camera(path, first_size(colors)) or (
+        fitted(*PRIMESENSE, first_size(colors)),
+        MILLIMETRES,
+    )
+    return Sequence(shots, camera, raw_per_metre, intake=intake)
 
 
 def _log(path: Path) -> Path | None:
@@ -84,11 +80,11 @@ def read_log(path: Path) -> dict[int, NDArray[np.float64]]:
     return found
 
 
-def _camera(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float]:
-    """Intrinsics, and raw values of depth per metre where the file says them."""
+def read_camera(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float] | None:
+    """Intrinsics and raw values of depth per metre, which are millimetres where the file does not say it."""
     place = next((path / name for name in _CAMERAS if (path / name).is_file()), None)
     if place is None:
-        return fitted(*PRIMESENSE, size), MILLIMETRES
+        return None
     tree = read_json(place)
     values = tree.get("intrinsic_matrix")
     try:
@@ -100,5 +96,8 @@ def _camera(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float]:
             for name in ("fx", "fy", "cx", "cy", "depth_scale")
         )
     except (KeyError, TypeError, ValueError):
-        raise SourceError(place.name, str(place), "has no intrinsic_matrix", remedy="write Open3D's form") from None
+        remedy = "give fx, fy, cx, cy as numbers, or Open3D's intrinsic_matrix"
+        raise SourceError(place.name, str(place), "holds no intrinsics", remedy=remedy) from None
+    if not scale > 0:
+        raise SourceError(f"{place.name} depth_scale", scale, "must be positive", remedy="1000 for millimetres")
     return fitted(fx, fy, cx, cy, size), scale

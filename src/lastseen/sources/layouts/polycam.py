@@ -11,8 +11,10 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted, numbered, read_json
+from lastseen.sources.layouts.files import DEPTHS, by_number, numbered, read_json
+from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 MICROSECONDS = 1e-6
 """Seconds of the numbers that files are named by."""
@@ -31,12 +33,12 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         raise SourceError("depth", str(folder), "is no folder", remedy="scan in LiDAR mode: lastseen needs depth")
     corrected = "corrected_" if (folder / "corrected_cameras").is_dir() else ""
     colors, cameras = numbered(folder / f"{corrected}images"), numbered(folder / f"{corrected}cameras", (".json",))
-    depths = numbered(folder / "depth", (".png",))
+    depths = numbered(folder / "depth", DEPTHS)
     grades = numbered(folder / "confidence", (".png",)) if (folder / "confidence").is_dir() else {}
-    shots = []
-    for number, color in colors.items():
+    shots, intake = [], Intake()
+    for number, color, depth in by_number(colors, depths, intake):
         if number not in cameras:
-            shots.append(Shot(number * MICROSECONDS, color, depths.get(number), None))
+            shots.append(Shot(number * MICROSECONDS, color, depth, None))
             continue
         tree = read_json(cameras[number])
         try:
@@ -51,8 +53,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
                 cameras[number].name, str(cameras[number]), f"has no {error}", remedy="export the raw data again"
             ) from error
         pose = converted(np.vstack([rows, [0, 0, 0, 1]]), CameraAxes.OPENGL, WorldUp.Y)
-        shots.append(Shot(number * MICROSECONDS, color, depths.get(number), pose, grades.get(number), camera))
-    return Sequence(shots, None, 1000.0)
+        shots.append(Shot(number * MICROSECONDS, color, depth, pose, grades.get(number), camera))
+    return Sequence(shots, None, 1000.0, intake=intake)
 
 
 def _keyframes(path: Path) -> Path:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lastseen.errors import MissingExtra, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
+from lastseen.images import refuse_pointer
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, pose_matrix
 from lastseen.sources.options import SourceOptions
 
@@ -110,8 +111,11 @@ def _in_folder(folder: Path) -> _Files:
 
 def _in_archive(path: Path) -> _Files:
     try:
+        refuse_pointer(path)
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError) as error:
+        if isinstance(error, SourceError):
+            raise
         raise SourceError(
             path.name, str(path), f"is no archive ({error})", remedy="share it from Record3D again"
         ) from error

@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lastseen.sources.layouts.sequence import (
-    FRAME_RATE,
-    Sequence,
-    Shot,
-    first_size,
-    fitted,
-    numbered,
-    read_json,
-    read_numbers,
-)
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_json, read_numbers
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 CAMERA = {"fx": 600.0, "fy": 600.0, "cx": 599.5, "cy": 339.5, "scale": 6553.5}
 """What cam_params.json holds for every room: images of 1200x680."""
@@ -36,23 +29,27 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     """List a room: T_world_camera as 16 numbers a line, z up; cam_params.json lies in the folder or above it."""
     del options
     if _is_sequence(path):
-        colors, depths = numbered(path / "rgb"), numbered(path / "depth", (".png",))
+        colors, depths = numbered(path / "rgb"), numbered(path / "depth", DEPTHS)
         trajectory, camera = path / "traj_w_c.txt", dict(WIDE_CAMERA)
     else:
         colors = numbered(path / "results", contains="frame")
-        depths = numbered(path / "results", (".png",), contains="depth")
+        depths = numbered(path / "results", DEPTHS, contains="depth")
         trajectory, camera = path / "traj.txt", dict(CAMERA)
     poses = read_numbers(trajectory, columns=16).reshape(-1, 4, 4)
     found = next((place for place in (path, path.parent) if (place / "cam_params.json").is_file()), None)
     if found is not None:
         tree = read_json(found / "cam_params.json").get("camera", {})
         camera.update({name: float(tree[name]) for name in CAMERA if isinstance(tree.get(name), int | float)})
-    shots = [
-        Shot(number / FRAME_RATE, color, depths.get(number), poses[number] if number < len(poses) else None)
-        for number, color in colors.items()
-    ]
+    intake = Intake()
+    pairs = by_number(colors, depths, intake)
+    # a room of chosen frames may keep all poses, or those of its frames only
+    chosen = len(poses) == len(pairs)
+    shots = []
+    for place, (number, color, depth) in enumerate(pairs):
+        line = place if chosen else number
+        shots.append(Shot(number / FRAME_RATE, color, depth, poses[line] if line < len(poses) else None))
     intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], first_size(colors))
-    return Sequence(shots, intrinsics, camera["scale"])
+    return Sequence(shots, intrinsics, camera["scale"], intake=intake)
 
 
 def _is_sequence(path: Path) -> bool:

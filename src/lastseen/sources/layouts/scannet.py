@@ -5,17 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.sequence import (
-    FRAME_RATE,
-    Sequence,
-    Shot,
-    first_size,
-    fitted,
-    matrix,
-    numbered,
-    read_text,
-)
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 
 def matches(path: Path) -> bool:
@@ -26,17 +19,20 @@ def matches(path: Path) -> bool:
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a scan; its world has z up. Frames that lost track hold -inf and are left out."""
     del options
-    colors, depths = numbered(path / "color"), numbered(path / "depth", (".png",))
+    intake = Intake()
+    colors, depths = numbered(path / "color"), numbered(path / "depth", DEPTHS)
     poses = numbered(path / "pose", (".txt",))
     shots = [
-        Shot(number / FRAME_RATE, color, depths.get(number), matrix(poses[number]) if number in poses else None)
-        for number, color in colors.items()
+        Shot(number / FRAME_RATE, color, depth, matrix(poses[number]) if number in poses else None)
+        for number, color, depth in by_number(colors, depths, intake)
     ]
-    camera = _camera(path, "color", first_size(colors))
-    return Sequence(shots, camera, 1000.0, _camera(path, "depth", first_size(depths)) or camera)
+    camera = read_camera(path, "color", first_size(colors))
+    # depth has a size of its own, so that colour's numbers are not its
+    own = None if camera is None else read_camera(path, "depth", first_size(depths))
+    return Sequence(shots, camera, 1000.0, own, intake=intake)
 
 
-def _camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | None:
+def read_camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | None:
     """The intrinsics of colour or depth: in ``intrinsic``, beside the images, or in the scan's own text."""
     places = [
         path / "intrinsic" / f"intrinsic_{kind}.txt",

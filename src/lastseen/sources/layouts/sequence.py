@@ -7,13 +7,9 @@ it as 4 x 4 matrices T_world_camera with OpenCV's camera axes and z up, where th
 from __future__ import annotations
 
 import copy
-import io
-import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +17,12 @@ from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SettingsError, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
-from lastseen.images import image_size, read_color, read_depth
+from lastseen.images import read_color, read_depth
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.conversion import camera_from_options
 from lastseen.sources.detections import RecordedDetections
+from lastseen.sources.layouts.files import read_array, short
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 
@@ -36,13 +33,7 @@ MAX_SKEW = 0.02
 """How far from a rotation a stored matrix may be: files round, and 7-Scenes' poses are off by half a percent."""
 
 NO_PICTURE = "no such picture in the video"
-
-MAX_TEXT = 64 * 2**20
-"""Bytes of a text file at most: the poses of ten hours have as much."""
-
-_NUMBER = re.compile(r"(\d+)(?!.*\d)")
-IMAGES = (".png", ".jpg", ".jpeg")
-DEPTHS = (".png", ".npy")
+OTHER_SIZE = "image of another size"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +94,7 @@ class SequenceSource(RecordSource):
     ) -> None:
         super().__init__(str(path), options)
         self.layout, self._read = layout, read
+        self._first_sizes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self._list()
         if not self._sequence.shots:
             raise SourceError(layout, str(path), "has no frame", remedy="check that the folder was copied whole")
@@ -186,7 +178,7 @@ class SequenceSource(RecordSource):
 
     def _record(self, shot: Shot, rgb: NDArray[np.uint8] | None) -> RawRecord | None:
         sequence, limit = self._sequence, self.options.max_pixels
-        name = f"stamp {shot.stamp:.6f}" + (f" ({_short(shot.color)})" if isinstance(shot.color, Path) else "")
+        name = f"stamp {shot.stamp:.6f}" + (f" ({short(shot.color)})" if isinstance(shot.color, Path) else "")
         if shot.depth is None:
             self.intake.skip(NO_DEPTH, f"{name}: {shot.problem}" if shot.problem else name)
             return None
@@ -198,10 +190,14 @@ class SequenceSource(RecordSource):
             return None
         if rgb is None:
             assert isinstance(shot.color, Path)
-            rgb = read_color(self._data(shot.color), name=_short(shot.color), max_pixels=limit)
+            rgb = read_color(self._data(shot.color), name=short(shot.color), max_pixels=limit)
         depth = self._plane(shot.depth, sequence.decode_depth)
         if sequence.invalid_depth:
             depth = np.where(depth == sequence.invalid_depth, 0, depth)
+        problem = self._other_size(shot, rgb.shape[:2], depth.shape)
+        if problem:
+            self.intake.skip(OTHER_SIZE, problem)
+            return None
         confidence = None
         if shot.confidence is not None:
             confidence = self._plane(shot.confidence, sequence.decode_confidence).astype(np.uint8)
@@ -222,6 +218,17 @@ class SequenceSource(RecordSource):
             pose_stamp=pose.stamp,
         )
 
+    def _other_size(self, shot: Shot, color: tuple[int, ...], depth: tuple[int, ...]) -> str:
+        """What is wrong where depth's size is to colour's not as in the first frame: its view is unknown then."""
+        self._first_sizes = self._first_sizes or (color, depth)
+        first_color, first_depth = self._first_sizes
+        if all(abs(first_depth[k] * color[k] - depth[k] * first_color[k]) <= color[k] + depth[k] for k in (0, 1)):
+            return ""
+        odd, first = (depth, first_depth) if depth != first_depth else (color, first_color)
+        image = shot.depth if odd is depth else shot.color
+        name = short(image) if isinstance(image, Path) else f"picture {image}"
+        return f"{name} is {odd[1]}x{odd[0]}, the first one {first[1]}x{first[0]}: resize it, or drop it"
+
     def _pose(self, shot: Shot) -> StoredPose | None:
         """The pose of a shot as stored; the origin where the images themselves will tell it."""
         options = self.options
@@ -239,10 +246,10 @@ class SequenceSource(RecordSource):
         """Depth or confidence: an image, or what ``decode`` makes of the bytes."""
         data = self._data(path)
         if path.suffix == ".npy":
-            return read_array(data, name=_short(path), max_pixels=self.options.max_pixels)
+            return read_array(data, name=short(path), max_pixels=self.options.max_pixels)
         if decode is None:
-            return read_depth(data, name=_short(path), max_pixels=self.options.max_pixels)
-        return decode(path.read_bytes() if isinstance(data, Path) else data, _short(path))
+            return read_depth(data, name=short(path), max_pixels=self.options.max_pixels)
+        return decode(path.read_bytes() if isinstance(data, Path) else data, short(path))
 
 
 def fitted(fx: float, fy: float, cx: float, cy: float, size: tuple[int, int]) -> Intrinsics:
@@ -253,90 +260,6 @@ def fitted(fx: float, fy: float, cx: float, cy: float, size: tuple[int, int]) ->
     if abs(2 * cx / width - 1) < 0.2 and abs(2 * cy / height - 1) < 0.2:
         return Intrinsics(fx, fy, cx, cy, width, height)
     return Intrinsics(fx, fy, cx, cy, round(2 * cx), round(2 * cy)).resized(width, height)
-
-
-def numbered(folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str = "") -> dict[int, Path]:
-    """The files of a folder by the last number in their names; a folder that is not there is an error."""
-    if not folder.is_dir():
-        raise SourceError(folder.name, str(folder), "is no folder", remedy="copy the recording whole")
-    found: dict[int, Path] = {}
-    for path in sorted(folder.iterdir()):
-        number = _NUMBER.search(path.stem)
-        if path.suffix.lower() in suffixes and contains in path.name and number:
-            found[int(number[1])] = path
-    if not found:
-        kinds = " or ".join(suffixes)
-        raise SourceError(folder.name, str(folder), f"holds no numbered {kinds} files", remedy="copy it whole")
-    return found
-
-
-def read_text(path: Path) -> str:
-    """The text of a file; one that is missing, too large or no text is an error that names it."""
-    try:
-        if path.stat().st_size > MAX_TEXT:
-            raise SourceError(path.name, path.stat().st_size, f"exceeds {MAX_TEXT} bytes", remedy="check the file")
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise SourceError(path.name, str(path), "does not exist", remedy="copy the recording whole") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
-
-
-def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.generic]:
-    """A plane (rows, columns) of numbers as numpy stores it; objects are never unpickled."""
-    try:
-        with data.open("rb") if isinstance(data, Path) else io.BytesIO(data) as file:
-            np.lib.format.read_magic(file)
-            shape, _, kind = np.lib.format.read_array_header_1_0(file)
-            if len(shape) != 2 or not 0 < shape[0] * shape[1] <= max_pixels or kind.kind not in "uif":
-                raise ValueError(f"{shape} of {kind}")
-            file.seek(0)
-            found: NDArray[np.generic] = np.load(file, allow_pickle=False)
-            return found
-    except (OSError, ValueError, EOFError) as error:
-        raise SourceError(name, "array", f"is no plane of numbers ({error})", remedy="store depth as PNG") from error
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The object that a JSON file holds."""
-    try:
-        tree = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(path.name, str(path), f"is no JSON ({error})", remedy="copy it again") from error
-    if not isinstance(tree, dict):
-        raise SourceError(path.name, str(path), "must hold an object", remedy="check how it was made")
-    return tree
-
-
-def read_numbers(path: Path, *, columns: int | None = None, text: str | None = None) -> NDArray[np.float64]:
-    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error."""
-    rows: list[list[float]] = []
-    for number, line in enumerate((read_text(path) if text is None else text).splitlines(), start=1):
-        words = line.replace(",", " ").split()
-        if not words or words[0].startswith("#"):
-            continue
-        try:
-            rows.append([float(word) for word in words])
-        except ValueError:
-            raise SourceError(path.name, line[:60], f"line {number} holds no numbers", remedy="check it") from None
-        wanted = columns or len(rows[0])
-        if len(rows[-1]) != wanted:
-            raise SourceError(path.name, line[:60], f"line {number} must have {wanted} numbers", remedy="check it")
-    if not rows:
-        raise SourceError(path.name, str(path), "holds no numbers", remedy="copy it again")
-    return np.array(rows)
-
-
-def matrix(path: Path) -> NDArray[np.float64]:
-    """The 4 x 4 (or 3 x 4, 3 x 3) matrix in a text file, as 4 x 4."""
-    rows = read_numbers(path)
-    if rows.shape not in {(4, 4), (3, 4), (3, 3)}:
-        raise SourceError(path.name, str(path), f"is no 4 x 4 matrix but {rows.shape}", remedy="check it")
-    whole = np.eye(4)
-    whole[: rows.shape[0], : rows.shape[1]] = rows
-    return whole
 
 
 def pose_matrix(translation: ArrayLike, quaternion: ArrayLike) -> NDArray[np.float64] | None:
@@ -360,17 +283,6 @@ def converted(pose: NDArray[np.float64] | None, axes: CameraAxes, up: WorldUp) -
     return world_to_z_up(camera_to_opencv(stored, axes), up).matrix
 
 
-def first_size(paths: dict[int, Path]) -> tuple[int, int]:
-    """Width and height of the first image that can be read."""
-    for path in paths.values():
-        try:
-            return image_size(path, name=_short(path))
-        except SourceError:
-            continue
-    first = next(iter(paths.values()))
-    raise SourceError(_short(first), str(first), "cannot be read, nor any other", remedy="copy the images again")
-
-
 def _numbers(pose: NDArray[np.float64]) -> tuple[float, ...] | None:
     """Translation and quaternion of a 4 x 4 matrix, its rotation made exact; None where it is no rigid motion."""
     if pose.shape != (4, 4) or not np.isfinite(pose).all():
@@ -380,7 +292,3 @@ def _numbers(pose: NDArray[np.float64]) -> tuple[float, ...] | None:
     if np.linalg.det(rotation) < 0 or np.abs(rotation - pose[:3, :3]).max() > MAX_SKEW:
         return None
     return (*pose[:3, 3].tolist(), *Rotation.from_matrix(rotation).as_quat().tolist())
-
-
-def _short(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"

@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.layouts.sequence import (
-    FRAME_RATE,
-    Sequence,
-    Shot,
-    converted,
-    first_size,
-    fitted,
-    matrix,
-    numbered,
-)
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered
+from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -29,25 +21,18 @@ def matches(path: Path) -> bool:
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a sequence. Its world is that of the first camera: y points down."""
-    del options
-    colors = {int(file.name.split(".")[0][6:]): file for file in sorted(path.glob("frame-*.color.*"))}
-    depths = numbered_parts(path, "depth")
-    poses = numbered_parts(path, "pose")
+    note = "colour and depth of 7-Scenes are not registered: outlines lie some pixels beside each other"
+    intake = Intake(notes=[note])
+    colors, depths = numbered(path, contains=".color."), numbered(path, DEPTHS, contains=".depth.")
+    poses = numbered(path, (".txt",), contains=".pose.") if options.poses == "recorded" else {}
     shots = [
         Shot(
             number / FRAME_RATE,
             color,
-            depths.get(number),
+            depth,
             converted(matrix(poses[number]), CameraAxes.OPENCV, WorldUp.MINUS_Y) if number in poses else None,
         )
-        for number, color in colors.items()
+        for number, color, depth in by_number(colors, depths, intake)
     ]
     camera = fitted(FOCAL, FOCAL, *CENTER, first_size(colors))
-    note = "colour and depth of 7-Scenes are not registered: outlines lie some pixels beside each other"
-    return Sequence(shots, camera, 1000.0, invalid_depth=65535, intake=Intake(notes=[note]))
-
-
-def numbered_parts(path: Path, part: str) -> dict[int, Path]:
-    """The files ``frame-NNNNNN.part.*`` by number."""
-    kinds = (".txt",) if part == "pose" else (".png",)
-    return {int(file.name.split(".")[0][6:]): file for file in numbered(path, kinds, contains=f".{part}.").values()}
+    return Sequence(shots, camera, 1000.0, invalid_depth=65535, intake=intake)

@@ -6,19 +6,8 @@ from pathlib import Path
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.layouts.sequence import (
-    DEPTHS,
-    Sequence,
-    Shot,
-    converted,
-    first_size,
-    fitted,
-    matrix,
-    numbered,
-    pose_matrix,
-    read_numbers,
-    read_text,
-)
+from lastseen.sources.layouts.files import DEPTHS, first_size, matrix, numbered, read_numbers, read_text
+from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted, pose_matrix
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
 

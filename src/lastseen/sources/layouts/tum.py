@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
-from lastseen.sources.layouts.sequence import Sequence, Shot, first_size, read_json, read_text
+from lastseen.sources.layouts.files import first_size, read_json, read_text
+from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, Trajectory
 
@@ -66,8 +67,8 @@ class Listing:
 
 
 def matches(path: Path) -> bool:
-    """Whether a folder has a list of colour images, or of pairs."""
-    return any((path / name).is_file() for name in ("rgb.txt", *PAIRS))
+    """Whether a folder has a list of images, or of pairs."""
+    return any((path / name).is_file() for name in ("rgb.txt", "depth.txt", *PAIRS))
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:

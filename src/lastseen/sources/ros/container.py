@@ -17,6 +17,7 @@ from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 from lastseen.errors import SourceError
+from lastseen.images import refuse_pointer
 from lastseen.sources.ros.mcap import MAGIC, Connection, McapFile, has_header
 from lastseen.sources.ros.messages import cdr_nanoseconds, require_rosbags, ros1_types, ros2_types
 from lastseen.sources.ros.unpacking import BROKEN, MAX_RECORD, unpack, unpack_file, zstd
@@ -30,7 +31,6 @@ _REMEDIES = {
 }
 _BEGINNINGS = {".bag": b"#ROSBAG V2.0", ".mcap": MAGIC, ".db3": b"SQLite format 3\x00"}
 _KINDS = {".bag": "ROS 1 bag", ".mcap": "MCAP file", ".db3": "SQLite database"}
-LFS_POINTER = b"version https://git-lfs"
 _IDL_PART = "=" * 80 + "\n"
 
 
@@ -324,10 +324,7 @@ def _check_beginning(file: Path) -> None:
         first = opened.read(32)
     if not first:
         raise SourceError("bag", str(file), "has no bytes", remedy="the recorder was cut off: record again")
-    if first.startswith(LFS_POINTER):
-        raise SourceError(
-            "bag", str(file), "is a Git LFS pointer, not the recording", remedy="run `git lfs pull` in its repository"
-        )
+    refuse_pointer(file)
     wanted = _BEGINNINGS.get(file.suffix, b"")
     if not first.startswith(wanted[: len(first)]):
         kind = _KINDS[file.suffix]

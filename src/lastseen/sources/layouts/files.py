@@ -1,0 +1,164 @@
+"""Reading the files of a folder: images by number, tables and JSON; what is wrong with one is one line naming it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.errors import SourceError
+from lastseen.images import MAX_PIXELS, image_size, refuse_pointer
+from lastseen.sources.record import Intake
+
+MAX_TEXT = 64 * 2**20
+"""Bytes of a text file at most: the poses of ten hours have as much."""
+
+_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+IMAGES = (".png", ".jpg", ".jpeg")
+DEPTHS = (".png", ".npy")
+
+
+def numbered(folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str = "") -> dict[int, Path]:
+    """The files of a folder by the last number in their names; a folder that is not there is an error."""
+    if not folder.is_dir():
+        raise SourceError(folder.name, str(folder), "is no folder", remedy="copy the recording whole")
+    # macOS keeps what it knows about 0.jpg in a file ._0.jpg
+    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".") and contains in path.name]
+    found: dict[int, Path] = {}
+    for path in files:
+        number = _NUMBER.search(path.stem)
+        if path.suffix.lower() not in suffixes or number is None:
+            continue
+        if int(number[1]) in found:
+            names = f"{found[int(number[1])].name} and {path.name}"
+            raise SourceError(
+                folder.name, str(folder), f"holds two files of one number ({names})", remedy="number each file once"
+            )
+        found[int(number[1])] = path
+    if not found:
+        kinds = " or ".join(suffixes)
+        what = f"holds no numbered {kinds} files" + (
+            f" with {contains.strip('.')!r} in their names" if contains else ""
+        )
+        others = sorted({path.suffix for path in files if path.suffix} - set(suffixes))
+        if not others:
+            raise SourceError(folder.name, str(folder), what, remedy="copy it whole")
+        remedy = "store depth as 16-bit PNG or .npy" if suffixes == DEPTHS else f"convert them to {suffixes[0]}"
+        raise SourceError(folder.name, str(folder), f"{what} but {', '.join(others[:3])}", remedy=remedy)
+    return found
+
+
+def by_number(
+    colors: dict[int, Path], depths: dict[int, Path], intake: Intake
+) -> list[tuple[int, Path, Path | None]]:
+    """Number, colour and depth of each frame: of the same number, or where no numbers agree, of the same place."""
+    same = colors.keys() & depths.keys()
+    if 2 * len(same) >= min(len(colors), len(depths)):
+        spare = sorted(depths.keys() - same)
+        if spare:
+            intake.note(f"{len(spare)} depth images have no colour image (first: {short(depths[spare[0]])})")
+        return [(number, color, depths.get(number)) for number, color in sorted(colors.items())]
+    if len(colors) != len(depths):
+        first, other = next(iter(colors.values())), next(iter(depths.values()))
+        raise SourceError(
+            first.parent.name,
+            f"{len(colors)} and {len(depths)} images",
+            f"pair neither by number nor by count ({short(first)}, {short(other)})",
+            remedy="give colour and depth of a frame the same number",
+        )
+    return list(zip(sorted(colors), colors.values(), depths.values(), strict=True))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; one that is missing, too large or no text is an error that names it."""
+    try:
+        if path.stat().st_size > MAX_TEXT:
+            raise SourceError(path.name, path.stat().st_size, f"exceeds {MAX_TEXT} bytes", remedy="check the file")
+        refuse_pointer(path)
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SourceError(path.name, str(path), "does not exist", remedy="copy the recording whole") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(path.name, str(path), f"cannot be read ({error})", remedy="check the file") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object that a JSON file holds."""
+    try:
+        tree = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(path.name, str(path), f"is no JSON ({error})", remedy="copy it again") from error
+    if not isinstance(tree, dict):
+        raise SourceError(path.name, str(path), "must hold an object", remedy="check how it was made")
+    return tree
+
+
+def read_numbers(path: Path, *, columns: int | None = None, text: str | None = None) -> NDArray[np.float64]:
+    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error."""
+    rows: list[list[float]] = []
+    for number, line in enumerate((read_text(path) if text is None else text).splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if not words or words[0].startswith("#"):
+            continue
+        try:
+            rows.append([float(word) for word in words])
+        except ValueError:
+            raise SourceError(short(path), line[:60], f"line {number} holds no numbers", remedy="check it") from None
+        wanted = columns or len(rows[0])
+        if len(rows[-1]) != wanted:
+            raise SourceError(short(path), line[:60], f"line {number} must have {wanted} numbers", remedy="check it")
+    if not rows:
+        raise SourceError(path.name, str(path), "holds no numbers", remedy="copy it again")
+    return np.array(rows)
+
+
+def matrix(path: Path) -> NDArray[np.float64]:
+    """The 4 x 4 (or 3 x 4, 3 x 3) matrix in a text file, as 4 x 4."""
+    rows = read_numbers(path)
+    if rows.shape not in {(4, 4), (3, 4), (3, 3)}:
+        raise SourceError(short(path), str(path), f"is no 4 x 4 matrix but {rows.shape}", remedy="check it")
+    whole = np.eye(4)
+    whole[: rows.shape[0], : rows.shape[1]] = rows
+    return whole
+
+
+def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.generic]:
+    """A plane (rows, columns) of numbers as numpy stores it; objects are never unpickled."""
+    try:
+        with data.open("rb") if isinstance(data, Path) else io.BytesIO(data) as file:
+            np.lib.format.read_magic(file)
+            shape, _, kind = np.lib.format.read_array_header_1_0(file)
+            if len(shape) != 2 or not 0 < shape[0] * shape[1] <= max_pixels or kind.kind not in "uif":
+                raise ValueError(f"{shape} of {kind}")
+            file.seek(0)
+            found: NDArray[np.generic] = np.load(file, allow_pickle=False)
+            return found
+    except (OSError, ValueError, EOFError) as error:
+        raise SourceError(name, "array", f"is no plane of numbers ({error})", remedy="store depth as PNG") from error
+
+
+def first_size(paths: dict[int, Path]) -> tuple[int, int]:
+    """Width and height of the first image that can be read; the error of the first where none can."""
+    problem: SourceError | None = None
+    for path in paths.values():
+        try:
+            if path.suffix.lower() == ".npy":
+                height, width = read_array(path, name=short(path), max_pixels=MAX_PIXELS).shape
+                return width, height
+            return image_size(path, name=short(path))
+        except SourceError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem
+
+
+def short(path: Path) -> str:
+    """A file by its folder and name, as messages name it."""
+    return f"{path.parent.name}/{path.name}"

@@ -53,6 +53,17 @@ def test_the_plan_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert plan["stops"][0]["label"] == "chair"
 
 
+def test_a_planner_without_a_usable_answer_is_told_with_its_reason(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("embreex", reason="needs the extra sim")
+    settings = tmp_path / "s.toml"
+    settings.write_text(SMALL)
+    words = ["--settings", str(settings), "search", "piano", "--robot", "sim://7?rooms=4", "--steps", "16"]
+    assert run(*words, "--no-memory", "--planner", "mock:garbage") == 1
+    assert "the planner gave no usable answer: " in capfd.readouterr().err
+
+
 def test_a_search_walks_and_remembers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("embreex", reason="needs the extra sim")
     settings, memory, log = tmp_path / "s.toml", tmp_path / "home.lastseen", tmp_path / "run.jsonl"

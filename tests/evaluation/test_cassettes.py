@@ -44,3 +44,12 @@ def test_a_question_that_was_never_recorded_ends_the_run_and_records_nothing(tmp
     with pytest.raises(BackendError, match="never heard this question; record the run again"):
         evaluated(tmp_path / "b", planner=f"recorded:{tapes}/", scene=f"recorded:{tapes}/")
     assert (tmp_path / "b" / EPISODES_FILE).read_text(encoding="utf-8") == ""
+
+
+def test_a_model_that_answers_prose_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastseen.evaluation.arm_search._told", set())
+    evaluated(tmp_path / "a", planner="mock:garbage", scene="offline")
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "mock:garbage gave no usable answer in" in line

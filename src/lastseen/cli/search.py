@@ -253,6 +253,9 @@ def _walk(
                 if not quiet and decision is not None and decision["why"] != last:
                     last = decision["why"]
                     bar.console.print(f"step {record['step_id']}: {last}", highlight=False, markup=False)
+                if not quiet and record["meta"]["fallback"]:
+                    line = f"the planner gave no usable answer: {record['meta']['errors'][-1]}"
+                    bar.console.print(line, highlight=False, markup=False)
         return running.run()
 
 

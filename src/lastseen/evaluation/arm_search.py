@@ -5,6 +5,7 @@ Nothing here asks which arm it is but for the words it may read, its stop rule a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +26,9 @@ from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend
 from lastseen.vlm.recorded import for_episode, recorded_backend
 
+_log = logging.getLogger(__name__)
+_told: set[str] = set()
+"""Models that were warned of, in this process."""
 Record = dict[str, Any]
 CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
 
@@ -123,7 +127,21 @@ def search_arm(
     if refused is not None:
         # the search got by without names of places, as it should; figures of it would be of another condition
         raise refused
-    return Searched(search, result, contexts, known)
+    searched = Searched(search, result, contexts, known)
+    _warn_of_fallbacks(key, searched.steps)
+    return searched
+
+
+def _warn_of_fallbacks(key: str, steps: Sequence[Record]) -> None:
+    """Say once where a model gave no usable answer in a whole episode: its figures are those of the fallback."""
+    calls = [step["meta"] for step in steps if step["planner_called"]]
+    backend = calls[0]["backend"] if calls else ""
+    if calls and backend not in _told and all(call["fallback"] for call in calls):
+        _told.add(backend)
+        _log.warning(
+            "%s: %s gave no usable answer in %d calls, the figures are those of the fallback: %s",
+            *(key, backend, len(calls), calls[-1]["errors"][-1]),
+        )
 
 
 def _model(arm: Arm, settings: Settings, backend: str, seed: int) -> Backend:

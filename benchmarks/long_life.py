@@ -18,8 +18,6 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -28,7 +26,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from support.load import watch
+from support.load import start_server, watch
 from support.objects import LABELS
 from support.progress import say
 
@@ -62,7 +60,7 @@ def main() -> None:
 def live(path: Path, *, hours: int, every: float, kept: float) -> dict[str, Any]:
     """Let a server live for some hours of robot time; ``kept`` is hours of history, 0 for all."""
     environment = {**os.environ, "LASTSEEN__RETENTION__DAYS": str(kept / 24.0), "LASTSEEN__RETENTION__BYTES": "0"}
-    process, port = start(path, environment)
+    process, port = start_server(path, environment)
     results: Any = multiprocessing.get_context("spawn").Queue()
     watchers = multiprocessing.get_context("spawn").Process(
         target=watch,
@@ -99,7 +97,7 @@ class Robot:
         self._rng = np.random.default_rng(0)
         self._every = every
         self._places = np.column_stack([self._rng.uniform(0, 20, (THINGS, 2)), self._rng.uniform(0.2, 1.5, THINGS)])
-        self._looks = self._rng.standard_normal((THINGS, DIM)).astype(np.float32)
+        self._embeddings = self._rng.standard_normal((THINGS, DIM)).astype(np.float32)
         self._link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self.number = 0
 
@@ -129,30 +127,18 @@ class Robot:
         return answer.status == 200
 
     def _seen(self, thing: int) -> dict[str, Any]:
-        look = self._looks[thing] + self._rng.normal(0, 0.05, DIM)
+        embedding = self._embeddings[thing] + self._rng.normal(0, 0.05, DIM)
         return {
             "xyz_world": (self._places[thing] + self._rng.normal(0, 0.01, 3)).tolist(),
             "extent": [0.2, 0.2, 0.2],
             "labels": {LABELS[thing % len(LABELS)]: 0.9},
-            "embedding": look.round(4).tolist(),
+            "embedding": embedding.round(4).tolist(),
         }
 
     def _picture(self) -> str:
         out = io.BytesIO()
         Image.fromarray(self._rng.integers(0, 255, (96, 96, 3)).astype(np.uint8)).save(out, format="JPEG", quality=80)
         return base64.b64encode(out.getvalue()).decode()
-
-
-def start(path: Path, environment: dict[str, str]) -> tuple[subprocess.Popen[str], int]:
-    """A server process and its port."""
-    command = [sys.executable, "-m", "lastseen.cli.main", "serve", str(path), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    for line in process.stdout:
-        found = re.match(r"page: http://[^:]+:(\d+)", line)
-        if found:
-            return process, int(found[1])
-    raise RuntimeError("the server did not start")
 
 
 def facts_of(pid: int, path: Path) -> dict[str, float]:

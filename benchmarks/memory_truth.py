@@ -28,9 +28,9 @@ from typing import Any
 from lastseen.memory.objects import EventKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
+from support.assignments import cosine_rates, rates, score, show, total
 from support.changes import KINDS, Lookout, f1, judge
-from support.ledger import cosine_rates, rates, score, show, total
-from support.minds import Mind, RtsmMind
+from support.memories import LastseenMemory, RtsmMemory
 from support.recorded import makers_hash, recorded, rules_hash
 from support.scenes import foreign_homes
 from support.walking import Changed, Way
@@ -61,26 +61,26 @@ def work(task: Task, observations: Path | None) -> tuple[Counts, float]:
     """The counts of one walk, and the seconds it took."""
     started = time.monotonic()
     home = task.home()
-    minds: list[Mind | RtsmMind] = [mind := Mind()]
+    memories: list[LastseenMemory | RtsmMemory] = [own := LastseenMemory()]
     if task.rtsm:
-        minds.append(RtsmMind())
+        memories.append(RtsmMemory())
     lookout = Lookout()
     change: Changed | None = None
     known: set[int] = set()
     for step in recorded(observations, task.name, lambda: task.way.walk(home)):
         if isinstance(step, Changed):
-            change, known = step, {mind.ledger.owner(one.id) for one in mind.memory.states()}
+            change, known = step, {own.assignments.owner(one.id) for one in own.memory.states()}
             continue
         lookout.note(step.frame)
-        for each in minds:
-            each.take(step)
+        for each in memories:
+            each.observe(step)
     if change is not None:
-        claims = judge(mind, change, known, lookout)
+        claims = judge(own, change, known, lookout)
         return dict(claims), time.monotonic() - started
-    counts = score(home, mind.ledger, mind.confirmed())
-    counts["absences"] = sum(event.kind is EventKind.MISSING for event in mind.events)
-    for beside in minds[1:]:
-        counts |= {f"rtsm_{key}": value for key, value in score(home, beside.ledger, beside.confirmed()).items()}
+    counts = score(home, own.assignments, own.confirmed())
+    counts["absences"] = sum(event.kind is EventKind.MISSING for event in own.events)
+    for beside in memories[1:]:
+        counts |= {f"rtsm_{key}": value for key, value in score(home, beside.assignments, beside.confirmed()).items()}
     return counts, time.monotonic() - started
 
 

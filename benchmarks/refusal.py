@@ -32,7 +32,7 @@ from lastseen.sim.home import Home, Thing
 from lastseen.sim.walk import Walk, WalkPlan
 from support.progress import say
 from support.scenes import foreign_homes
-from support.worn import WornColors
+from support.surface_colors import SurfaceColors
 
 GOALS = {"absent_not_found": (0.90, True), "present_found": (0.95, True), "ambiguous_when_unique": (0.20, False)}
 NEAR = 0.5
@@ -157,7 +157,7 @@ def leads_to(answer: Answer, things: list[Thing]) -> bool:
     )
 
 
-WORN = 0.2
+COVERED = 0.2
 """Share of a thing's surface from which people may call it by that colour: a plant's leaves, a picture's canvas."""
 TRACE = 0.05
 """Share of a thing's surface below which it does not have a colour."""
@@ -177,7 +177,7 @@ def absent_classes(labels: set[str]) -> list[str]:
 
 
 def ask(home: Home, memory: Memory, counts: Counts) -> None:
-    held, worn = confirmed_things(home, memory), WornColors(home)
+    held, colors = confirmed_things(home, memory), SurfaceColors(home)
     by_label: dict[str, list[Thing]] = {}
     for thing in home.things.values():
         by_label.setdefault(thing.label, []).append(thing)
@@ -193,8 +193,8 @@ def ask(home: Home, memory: Memory, counts: Counts) -> None:
     for label in absent_classes(set(by_label)):
         answer = memory.find(label)
         counts.note("class absent", answer.status == "not_found", f"{label}: {answer.reason}")
-    for label, color in sorted({(thing.label, worn.main(thing)) for thing in held}):
-        targets = [thing for thing in by_label[label] if worn.wears(thing, color, at_least=WORN)]
+    for label, color in sorted({(thing.label, colors.main(thing)) for thing in held}):
+        targets = [thing for thing in by_label[label] if colors.has(thing, color, at_least=COVERED)]
         answer = memory.find(f"{color} {label}")
         seen = [hit.color for hit in answer.fitting]
         line = f"{color} {label} ({[t.color for t in targets]}): {answer.reason} {seen}"
@@ -203,7 +203,7 @@ def ask(home: Home, memory: Memory, counts: Counts) -> None:
             counts.note("colour clear", answer.status != "ambiguous", line)
     for label in asked_labels:
         for color in ("red", "green", "blue", "yellow", "white", "black"):
-            if not any(worn.wears(thing, color, at_least=TRACE) for thing in by_label[label]):
+            if not any(colors.has(thing, color, at_least=TRACE) for thing in by_label[label]):
                 answer = memory.find(f"{color} {label}")
                 truth = f"{color} {label} (is {sorted(t.color for t in by_label[label])})"
                 counts.note("colour absent", answer.status == "not_found", f"{truth}: {answer.reason}")

@@ -35,7 +35,7 @@ from lastseen.memory.rooms import Room
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.home import Room as TrueRoom
-from support.ledger import total
+from support.assignments import total
 from support.scenes import foreign_homes
 from support.walking import Robot, Seen, Way
 

@@ -13,8 +13,6 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from support.load import ask, fill, send_frames, watch
+from support.load import ask, fill, send_frames, start_server, watch
 from support.progress import say
 
 RATE = 10.0
@@ -44,7 +42,7 @@ def main() -> None:
 
 
 def measure(path: Path, *, count: int, seconds: float) -> dict[str, Any]:
-    process, port = start(path)
+    process, port = start_server(path)
     results: Any = multiprocessing.get_context("spawn").Queue()
     try:
         say("the robot alone")
@@ -102,18 +100,6 @@ def measure(path: Path, *, count: int, seconds: float) -> dict[str, Any]:
         "watchers_cut_off": int(sum(count < seconds / 2 for count in seen)),
         "server_cores": round(cores, 2),
     }
-
-
-def start(path: Path) -> tuple[subprocess.Popen[str], int]:
-    """A server process and its port."""
-    command = [sys.executable, "-m", "lastseen.cli.main", "serve", str(path), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
-    assert process.stdout is not None
-    for line in process.stdout:
-        found = re.match(r"page: http://[^:]+:(\d+)", line)
-        if found:
-            return process, int(found[1])
-    raise RuntimeError("the server did not start")
 
 
 def spawn(work: Any, port: int, **options: Any) -> Any:

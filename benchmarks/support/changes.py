@@ -13,8 +13,8 @@ from lastseen.memory.objects import EventKind, State
 from lastseen.memory.objects.relocation import newcomers
 from lastseen.sim.change import Change
 from lastseen.sim.home import STRUCTURE_ID, Thing
-from support.ledger import NEAR, distance
-from support.minds import Mind
+from support.assignments import NEAR, distance
+from support.memories import LastseenMemory
 from support.walking import SETTINGS, Changed
 
 KINDS = ("moved", "removed", "added")
@@ -99,14 +99,14 @@ def _twins(one: Thing, other: Thing) -> bool:
     )
 
 
-def judge(mind: Mind, change: Changed, known: set[int], lookout: Lookout) -> Counter[str]:
+def judge(own: LastseenMemory, change: Changed, known: set[int], lookout: Lookout) -> Counter[str]:
     """True, false and missed claims by kind about what changed, and claims about things left alone.
 
     ``known`` are the things remembered before. A right claim that nobody could have been sure of counts for nothing.
     A thing has moved to where it stands now, not just somewhere, and each object that claims something counts.
     """
-    ledger, made, at = mind.ledger, change.changes, change.stamp
-    seen_after = {thing for thing, sights in ledger.things.items() if sights.long_enough(at)}
+    assignments, made, at = own.assignments, change.changes, change.stamp
+    seen_after = {thing for thing, sights in assignments.things.items() if sights.long_enough(at)}
     truth, beyond, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
     edits = [edit for one in made for edit in one.edits]
     # where a twin passes for a thing, the thing stands where the twin does, wherever it was put itself
@@ -116,13 +116,13 @@ def judge(mind: Mind, change: Changed, known: set[int], lookout: Lookout) -> Cou
         for edit in edits
         if edit.after is not None and edit.thing_id not in replaced
     }
-    store = mind.memory.store
+    store = own.memory.store
     new = set(newcomers(store, at).tolist())
-    moved_ids = {event.object_id for event in mind.events if event.kind is EventKind.MOVED and event.stamp >= at}
+    moved_ids = {event.object_id for event in own.events if event.kind is EventKind.MOVED and event.stamp >= at}
     claims: list[Claim] = []
     for row in store.live().tolist():
         object_id, state = store.id(row), store.state[row]
-        thing = ledger.owner(object_id)
+        thing = assignments.owner(object_id)
         thing = passes_for.get(thing, thing)
         if object_id in moved_ids and state == State.CONFIRMED:
             there = thing in stands and distance(stands[thing], store.xyz[row]) <= NEAR

@@ -1,4 +1,4 @@
-"""Load on a server: clients that ask, a robot that sends frames, and watchers of which some never read."""
+"""A server and load on it: clients that ask, a robot that sends frames, and watchers of which some never read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import contextlib
 import http.client
 import json
 import random
+import re
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -31,7 +35,7 @@ def fill(path: str, count: int) -> None:
     """A memory file with this many confirmed objects, each seen three times from three sides."""
     rng = np.random.default_rng(0)
     columns = int(np.ceil(np.sqrt(count)))
-    looks = rng.standard_normal((count, DIM)).astype(np.float32)
+    embeddings = rng.standard_normal((count, DIM)).astype(np.float32)
     per_frame, number = 500, 0
     with Memory.open(path) as memory:
         for first in range(0, count, per_frame):
@@ -40,7 +44,7 @@ def fill(path: str, count: int) -> None:
                 some = range(first, min(first + per_frame, count))
                 stamp = number * 0.05
                 memory.observe(
-                    blank(number, stamp), [thing(i, columns, looks[i], turn=turn, stamp=stamp) for i in some]
+                    blank(number, stamp), [thing(i, columns, embeddings[i], turn=turn, stamp=stamp) for i in some]
                 )
                 number += 1
 
@@ -109,7 +113,7 @@ def send_frames(port: int, *, seconds: float, first: int, rate: float, count: in
     """A robot that sends what it sees at a steady rate; a frame that is late delays the next, as on a robot."""
     rng = np.random.default_rng(first)
     columns = int(np.ceil(np.sqrt(count)))
-    looks = np.random.default_rng(0).standard_normal((count, DIM)).astype(np.float32)
+    embeddings = np.random.default_rng(0).standard_normal((count, DIM)).astype(np.float32)
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     took: list[float] = []
     errors, number, begun = 0, first, time.monotonic()
@@ -126,7 +130,7 @@ def send_frames(port: int, *, seconds: float, first: int, rate: float, count: in
                     "xyz_world": [i % columns, i // columns, 0.8],
                     "extent": [0.2, 0.2, 0.2],
                     "labels": {LABELS[i % len(LABELS)]: 0.9},
-                    "embedding": looks[i].tolist(),
+                    "embedding": embeddings[i].tolist(),
                 }
                 for i in range(corner, corner + 10)
             ],
@@ -169,3 +173,15 @@ def watch(port: int, *, clients: int, deaf: int, seconds: float, results: Any) -
 
     counts = asyncio.run(run())
     results.put(("watch", counts[: clients - deaf]))
+
+
+def start_server(path: Path, environment: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], int]:
+    """A process that serves a memory file, and its port; ``environment`` is this process's where none is given."""
+    command = [sys.executable, "-m", "lastseen.cli.main", "serve", str(path), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    for line in process.stdout:
+        found = re.match(r"page: http://[^:]+:(\d+)", line)
+        if found:
+            return process, int(found[1])
+    raise RuntimeError("the server did not start")

@@ -201,7 +201,6 @@ ARMS: dict[str, Arm] = {
         Arm(name="oracle", about="walks the shortest path, knowing the map and the goal", chooser="oracle"),
     )
 }
-DEFAULT_ARMS = ("frontier", "random", "no_context", "context", "oracle")
 
 
 def arm_of(name: str) -> Arm:

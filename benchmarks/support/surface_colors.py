@@ -26,7 +26,7 @@ ROUNDING = 3.0
 """Steps of 255 by which a shade may miss the straight line from black through its paint."""
 
 
-class WornColors:
+class SurfaceColors:
     """The basic colours of the things of one home, each with its share of the thing's visible surface."""
 
     def __init__(self, home: Home) -> None:
@@ -36,19 +36,19 @@ class WornColors:
     def of(self, thing: Thing) -> dict[str, float]:
         """Shares by colour; together 1."""
         if thing.id not in self._known:
-            self._known[thing.id] = self._look_at(thing)
+            self._known[thing.id] = self._shares(thing)
         return self._known[thing.id]
 
     def main(self, thing: Thing) -> str:
         """The colour that covers most of it."""
-        worn = self.of(thing)
-        return max(sorted(worn), key=worn.__getitem__)
+        colors = self.of(thing)
+        return max(sorted(colors), key=colors.__getitem__)
 
-    def wears(self, thing: Thing, color: str, *, at_least: float) -> bool:
+    def has(self, thing: Thing, color: str, *, at_least: float) -> bool:
         """Whether a colour covers that share of it."""
         return self.of(thing).get(color, 0.0) >= at_least
 
-    def _look_at(self, thing: Thing) -> dict[str, float]:
+    def _shares(self, thing: Thing) -> dict[str, float]:
         mesh = thing.mesh.moved(thing.pose)
         corners = mesh.vertices[mesh.faces].astype(np.float64)
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

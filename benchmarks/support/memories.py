@@ -1,4 +1,4 @@
-"""Memories that are given a walk, with a ledger of which thing went to which object: lastseen's, and rtsm's."""
+"""Memories that are given a walk, and the object each observation of a thing went to: lastseen's, and rtsm's."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import numpy as np
 
 from lastseen.memory.objects import Event, ObjectMemory
 from lastseen.memory.objects.columns import RING, id_text
-from support.ledger import Ledger
+from support.assignments import Assignments
 from support.walking import SETTINGS, Seen
 
 
-class Mind:
+class LastseenMemory:
     """lastseen's object memory."""
 
     def __init__(self) -> None:
         self.memory = ObjectMemory(SETTINGS)
-        self.ledger = Ledger()
+        self.assignments = Assignments()
         self.events: list[Event] = []
 
-    def take(self, seen: Seen) -> None:
+    def observe(self, seen: Seen) -> None:
         """Remember one frame and note where each observation went."""
         events = self.memory.observe(seen.frame, [one for _, one in seen.sights])
         self.events += events
         for event in events:
             if "absorbed" in event.evidence:
-                self.ledger.absorbed(event.object_id, str(event.evidence["absorbed"]))
+                self.assignments.absorbed(event.object_id, str(event.evidence["absorbed"]))
         went = self._where_they_went(seen.frame.stamp)
         for thing, one in seen.sights:
-            self.ledger.note(thing, one, went.get(one.position.astype(np.float32).tobytes()))
+            self.assignments.note(thing, one, went.get(one.position.astype(np.float32).tobytes()))
 
     def confirmed(self) -> dict[str, np.ndarray]:
         """Places of the confirmed objects by id."""
@@ -44,16 +44,16 @@ class Mind:
         return {place.tobytes(): id_text(int(store.seq[row])) for place, row in zip(places, rows, strict=True)}
 
 
-class RtsmMind:
+class RtsmMemory:
     """rtsm on the same observations."""
 
     def __init__(self) -> None:
         from support.rtsm import Rtsm
 
         self.inner = Rtsm()
-        self.ledger = Ledger()
+        self.assignments = Assignments()
 
-    def take(self, seen: Seen) -> None:
+    def observe(self, seen: Seen) -> None:
         """Give it one frame's observations and note where each went."""
         candidates, snapshot = self.inner.prepare(seen.frame, [one for _, one in seen.sights])
         for (thing, one), candidate in zip(seen.sights, candidates, strict=True):
@@ -61,7 +61,7 @@ class RtsmMind:
 
         def note(record: dict[str, Any]) -> None:
             one = record["cand"]
-            self.ledger.note(one.thing, one.seen, record.get("object_id"))
+            self.assignments.note(one.thing, one.seen, record.get("object_id"))
 
         self.inner.associator.update_with_candidates(
             candidates,

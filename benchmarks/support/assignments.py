@@ -44,7 +44,7 @@ class Sightings:
         return False
 
 
-class Ledger:
+class Assignments:
     """Which object each observation of each thing went to."""
 
     def __init__(self) -> None:
@@ -102,16 +102,16 @@ def distance(thing: Thing, xyz: np.ndarray) -> float:
     return float(np.linalg.norm(np.maximum(np.abs(xyz - thing.position) - slack, 0.0)))
 
 
-def score(home: Home, ledger: Ledger, confirmed: dict[str, np.ndarray]) -> dict[str, float]:
+def score(home: Home, assignments: Assignments, confirmed: dict[str, np.ndarray]) -> dict[str, float]:
     """Counts of one walk: things, found, objects, right, duplicates, switches, errors."""
     owned: dict[int, list[np.ndarray]] = defaultdict(list)
     right = 0
     for object_id, xyz in confirmed.items():
-        thing = ledger.owner(object_id)
+        thing = assignments.owner(object_id)
         if thing in home.things:
             owned[thing].append(xyz)
             right += distance(home.things[thing], xyz) <= NEAR
-    known = [thing for thing, sights in ledger.things.items() if thing in home.things and sights.long_enough()]
+    known = [thing for thing, sights in assignments.things.items() if thing in home.things and sights.long_enough()]
     errors = []
     found = 0
     for thing in known:
@@ -126,10 +126,10 @@ def score(home: Home, ledger: Ledger, confirmed: dict[str, np.ndarray]) -> dict[
         "objects": len(confirmed),
         "right": right,
         "duplicates": sum(max(0, len(xyz) - 1) for xyz in owned.values()),
-        "switches": ledger.switches,
+        "switches": assignments.switches,
         "error": sum(errors),
-        "views": ledger.observations,
-        **_cosines(list(ledger.embeddings.values())),
+        "views": assignments.observations,
+        **_cosines(list(assignments.embeddings.values())),
     }
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -19,6 +20,7 @@ from lastseen.memory.memory import Memory
 from lastseen.ros2.conversions import message_class
 from lastseen.ros2.publications import DETECTIONS_3D, GRID, MARKER_ARRAY, STATUS, TEXT
 from tests.ros2.graph import boxes, tf
+from tests.ros2.launch_stand_in import command_of
 from tests.ros2.processes import KEPT, LONG, Client, lastseen
 
 SRV = "lastseen_interfaces/srv"
@@ -148,6 +150,19 @@ def set_parameter(client: Client, parameter: Any) -> None:
         parameters=[parameter.to_parameter_msg()],
     )
     assert done.results[0].successful, done.results[0].reason
+
+
+def test_the_command_of_the_launch_file_starts_the_node_in_its_namespace(client: Client, tmp_path: Path) -> None:
+    share = Path(sys.prefix) / "share" / "lastseen_interfaces"
+    file = share / "launch" / "lastseen.launch.py"
+    given = {"memory": str(tmp_path / "home.lastseen"), "namespace": "/robot1"}
+    program, *words = command_of(file, Path(sys.prefix), **given)
+    assert program == "lastseen"
+    with lastseen(*words, log=tmp_path / "node.log"):
+        answer = client.call("/robot1/lastseen/find", f"{SRV}/Find", text="mug")
+        assert (answer.ok, answer.status) == (True, "not_found"), (tmp_path / "node.log").read_text()
+    # what stands in it unless a user says otherwise
+    assert "__ns:=/" in command_of(file, Path(sys.prefix))
 
 
 @pytest.mark.integration

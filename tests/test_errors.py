@@ -62,4 +62,6 @@ def test_long_and_binary_values_are_shortened() -> None:
     assert shorten("a" * 500 + "/file.txt").endswith("/file.txt'")
     assert len(shorten("x" * 500)) == 80
     assert shorten(b"123") == "3 bytes"
+    assert shorten(1 << 99_999) == "int too long to show"
+    assert shorten([1 << 99_999]) == "list too long to show"
     assert "\n" not in shorten("a\nb")

@@ -221,6 +221,9 @@ def shorten(value: object, *, limit: int = 80) -> str:
         text = repr(value).replace("\n", " ")
     except RecursionError:
         return f"a {type(value).__name__} nested too deeply to show"
+    except ValueError:
+        # Python writes no integer of more than some thousand digits
+        return f"{type(value).__name__} too long to show"
     # the middle goes: a path says most at its end, a message at its start
     return text if len(text) <= limit else f"{text[: limit // 2 - 1]}…{text[-limit // 2 :]}"
 

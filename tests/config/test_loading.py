@@ -90,6 +90,14 @@ def test_a_nested_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None
         load(path, environment={})
 
 
+@pytest.mark.parametrize("setting", ["association.radius", "server.port", "promotion.min_hits"])
+def test_a_number_without_end_is_refused_in_one_line(tmp_path: Path, setting: str) -> None:
+    section, name = setting.split(".")
+    (tmp_path / "lastseen.toml").write_text(f"[{section}]\n{name} = 0x{'F' * 6000}\n")
+    with pytest.raises(SettingsError, match="too long to show: must be finite; the default is"):
+        load(tmp_path / "lastseen.toml", environment={})
+
+
 def test_a_nested_variable_is_refused_in_one_line() -> None:
     with pytest.raises(SettingsError):
         load(environment={"LASTSEEN__STORE__KEEP_CROPS": "[" * 5000})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lastseen.errors import SettingsError
+from lastseen.finite import is_finite
 
 T = TypeVar("T")
 
@@ -69,6 +69,8 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
     """Return the value in the type of its default, or raise an error that names what would fit."""
     name = f"{section_key(section)}.{field.name}"
     default = field.default
+    if isinstance(value, int | float) and not isinstance(value, bool) and not is_finite(value):
+        raise SettingsError(name, value, "must be finite", remedy=f"the default is {default!r}")
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if isinstance(default, tuple) and isinstance(value, list):
@@ -79,8 +81,6 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
         raise SettingsError(name, value, f"must be {_kind(default)}", remedy=f"leave it out to get {default!r}")
     if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
         raise SettingsError(name, value, "must be a list of text", remedy=f"for example {list(value)!r}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SettingsError(name, value, "must be finite", remedy=f"the default is {default!r}")
     low, high = field.metadata["low"], field.metadata["high"]
     if isinstance(value, int | float) and ((low is not None and value < low) or (high is not None and value > high)):
         bounds = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"

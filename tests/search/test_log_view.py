@@ -41,9 +41,9 @@ def test_a_timeline_tells_plans_events_and_folds_the_steps_between() -> None:
     assert lines == [
         "looking for 'red mug', seed 3, planner offline, scene analyzer none, 13 steps",
         "    0  PLAN  0 deg toward 'corridor': fallback",
-        "    0  PLACE CREATED  place_id 0, place_type kitchen, from_place_id None",
+        "    0  PLACE CREATED  place 0, place type kitchen",
         "   10        turn_left x10; at (0.00, 0.00) facing -60 deg, place 0, anchor 0",
-        "   10  STUCK  place_id 0",
+        "   10  STUCK  place 0",
         "   12        forward x2, 2 bumps; at (0.25, -0.43) facing -60 deg, place 0, anchor 1",
     ]
 

@@ -197,5 +197,8 @@ def facts(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     if as_json:
         print_json(listed)
         return
+    if not found:
+        typer.echo('nothing was told yet; for example: lastseen tell "the keys belong in the hall"')
+        return
     rows = [[one.id, one.kind, one.provenance, time_text(one.wall, one.time), one.text] for one in found]
     print_table(["id", "kind", "provenance", "told (UTC)", "text"], rows)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -33,8 +35,12 @@ def show(
     if as_json:
         typer.echo(json.dumps({name: getattr(run, name) for name in ("header", "steps", "events", "torn")}, indent=2))
         return
+    width = max(shutil.get_terminal_size().columns, 40)
     for line in timeline(run, anchors=anchors):
-        typer.echo(line)
+        # what does not fit goes on below its own words, not below the step
+        typer.echo(
+            textwrap.fill(line, width, subsequent_indent=" " * 13, drop_whitespace=True) if line[:1] == " " else line
+        )
 
 
 @app.command("map")

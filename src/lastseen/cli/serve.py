@@ -154,7 +154,8 @@ def serve(
         typer.echo(f"lastseen serves {_what(file, is_new=is_new, read_only=read_only)}")
         # a token of the user's own is a secret that logs must not hold; one made here has to be told once
         typer.echo(f"page: {running.address.page if token is None else f'{running.address.base}/viewer/'}")
-        typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {running.address.base}/mcp")
+        agents = f"{running.address.base}/mcp" if find_spec("mcp") else "pip install 'lastseen[mcp]'"
+        typer.echo(f"API:  {running.address.base}/openapi.json, MCP: {agents}")
         if greeting:
             typer.echo(greeting)
         if runner is not None:

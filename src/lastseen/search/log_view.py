@@ -19,6 +19,8 @@ from lastseen.search.log import Run
 from lastseen.search.planning.prompt import say_angle
 
 _SHOWN_QUIETLY = {"anchor_created", "anchor_reached"}
+_UNSAID = {"type", "event", "step_id", "frame_id"}
+"""Of an event: what its line says already, or nobody asks for."""
 
 
 def timeline(run: Run, *, anchors: bool = False) -> Iterator[str]:
@@ -75,8 +77,11 @@ def _plan(plan: dict[str, Any]) -> str:
 
 def _event(event: dict[str, Any]) -> str:
     name = event["event"].upper().replace("_", " ")
-    facts = {key: value for key, value in event.items() if key not in ("type", "event", "step_id")}
-    return f"{name}  {', '.join(f'{key} {_value(value)}' for key, value in facts.items())}".rstrip()
+    if event.get("description"):
+        return f"{name}  {event['description']}"
+    facts = [(key, value) for key, value in event.items() if key not in _UNSAID and value is not None]
+    told = ", ".join(f"{key.removesuffix('_id').replace('_', ' ')} {_value(value)}" for key, value in facts)
+    return f"{name}  {told}".rstrip()
 
 
 def _value(value: object) -> str:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from lastseen import __version__
+from lastseen.errors import MissingExtra
 from lastseen.server import camera, corrections, ingest, page, rest, rtsm, searching, status, websocket
 from lastseen.server.connections import Connections
 from lastseen.server.middleware import CountRequests, KeepMemoryOpen, RobotFirst
@@ -72,9 +73,9 @@ def create_app(service: Service, access: Access, connections: Connections) -> Fa
 
 
 def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsyncContextManager[None]]]:
-    """The routes of MCP and what must run beside them; none where the extra is not installed."""
+    """The routes of MCP and what must run beside them; where the extra is not installed, one that says so."""
     if find_spec("mcp") is None:
-        return [], contextlib.nullcontext
+        return [Route("/mcp", _not_installed, methods=["GET", "POST", "DELETE"])], contextlib.nullcontext
     from mcp.server.transport_security import TransportSecuritySettings
 
     from lastseen.server.mcp_server import create_mcp
@@ -87,6 +88,10 @@ def _agents(service: Service) -> tuple[list[BaseRoute], Callable[[], AbstractAsy
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return [Route("/mcp", _no_stream, methods=["GET", "DELETE"]), *served.routes], server.session_manager.run
+
+
+async def _not_installed(_: Request) -> Response:
+    return error_response(501, str(MissingExtra("MCP over HTTP", extra="mcp")))
 
 
 async def _no_stream(_: Request) -> Response:

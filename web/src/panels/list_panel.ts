@@ -18,6 +18,8 @@ interface Row {
 }
 
 export class ListPanel {
+  private inOrder: readonly Thing[] = [];
+  private sortedBy: readonly unknown[] = [];
   private readonly rows = new Map<string, Row>();
   private readonly list = el("ul", { class: "rows", role: "listbox", "aria-label": "Objects", tabindex: -1 });
   private readonly total = el("span", { class: "count" });
@@ -81,7 +83,7 @@ export class ListPanel {
 
   private draw(state: Readonly<State>): void {
     this.drawChips(state);
-    const shown = shownThings(state).sort(this.order === "name" ? byName : byNewest);
+    const shown = this.sorted(state);
     const now = state.asOf ?? this.clock.now;
     const places = new Map(state.places.map((place) => [place.id, place.name]));
     const wanted = shown.slice(0, MOST_ROWS);
@@ -105,6 +107,16 @@ export class ListPanel {
     });
     setText(this.total, state.loaded ? `${shown.length.toLocaleString("en-GB")} of ${state.things.size.toLocaleString("en-GB")}` : "");
     setText(this.more, this.remark(state, shown.length));
+  }
+
+  /** The objects in order; sorted anew only when something changed, for there may be a hundred thousand. */
+  private sorted(state: Readonly<State>): readonly Thing[] {
+    const wish = [state.things, state.shownStates, state.labelFilter, this.order] as const;
+    if (wish.some((part, index) => part !== this.sortedBy[index])) {
+      this.sortedBy = wish;
+      this.inOrder = shownThings(state).sort(this.order === "name" ? byName : byNewest);
+    }
+    return this.inOrder;
   }
 
   private remark(state: Readonly<State>, shown: number): string {

@@ -91,6 +91,8 @@ void main() {
 }`;
 
 const SMALLEST = 0.06;
+/** objects up to which those behind walls are drawn veiled: each box is drawn twice then */
+const MOST_VEILED = 20_000;
 
 export class ObjectsLayer {
   readonly group = new Group();
@@ -101,6 +103,7 @@ export class ObjectsLayer {
   private readonly hidden: ShaderMaterial;
   private readonly inks = STATES.map(() => new Color());
   private readonly chosen = new Color();
+  private readonly veiled: Mesh;
   private room = 0;
   private centres = new InstancedBufferAttribute(new Float32Array(0), 3);
   private sizes = new InstancedBufferAttribute(new Float32Array(0), 3);
@@ -116,8 +119,8 @@ export class ObjectsLayer {
     this.hidden = this.material(0.14);
     this.hidden.depthFunc = GreaterDepth;
     this.hidden.side = FrontSide;
-    for (const [order, material] of [this.hidden, this.front].entries()) {
-      const mesh = new Mesh(this.geometry, material);
+    this.veiled = new Mesh(this.geometry, this.hidden);
+    for (const [order, mesh] of [this.veiled, new Mesh(this.geometry, this.front)].entries()) {
       mesh.frustumCulled = false;
       mesh.renderOrder = 5 + order;
       this.group.add(mesh);
@@ -136,6 +139,7 @@ export class ObjectsLayer {
     this.centres.needsUpdate = true;
     this.sizes.needsUpdate = true;
     this.geometry.instanceCount = things.length;
+    this.veiled.visible = things.length <= MOST_VEILED;
   }
 
   /** Emphasis of one (selected) or some (hovered, answers); where there are answers, the rest steps back. */

@@ -70,7 +70,7 @@ class Robot:
                     xyz=tuple(xyz[i]),
                     extent=(0.2, 0.2, 0.2),
                     label_scores={LABELS[i % len(LABELS)]: 0.8},
-                    status=CONFIRMED,
+                    state=CONFIRMED,
                     hits=5,
                     stability=0.9,
                     first_seen=0.0,

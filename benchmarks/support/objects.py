@@ -32,7 +32,7 @@ def records(rng: np.random.Generator, first: int, count: int, side: float) -> li
             xyz=tuple(xyz[i]),
             extent=(0.2, 0.2, 0.2),
             label_scores={LABELS[(first + i) % len(LABELS)]: 0.8},
-            status=CONFIRMED,
+            state=CONFIRMED,
             hits=5,
             stability=0.9,
             first_seen=0.0,

@@ -25,4 +25,4 @@ def call_named(field: str, name: str) -> Any:
         raise
     except Exception as error:
         problem = f"cannot be made ({type(error).__name__}: {error})"
-        raise InvalidValue(field, name, problem, remedy="mend the function") from error
+        raise InvalidValue(field, name, problem, remedy="fix the function") from error

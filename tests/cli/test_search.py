@@ -130,12 +130,12 @@ def stops_answering():
 @pytest.mark.parametrize(
     ("robot", "problem"),
     [
-        ("robots_of_mine:broken", "cannot be made (RuntimeError: no camera); mend the function"),
+        ("robots_of_mine:broken", "cannot be made (RuntimeError: no camera); fix the function"),
         (
             "robots_of_mine:stops_answering",
             (
                 "failed at step 3 (ConnectionError: the base does not answer); "
-                "what was seen is remembered; mend the robot and search again"
+                "what was seen is remembered; fix the robot and search again"
             ),
         ),
     ],

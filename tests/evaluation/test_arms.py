@@ -20,7 +20,8 @@ from lastseen.evaluation.arms import (
     editor,
 )
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.planning.context import build_context, context_text
+from lastseen.search.planning.context import build_context
+from lastseen.search.planning.context_text import render
 from lastseen.search.planning.history import DiscoveredContextQueue
 from lastseen.search.planning.plan import PLAN_SCHEMA
 from lastseen.search.planning.prompt import View, planner_prompt
@@ -71,18 +72,18 @@ def test_the_context_has_the_parts_that_arms_choose_from(context: Context) -> No
 
 
 def test_all_parts_kept_is_the_same_text(context: Context) -> None:
-    assert context_text(blanked(context, ALL_PARTS)) == context_text(context)
+    assert render(blanked(context, ALL_PARTS)) == render(context)
 
 
 def test_the_frontier_arm_reads_edges_and_nothing_of_places(context: Context) -> None:
-    text = context_text(editor(ARMS["frontier"])(context))
+    text = render(editor(ARMS["frontier"])(context))
     assert "unexplored +40 deg: 3.2 m of path" in text
     assert "place 0:" not in text
     assert "discovered" not in text
 
 
 def test_an_ablation_is_the_context_without_one_part(context: Context) -> None:
-    texts = {arm.name: context_text(editor(arm)(context)) for arm in ARMS.values() if arm.ablation}
+    texts = {arm.name: render(editor(arm)(context)) for arm in ARMS.values() if arm.ablation}
     assert "progress:" not in texts["context_no_hint"]
     assert "discovered" not in texts["context_no_queue"]
     assert "place 0:" not in texts["context_no_places"]

@@ -52,7 +52,7 @@ def told(memory: Memory) -> list[tuple[object, ...]]:
             None if state.emb_gallery is None else state.emb_gallery.tolist(),
             state.state,
         )
-        for state in memory.states(include_tentative=True, include_absent=True)
+        for state in memory.states(include_tentative=True, include_removed=True)
     ]
 
 

@@ -57,7 +57,7 @@ def objects(
 
     with open_memory(memory) as opened:
         kind = SURFACE if surfaces else OBJECT
-        states = opened.states(label, kind=kind, include_tentative=tentative, include_absent=removed)
+        states = opened.states(label, kind=kind, include_tentative=tentative, include_removed=removed)
         found = opened.browse.described(states)
     if as_json:
         print_json([listed_object_json(one, state) for one, state in zip(found, states, strict=True)])

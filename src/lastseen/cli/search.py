@@ -273,7 +273,7 @@ def _step(running: Search, robot: str) -> dict[str, Any]:
             "robot",
             robot,
             f"failed at step {running.loop.steps} ({type(error).__name__}: {error})",
-            remedy="what was seen is remembered; mend the robot and search again",
+            remedy="what was seen is remembered; fix the robot and search again",
         ) from error
 
 

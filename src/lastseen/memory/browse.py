@@ -81,7 +81,7 @@ class Browse:
         *,
         label: str | None = None,
         include_tentative: bool = False,
-        include_absent: bool = False,
+        include_removed: bool = False,
         offset: int = 0,
         limit: int = 100,
     ) -> Page:
@@ -89,11 +89,11 @@ class Browse:
         with self.lock:
             if label is not None:
                 found = self._objects.states(
-                    label=label, include_tentative=include_tentative, include_absent=include_absent
+                    label=label, include_tentative=include_tentative, include_absent=include_removed
                 )
                 return Page(len(found), found[offset : offset + limit])
             store = self._objects.store
-            rows = self._objects.listed(include_tentative=include_tentative, include_absent=include_absent)
+            rows = self._objects.listed(include_tentative=include_tentative, include_absent=include_removed)
             some = rows[offset : offset + limit].tolist()
             return Page(len(rows), [read_state(store, row, now=self._objects.now) for row in some])
 
@@ -103,14 +103,14 @@ class Browse:
         *,
         label: str | None = None,
         include_tentative: bool = False,
-        include_absent: bool = False,
+        include_removed: bool = False,
         offset: int = 0,
         limit: int = 100,
     ) -> Page:
         """What was known at a moment: place, name and state of then, size of now; in the order of ids."""
         self._writes.flush()
         time = self.clock.time(as_of, name="as_of")
-        left_out = (*(() if include_tentative else (TENTATIVE,)), *(() if include_absent else (MISSING, REMOVED)))
+        left_out = (*(() if include_tentative else (TENTATIVE,)), *(() if include_removed else (MISSING, REMOVED)))
         if label is None:
             total, some = self._store.journal.page_as_of(time, without=left_out, offset=offset, limit=limit)
         else:
@@ -118,7 +118,7 @@ class Browse:
             kept = [
                 version
                 for version in self._store.journal.as_of(time)
-                if version.status not in left_out and best_label(version.label_scores) == called
+                if version.state not in left_out and best_label(version.label_scores) == called
             ]
             kept.sort(key=lambda version: id_order(version.object_id))
             total, some = len(kept), kept[offset : offset + limit]

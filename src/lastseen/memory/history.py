@@ -12,7 +12,7 @@ import numpy as np
 from lastseen.detection import best_label
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.store.clock import Clock
-from lastseen.memory.store.records import STATUSES, TENTATIVE, VersionRecord
+from lastseen.memory.store.records import STATES, TENTATIVE, VersionRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.table import ObjectTable
 from lastseen.observation import OBJECT
@@ -76,11 +76,11 @@ def past_states(
                 label_scores=dict(version.label_scores),
                 stability=0.0 if today is None else today.stability,
                 hits=version.hits,
-                confirmed=version.status != TENTATIVE,
+                confirmed=version.state != TENTATIVE,
                 image_crops=(),
                 last_seen=last_seen,
                 first_seen=version.first_seen,
-                state=version.status,
+                state=version.state,
                 stale=time - last_seen > stale_after,
                 extent=np.zeros(3) if today is None else today.extent,
                 detection_rate=0.5 if today is None else today.detection_rate,
@@ -101,7 +101,7 @@ def object_history(store: LongTermStore, clock: Clock, object_id: str) -> list[H
     for version in store.journal.versions(object_id):
         session, stamp, wall = _when(clock, version.time)
         label = best_label(version.label_scores)
-        entry = HistoryEntry(session, stamp, "known", version.xyz, label, version.status, {}, wall)
+        entry = HistoryEntry(session, stamp, "known", version.xyz, label, version.state, {}, wall)
         entries.append((version.time, 1, entry))
     return [entry for _, _, entry in sorted(entries, key=lambda item: item[:2])]
 
@@ -115,7 +115,7 @@ def changes(store: LongTermStore, clock: Clock, *, since: float | None, newest: 
     found = []
     for event in store.journal.events(since=since, newest=newest):
         row = table.row_of.get(event.object_id)
-        if row is None or STATUSES[int(table.columns.status[row])] == TENTATIVE:
+        if row is None or STATES[int(table.columns.state[row])] == TENTATIVE:
             continue
         session, stamp, wall = _when(clock, event.time)
         # the name it had then; events of files from before names were kept have that of now

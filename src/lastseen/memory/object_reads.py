@@ -46,7 +46,7 @@ class ObjectReads:
         Tentative objects, and those seen to be gone (missing, removed), come only when asked for, and so do surfaces
         such as floor, walls and table tops: ``kind="surface"``, or None for both kinds.
         """
-        states = self.states(label, kind=kind, include_tentative=include_tentative, include_absent=include_removed)
+        states = self.states(label, kind=kind, include_tentative=include_tentative, include_removed=include_removed)
         return self.browse.described(states)
 
     def states(
@@ -55,12 +55,12 @@ class ObjectReads:
         *,
         kind: str | None = OBJECT,
         include_tentative: bool = False,
-        include_absent: bool = False,
+        include_removed: bool = False,
     ) -> list[ObjectState]:
         """The same as working memory's own records."""
         with self._writes.lock:
             return self._writes.objects.states(
-                label=label, kind=kind, include_tentative=include_tentative, include_absent=include_absent
+                label=label, kind=kind, include_tentative=include_tentative, include_absent=include_removed
             )
 
     def history(self, object_id: str) -> list[HistoryEntry]:

@@ -166,7 +166,7 @@ def list_objects(
     chosen: dict[str, Any] = {
         "label": label or None,
         "include_tentative": include_tentative or state == "tentative",
-        "include_absent": include_removed or state in ("missing", "removed"),
+        "include_removed": include_removed or state in ("missing", "removed"),
     }
     bounds: dict[str, Any] = {"offset": offset, "limit": limit} if state is None else {"limit": _MOST_BY_STATE}
     page = browse.page(**chosen, **bounds) if moment is None else browse.past(moment, **chosen, **bounds)

@@ -25,7 +25,7 @@ def make_record(number: int, *, dim: int | None = 8, seed: int = 0, **changes: A
         "xyz": tuple(float(value) for value in rng.uniform(-5, 5, 3)),
         "extent": (0.1, 0.2, 0.3),
         "label_scores": {LABELS[number % len(LABELS)]: 0.75},
-        "status": CONFIRMED,
+        "state": CONFIRMED,
         "hits": 3,
         "stability": 0.9,
         "first_seen": float(number),

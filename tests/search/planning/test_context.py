@@ -16,7 +16,8 @@ from lastseen.config.search import Context
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.rooms.room import Room
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.context import build_context, context_text
+from lastseen.search.planning.context import build_context
+from lastseen.search.planning.context_text import render
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
 
 F, L = Action.FORWARD, Action.TURN_LEFT
@@ -52,7 +53,7 @@ def believing(**changes: Any) -> BeliefState:
 
 
 def text_of(memory: SpatialMemory, queue: DiscoveredContextQueue | None = None, **more: Any) -> str:
-    return context_text(build_context(memory, queue or DiscoveredContextQueue(), **more))
+    return render(build_context(memory, queue or DiscoveredContextQueue(), **more))
 
 
 def test_localization_is_told() -> None:
@@ -178,7 +179,7 @@ def test_where_the_robot_has_been_is_told_by_direction() -> None:
 
 def test_the_text_is_written_from_the_json_alone() -> None:
     context = build_context(walked(*[F] * 30), queue_of("kitchen"), belief=believing())
-    assert context_text(json.loads(json.dumps(context))) == context_text(context)
+    assert render(json.loads(json.dumps(context))) == render(context)
 
 
 def test_what_was_left_out_is_said() -> None:
@@ -233,7 +234,7 @@ def test_the_budget_is_never_passed_and_every_line_is_a_known_fact(
     )
     nodes = {index: Node(Pose2D(index, 1, 0), tuple(tags)) for index in range(3)}
     context = build_context(memory, queue_of(*types), belief=belief, nodes=nodes)
-    text = context_text(context)
+    text = render(context)
     assert len(text) <= budget
     text.encode("utf-8")
     assert all(line.startswith(FACTS) for line in text.split("\n"))

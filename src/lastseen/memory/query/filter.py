@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
-from lastseen.memory.store.records import CONFIRMED, MISSING, REMOVED, STATUSES, TENTATIVE
+from lastseen.memory.store.records import CONFIRMED, MISSING, REMOVED, STATES, TENTATIVE
 from lastseen.memory.store.table import ObjectTable
 
 Point = tuple[float, float, float]
@@ -96,9 +96,9 @@ def select(table: ObjectTable, limits: Filter) -> NDArray[np.int64]:
         x, y, z = limits.near
         distance = (columns.x[rows] - x) ** 2 + (columns.y[rows] - y) ** 2 + (columns.z[rows] - z) ** 2
         rows = rows[distance <= limits.radius**2]
-    allowed = np.array([state in limits.states for state in STATUSES])
-    status = columns.status[:count] if rows is None else columns.status[rows]
-    keep = allowed[status]
+    allowed = np.array([state in limits.states for state in STATES])
+    states = columns.state[:count] if rows is None else columns.state[rows]
+    keep = allowed[states]
     if limits.label is not None:
         names = {number for number, name in enumerate(table.label_names) if name.lower() == limits.label.lower()}
         first = columns.labels[:count, 0] if rows is None else columns.labels[rows, 0]

@@ -148,7 +148,7 @@ def _record(row: Mapping[str, Any]) -> VersionRecord:
         time=last,
         xyz=(float(row["x"]), float(row["y"]), float(row["z"])),
         label_scores={str(row["label"]): 1.0} if row["label"] else {},
-        status=str(row["state"]),
+        state=str(row["state"]),
         hits=1,
         first_seen=last,
         last_seen=last,

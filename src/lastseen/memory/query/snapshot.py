@@ -17,7 +17,7 @@ from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.ranker import main_color
 from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.index import Match
-from lastseen.memory.store.records import CONFIRMED, STATUSES
+from lastseen.memory.store.records import CONFIRMED, STATES
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.table import ObjectTable
 
@@ -51,9 +51,9 @@ class Snapshot:
         else:
             found = main.search(vector, k=k)
             if limits.states != (CONFIRMED,):
-                status = self.table.columns.status[: len(self.table)]
-                others = [STATUSES.index(state) for state in limits.states if state != CONFIRMED]
-                rows = np.flatnonzero(np.isin(status, others)).tolist()
+                states = self.table.columns.state[: len(self.table)]
+                others = [STATES.index(state) for state in limits.states if state != CONFIRMED]
+                rows = np.flatnonzero(np.isin(states, others)).tolist()
                 found = found + aside.search(vector, k=k, among=[self.table.ids[row] for row in rows])
         found.sort(key=lambda match: (-match.score, id_order(match.key)))
         return found[:k]
@@ -63,7 +63,7 @@ class Snapshot:
         columns, table = self.table.columns, self.table
         first, last = float(columns.first_seen[row]), float(columns.last_seen[row])
         session = self.clock.session_at(last)
-        state = STATUSES[int(columns.status[row])]
+        state = STATES[int(columns.state[row])]
         return Object(
             id=table.ids[row],
             label=table.label(row),

@@ -79,8 +79,8 @@ class Outbox:
                 return sent
             latest = {object_id: op for _, object_id, op in entries}
             records = {key: self._journal.object(key) for key in latest}
-            self._send([record for record in records.values() if record is not None and record.status != TENTATIVE])
-            self._remove([key for key, record in records.items() if record is None or record.status == TENTATIVE])
+            self._send([record for record in records.values() if record is not None and record.state != TENTATIVE])
+            self._remove([key for key, record in records.items() if record is None or record.state == TENTATIVE])
             self._journal.sent(entries[-1][0])
             sent += len(entries)
         return sent
@@ -174,5 +174,5 @@ class Outbox:
             "label": record.label or "",
             "color": "" if record.colors is None else COLORS[int(np.argmax(record.colors))],
             "seen_at": -1.0 if wall is None else wall,
-            "state": record.status,
+            "state": record.state,
         }

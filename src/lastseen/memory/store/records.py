@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lastseen.detection import best_label
 
 TENTATIVE, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
-STATUSES = (TENTATIVE, CONFIRMED, MISSING, REMOVED)
+STATES = (TENTATIVE, CONFIRMED, MISSING, REMOVED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class ObjectRecord:
     xyz: tuple[float, float, float]
     extent: tuple[float, float, float]
     label_scores: Mapping[str, float]
-    status: str
+    state: str
     hits: int
     stability: float
     first_seen: float
@@ -93,7 +93,7 @@ class VersionRecord:
     time: float
     xyz: tuple[float, float, float]
     label_scores: Mapping[str, float]
-    status: str
+    state: str
     hits: int
     first_seen: float
     last_seen: float

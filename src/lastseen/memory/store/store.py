@@ -23,7 +23,7 @@ from lastseen.memory.store.index import FaissIndex, VectorIndex
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.records import (
     CONFIRMED,
-    STATUSES,
+    STATES,
     CropRecord,
     EventRecord,
     ObjectRecord,
@@ -247,8 +247,8 @@ class LongTermStore:
         first = seen[0].embedding
         assert first is not None
         main, aside = self._indexes(len(first))
-        here = [record for record in seen if record.status == CONFIRMED]
-        elsewhere = [record for record in seen if record.status != CONFIRMED]
+        here = [record for record in seen if record.state == CONFIRMED]
+        elsewhere = [record for record in seen if record.state != CONFIRMED]
         for index, other, group in ((main, aside, here), (aside, main, elsewhere)):
             ids = [record.id for record in group]
             if ids:
@@ -292,8 +292,8 @@ def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray
 
 def measure(store: LongTermStore, working: ObjectMemory, *, sessions: int) -> dict[str, dict[str, int]]:
     """Objects by state, bytes on disk and bytes in RAM, each by kind."""
-    status = store.table.columns.status[: len(store.table)]
-    counts = {name: int((status == number).sum()) for number, name in enumerate(STATUSES)}
+    states = store.table.columns.state[: len(store.table)]
+    counts = {name: int((states == number).sum()) for number, name in enumerate(STATES)}
     vectors = sum(4 * len(index) * index.dim for index in (store.main, store.aside) if index is not None)
     columns = working.store
     return {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS
 from lastseen.memory.objects.labels import MOST_UNUSED
-from lastseen.memory.store.records import STATUSES, ObjectRecord, VersionRecord
+from lastseen.memory.store.records import STATES, ObjectRecord, VersionRecord
 
 LABEL_SLOTS = 3
 """Labels per object that a search looks at; a fourth guess has never been the right one."""
@@ -29,7 +29,7 @@ class _Columns:
     z: NDArray[np.float64]
     first_seen: NDArray[np.float64]
     last_seen: NDArray[np.float64]
-    status: NDArray[np.int8]
+    state: NDArray[np.int8]
     labels: NDArray[np.int32]
     weights: NDArray[np.float32]
     colors: NDArray[np.float32]
@@ -92,7 +92,7 @@ class ObjectTable:
         own = self._columns
         own.x[:count], own.y[:count], own.z[:count] = columns["xyz"].T
         own.first_seen[:count], own.last_seen[:count] = columns["first_seen"], columns["last_seen"]
-        own.status[:count] = columns["state"].astype(np.int8) - 1
+        own.state[:count] = columns["state"].astype(np.int8) - 1
         own.colors[:count] = colors
         numbers, scores = columns["label_ids"], columns["label_scores"]
         scores = np.where(numbers > 0, scores, 0.0)
@@ -156,7 +156,7 @@ class ObjectTable:
         columns = self._columns
         columns.x[row], columns.y[row], columns.z[row] = record.xyz
         columns.first_seen[row], columns.last_seen[row] = record.first_seen, record.last_seen
-        columns.status[row] = STATUSES.index(record.status)
+        columns.state[row] = STATES.index(record.state)
         scores = record.label_scores
         best = sorted(scores, key=lambda label: (-scores[label], label))[:LABEL_SLOTS]
         columns.labels[row] = -1
@@ -189,7 +189,7 @@ def _empty(rows: int) -> _Columns:
         z=np.zeros(rows),
         first_seen=np.zeros(rows),
         last_seen=np.zeros(rows),
-        status=np.zeros(rows, dtype=np.int8),
+        state=np.zeros(rows, dtype=np.int8),
         labels=np.full((rows, LABEL_SLOTS), -1, dtype=np.int32),
         weights=np.zeros((rows, LABEL_SLOTS), dtype=np.float32),
         colors=np.zeros((rows, len(COLORS)), dtype=np.float32),

@@ -21,7 +21,7 @@ from lastseen.errors import InvalidValue, JournalDamaged, shorten
 from lastseen.memory.objects import Rows
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.store.journal import Block
-from lastseen.memory.store.records import STATUSES, ObjectRecord
+from lastseen.memory.store.records import STATES, ObjectRecord
 
 _LARGEST, _LONGEST, _MOST_COUNTED = 1_000_000, 65_536, 2**62
 """Bytes of an object's packed row, numbers of an embedding and values of a counter: far above any that is real."""
@@ -57,7 +57,7 @@ def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_c
                     for number, score in zip(label_ids[i], label_scores[i], strict=True)
                     if number and score > 0.0
                 },
-                status=STATUSES[states[i] - 1],
+                state=STATES[states[i] - 1],
                 hits=hits[i],
                 stability=stability[i],
                 first_seen=first[i],

@@ -19,7 +19,7 @@ from lastseen.memory.places.place import MAX_DESCRIPTION
 from lastseen.memory.rooms.room import UNKNOWN, Room
 from lastseen.pose2d import Pose2D
 from lastseen.search.paths import rounded_path
-from lastseen.search.planning.context_text import Context, render, within_budget
+from lastseen.search.planning.context_text import Context, within_budget
 from lastseen.search.planning.history import DiscoveredContextQueue
 from lastseen.search.planning.prompt import MAX_LABELS, MAX_TEXT, Where, clean, where, whole_degrees
 
@@ -127,11 +127,6 @@ def build_context(
         ],
     }
     return within_budget(context, max_characters=settings.context.max_characters)
-
-
-def context_text(context: Context) -> str:
-    """The context as the planner reads it."""
-    return render(context)
 
 
 def _pose(pose: Pose2D) -> dict[str, float]:

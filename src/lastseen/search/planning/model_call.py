@@ -178,4 +178,4 @@ def _complete(
     if isinstance(outcome, BaseException):
         raise outcome
     # a backend of someone else's may break its own promise; what is not text is refused like any other answer
-    return PlanError("answer", outcome, "is not text", remedy="mend the backend", reason="not_json")
+    return PlanError("answer", outcome, "is not text", remedy="fix the backend", reason="not_json")

@@ -18,8 +18,8 @@ from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.panorama import stitch, view_angles
 from lastseen.search.paths import Segments, path_at
-from lastseen.search.planning.context import NodeLike, build_context, context_text
-from lastseen.search.planning.context_text import Context
+from lastseen.search.planning.context import NodeLike, build_context
+from lastseen.search.planning.context_text import Context, render
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
 from lastseen.search.planning.node_graph import Constraint, judgeable
@@ -130,7 +130,7 @@ class PanoramaPlanner:
             )
             if self.edit is not None:
                 self.last_context = self.edit(self.last_context)
-            text = context_text(self.last_context)
+            text = render(self.last_context)
         prompt = planner_prompt(situation.belief["goal_text"], text, _views(situation))
         pictures = [stitch(situation.images)] if situation.images else []
         self.last = planned = self.vlm.plan(prompt, pictures)

@@ -101,7 +101,7 @@ def test_a_damaged_file_is_refused_or_reads_as_before(file: Path, soak: int) -> 
 
 def told(memory: Memory) -> list[object]:
     """Everything that can be asked of a memory."""
-    states = memory.states(include_tentative=True, include_absent=True)
+    states = memory.states(include_tentative=True, include_removed=True)
     ids = [state.id for state in states]
     return [
         [(one.id, one.label_scores, one.xyz_world.tolist()) for one in states],

@@ -75,12 +75,12 @@ def test_each_position_and_status_becomes_a_version(file: Path) -> None:
     origin = (0.0, 0.0, 0.0)
     seen = make_record(1, last_seen=4.0)
     moved = make_record(1, last_seen=9.0, xyz=origin)
-    missing = make_record(1, last_seen=9.0, xyz=origin, status="missing")
+    missing = make_record(1, last_seen=9.0, xyz=origin, state="missing")
     journal.write(Batch(time=5.0, objects=[seen]), settings=SETTINGS)
     journal.write(Batch(time=10.0, objects=[moved]), settings=SETTINGS)
     journal.write(Batch(time=15.0, objects=[missing], turned={"obj-1": 13.0}), settings=SETTINGS)
     assert [version.time for version in journal.versions("obj-1")] == [4.0, 9.0, 13.0]
-    assert [(version.xyz, version.status) for version in journal.as_of(12.0)] == [(origin, "confirmed")]
+    assert [(version.xyz, version.state) for version in journal.as_of(12.0)] == [(origin, "confirmed")]
     assert journal.as_of(3.9) == []
 
 

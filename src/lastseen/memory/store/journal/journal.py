@@ -137,7 +137,7 @@ class Journal(JournalReader):
                 change = self._put_object(db, record, batch, settings)
                 if change is not None:
                     staged[record.id] = change
-                    if outbox and record.status != TENTATIVE:
+                    if outbox and record.state != TENTATIVE:
                         queue(db, record.id, "upsert")
             for object_id in batch.removed:
                 db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
@@ -345,7 +345,7 @@ class Journal(JournalReader):
             db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (num, *vectors))
         elif vectors is None and known is not None and known.embedding:
             db.execute("DELETE FROM embeddings WHERE num = ?", (num,))
-        if record.status != TENTATIVE and (known is None or known.version != digests.version):
+        if record.state != TENTATIVE and (known is None or known.version != digests.version):
             put_version(db, num, record, version, batch, keep=settings.store.keep_versions)
         return digests
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -163,3 +164,17 @@ def test_importing_it_loads_no_numpy(module: str) -> None:
 def test_the_core_never_imports_heavy_parts(heavy: str) -> None:
     code = f"import sys, lastseen; lastseen.Memory.open(); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_architecture_page_names_files_that_are_there_and_every_part() -> None:
+    page = (PACKAGE.parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walked = set(re.findall(r"(?<![\w/])((?:memory|search|server)/[\w/]+\.py)", page))
+    missing = sorted(path for path in walked if not (PACKAGE / path).is_file())
+    assert len(walked) > 20
+    assert not missing, f"docs/architecture.md names {missing}, which are not there"
+    # a file or folder stands in the tree by its own name
+    tree = page[page.index("    src/lastseen/") :]
+    parts = [*PACKAGE.iterdir(), *(PACKAGE / "memory").iterdir()]
+    names = [f"{one.name}/" if one.is_dir() else one.name for one in parts if not one.name.startswith("_")]
+    left_out = sorted(name for name in names if name not in tree and name != "py.typed")
+    assert not left_out, f"docs/architecture.md has no line for {left_out}"

@@ -320,7 +320,7 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
     typer.echo(f"encoder of words: {facts['encoder']}, of images: {facts['image_encoder'] or 'none yet'}")
     shared = facts["shared_index"]
     if shared is not None:
-        waiting = f"{shared['queued']:,} changes wait" if shared["queued"] else "told everything"
+        waiting = f"{shared['queued']:,} changes wait" if shared["queued"] else "all changes sent"
         typer.echo(f"shared index {shared['address']}: {waiting}{': ' + shared['error'] if shared['error'] else ''}")
 
 

@@ -160,3 +160,8 @@ class Corrections:
             time = self._writes.clock.time(before, name="before")
             ids, facts = self._writes.store.table.not_seen_since(time), self._writes.facts.before(time)
         return self._writes.forget(ids, facts=facts)
+
+    def thin(self) -> int:
+        """Delete at once the history that ``retention`` does not keep, objects never; returns the rows deleted."""
+        self.settle()
+        return self._writes.thin()

@@ -6,7 +6,6 @@ import time as wall_time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
@@ -32,7 +31,6 @@ from lastseen.memory.shared_index import SharedIndex
 from lastseen.memory.space.space import labels_of
 from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment
-from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
@@ -123,9 +121,7 @@ class Memory(ObjectReads, SpaceReads, Corrections):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -190,10 +186,6 @@ class Memory(ObjectReads, SpaceReads, Corrections):
         self._sessions.end()
         self._sessions.map_id = map_id
         self._writes.end_session()
-
-    def sessions(self) -> list[SessionRecord]:
-        """Every session of this memory, oldest first."""
-        return list(self._writes.clock.sessions)
 
     @property
     def current(self) -> Memory:
@@ -331,11 +323,6 @@ class Memory(ObjectReads, SpaceReads, Corrections):
     def names_only(self) -> str | None:
         """Why words are compared with names only though the embeddings could be too; None where all is well."""
         return self._finder.text_to_image_encoder()[1]
-
-    def thin(self) -> int:
-        """Delete at once the history that ``retention`` does not keep, objects never; returns the rows deleted."""
-        self.settle()
-        return self._writes.thin()
 
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), its bytes on disk and in RAM by kind, and the state of a shared index."""

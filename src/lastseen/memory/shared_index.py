@@ -100,7 +100,7 @@ class SharedIndex:
         return {"address": self._address or str(target).split()[0], "queued": queued, "error": meta.get(ERROR)}
 
     def not_sent(self) -> str | None:
-        """Why the index has not been told everything, after a moment's wait; None when it has, or there is none."""
+        """Why the index has not been sent everything, after a moment's wait; None when it has, or there is none."""
         if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _CLOSING_WAIT):
             return None
         return "the shared index does not answer"

@@ -20,6 +20,7 @@ from lastseen.memory.space.floor import FloorGrid
 from lastseen.memory.space.keyframes import Keyframe
 from lastseen.memory.space.space import LastPose, Space
 from lastseen.memory.space.viewpoints import Spot
+from lastseen.memory.store.records import SessionRecord
 from lastseen.memory.write_path import WritePath
 
 
@@ -121,3 +122,7 @@ class SpaceReads:
     def session_frames(self) -> list[SessionFrame]:
         """In which map each session is and how that is known, oldest first; see docs/alignment.md."""
         return [self._writes.frames.of(session.id) for session in self._writes.clock.sessions]
+
+    def sessions(self) -> list[SessionRecord]:
+        """Every session of this memory, oldest first."""
+        return list(self._writes.clock.sessions)

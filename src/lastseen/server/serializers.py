@@ -243,17 +243,17 @@ def places_json(memory: Memory) -> Json:
             for anchor in posed
             if anchor.world_pose is not None
         ]
-        standing = {anchor.anchor_id: room for anchor, room in zip(posed, memory.room_at(spots), strict=True)}
+        room_of = {anchor.anchor_id: room for anchor, room in zip(posed, memory.room_at(spots), strict=True)}
         described = {anchor.place_id: spatial.graph.place(anchor.place_id) for anchor in anchors}
         current = spatial.current_anchor_id
         written = [anchor.to_dict() for anchor in anchors]
         plans = memory.floor_plans()
     inside: dict[int, list[Anchor]] = {}
     for anchor in posed:
-        if (room := standing[anchor.anchor_id]) is not None:
+        if (room := room_of[anchor.anchor_id]) is not None:
             inside.setdefault(room.id, []).append(anchor)
     kept = ("pose", "world_pose", "neighbors", "step", "episode", "labels")
-    here = None if current is None else standing.get(current)
+    here = None if current is None else room_of.get(current)
     return {
         "current_place": None if here is None else here.id,
         "current_anchor": current,
@@ -278,7 +278,7 @@ def places_json(memory: Memory) -> Json:
         "anchors": [
             {
                 "id": anchor["anchor_id"],
-                "place_id": None if (room := standing.get(anchor["anchor_id"])) is None else room.id,
+                "place_id": None if (room := room_of.get(anchor["anchor_id"])) is None else room.id,
                 **{name: anchor[name] for name in kept},
             }
             for anchor in written

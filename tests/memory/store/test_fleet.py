@@ -130,7 +130,7 @@ def test_a_collection_of_another_shape_is_shown_and_waited_out(server: MilvusSer
         sent(memory, 90.0)
         assert memory.shared.outbox.last_error is None
         assert memory.stats()["shared_index"] == {"address": index, "queued": 0, "error": None}
-    assert "told everything" in run("stats", "--memory", file)
+    assert "all changes sent" in run("stats", "--memory", file)
 
 
 @integration

@@ -27,7 +27,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 _BATCH = 500
 """Entries sent at once: about a megabyte."""
 TARGET, ERROR = "outbox.target", "outbox.error"
-"""Facts of the file: which collection was told everything, and why the newest entries were not sent."""
+"""Facts of the file: which collection was sent everything, and why the newest entries were not sent."""
 
 
 class Outbox:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zipfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -169,6 +170,30 @@ def test_what_a_folder_lacks_to_be_a_layout_is_named(tmp_path: Path, name: str, 
     shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
     with pytest.raises(SourceError, match=rf"is like a folder of {name} but has no {part}"):
         open_source(folder)
+
+
+def test_numbers_that_are_no_camera_name_the_recording(tmp_path: Path) -> None:
+    folder = WRITERS["TUM"](tmp_path / "walk")
+    (folder / "camera.json").write_text('{"fx": 0, "fy": 1, "cx": 1, "cy": 1}')
+    with pytest.raises(SourceError, match=r"walk: intrinsics.fx = 0.0: must be positive"):
+        open_source(folder)
+
+
+def test_text_as_windows_writes_it_is_read(tmp_path: Path) -> None:
+    folder = WRITERS["ScanNet"](tmp_path / "scan")
+    (folder / "pose" / "3.txt").write_text("\r\n".join(["-1.#IND -1.#IND -1.#IND -1.#IND"] * 4))
+    marked = folder / "pose" / "2.txt"
+    marked.write_bytes(b"\xef\xbb\xbf" + marked.read_bytes())
+    with open_source(folder) as source:
+        assert len(list(source.frames())) == COUNT - 1
+        assert source.intake.skipped == {"no pose at this stamp": 1}
+
+
+def test_an_archive_without_its_metadata_says_so(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "walk.r3d", "w") as archive:
+        archive.writestr("rgbd/0.jpg", b"")
+    with pytest.raises(SourceError, match=r"metadata = '.*walk.r3d': is not in it; share it from Record3D again"):
+        open_source(tmp_path / "walk.r3d")
 
 
 def test_files_that_share_a_number_are_refused(tmp_path: Path) -> None:

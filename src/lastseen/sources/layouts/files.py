@@ -80,7 +80,8 @@ def read_text(path: Path) -> str:
         if path.stat().st_size > MAX_TEXT:
             raise SourceError(path.name, path.stat().st_size, f"exceeds {MAX_TEXT} bytes", remedy="check the file")
         refuse_pointer(path)
-        return path.read_text(encoding="utf-8")
+        # Windows writes a mark before the first word
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise SourceError(path.name, str(path), "does not exist", remedy="copy the recording whole") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -101,14 +102,17 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_numbers(path: Path, *, columns: int | None = None, text: str | None = None) -> NDArray[np.float64]:
-    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error."""
+    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error.
+
+    Windows writes -1.#IND where others write nan.
+    """
     rows: list[list[float]] = []
     for number, line in enumerate((read_text(path) if text is None else text).splitlines(), start=1):
         words = line.replace(",", " ").split()
         if not words or words[0].startswith("#"):
             continue
         try:
-            rows.append([float(word) for word in words])
+            rows.append([float("nan" if "#" in word else word) for word in words])
         except ValueError:
             raise SourceError(short(path), line[:60], f"line {number} holds no numbers", remedy="check it") from None
         wanted = columns or len(rows[0])

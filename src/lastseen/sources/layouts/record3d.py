@@ -130,6 +130,8 @@ def _metadata(files: _Files, path: Path) -> dict[str, Any]:
             raise TypeError("it is no object")
         return tree
     except (ValueError, TypeError, RecursionError) as error:
+        if isinstance(error, SourceError):
+            raise SourceError("metadata", str(path), "is not in it", remedy="share it from Record3D again") from error
         raise SourceError(
             "metadata", str(path), f"cannot be read ({error})", remedy="share it from Record3D again"
         ) from error

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lastseen.errors import SettingsError, SourceError
+from lastseen.errors import InvalidValue, SettingsError, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
 from lastseen.images import read_color, read_depth
 from lastseen.protocols import Detector
@@ -110,7 +110,15 @@ class SequenceSource(RecordSource):
 
     def _list(self) -> None:
         self._listed = self.options
-        self._sequence = self._read(Path(self.address), self.options)
+        try:
+            self._sequence = self._read(Path(self.address), self.options)
+        except InvalidValue as error:
+            if isinstance(error, SourceError):
+                raise
+            # a number that is no camera's: whoever checks it does not know which recording it is of
+            raise SourceError(
+                f"{self.address}: {error.field}", error.value, error.problem, remedy=error.remedy
+            ) from error
         self._sequence.shots.sort(key=lambda shot: shot.stamp)
 
     def length(self) -> int:

@@ -10,6 +10,7 @@ from lastseen.sources.layouts.files import DEPTHS, first_size, matrix, numbered,
 from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted, pose_matrix
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 
 def matches(path: Path) -> bool:
@@ -41,6 +42,10 @@ def read(path: Path, options: SourceOptions) -> Sequence:
             fx, fy, cx, cy = row[9:13].tolist()
             own = fitted(fx, fy, cx, cy, size)
         shots.append(Shot(float(row[0]), color, depths.get(number), pose, confidences.get(number), own))
+    intake = Intake()
+    without = len(depths.keys() - set(rows[:, 1].astype(int).tolist()))
+    if without:
+        intake.note(f"{without} depth images have no line in odometry.csv")
     k = matrix(path / "camera_matrix.csv")
     camera = fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
-    return Sequence(shots, camera, 1000.0, colors=None if video is None else video.pictures)
+    return Sequence(shots, camera, 1000.0, colors=None if video is None else video.pictures, intake=intake)

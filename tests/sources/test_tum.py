@@ -223,7 +223,7 @@ def test_no_detections_is_no_detector(stored_walk: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "must be an object"),
         ('{"stamp": 1, "box": [1, 2]}', "four numbers"),
-        ('{"stamp": "x", "box": [1, 2, 3, 4]}', "must be numbers"),
+        ('{"stamp": "x", "box": [1, 2, 3, 4]}', "must be finite numbers"),
         ('{"stamp": 1, "box": [3, 2, 1, 4]}', "is empty"),
         ('{"stamp": 1, "box": [1, 2, 3, 4], "labels": 3}', "must map label"),
         ('{"stamp": 1, "box": [1, 2, 3, 4], "mask": "all"}', "lengths of runs"),

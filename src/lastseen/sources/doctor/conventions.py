@@ -27,7 +27,7 @@ from lastseen.sources.doctor.hypotheses import (
 from lastseen.sources.doctor.registration import align, in_step
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
-from lastseen.sources.doctor.scale import UNIT_ERROR, ScaleTrial
+from lastseen.sources.doctor.scale import TURNING, UNIT_ERROR, ScaleTrial
 from lastseen.sources.options import SourceOptions
 
 FAULT_GAIN = 1.6
@@ -153,7 +153,7 @@ class ConventionTrial:
             ):
                 why = "it may be depth that is late and not the poses"
         if _is_scale(changes) and not ScaleTrial(self._reprojection, self.options).shows(changes):
-            why = "the camera turns more than it moves, which hides by how much"
+            why = TURNING
         if others:
             why = f"it may be {' or '.join(sorted({name for names in [kinds, *others] for name in names}))}"
         if why:
@@ -209,6 +209,8 @@ class ConventionTrial:
         clear = abs(math.log(ratio)) > UNIT_ERROR and self.best.error > FAULT_GAIN * best.error
         if not changes and clear and self._holds(best.changes):
             self.disagreement = ratio
+        elif not changes and clear and not trial.shows(best.changes):
+            self.open["depth scale"] = TURNING
         return self._try(changes)
 
     def _fit_scale(self) -> None:

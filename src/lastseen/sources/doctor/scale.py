@@ -45,6 +45,9 @@ MOVING_PAIRS, MOVING_ANGLE = 32, 0.3
 STANDING = 1e-6
 """Factor that makes the camera of any poses stand and only turn."""
 
+TURNING = "depth or poses are of another scale, but the camera turns more than it moves, which hides by how much"
+"""Why no scale is offered."""
+
 ROOM = (0.25, 12.0)
 """Metres between which the median depth of a camera in a home lies."""
 

@@ -220,3 +220,19 @@ def test_a_topic_that_shows_up_a_moment_after_the_camera_is_waited_for() -> None
             return TOPICS[: self.looks]
 
     assert ImageStream(Discovering(), SourceOptions()).topics().detections == "/detections"
+
+
+def test_images_too_dark_to_use_are_counted_by_their_reason() -> None:
+    graph = FakeTransport(TOPICS[:3])
+    node = MemoryNode(graph)
+    node.configure(NodeOptions(memory=None, open_models=models))
+    node.activate()
+    until(lambda: "/tf" in graph.handlers)
+    for number, pose in enumerate(walk(3)):
+        rgb, depth = render(pose)
+        graph.bring_data("/tf", cdr(writing.transform(pose, stamp=10.0 + number)))
+        graph.bring_data(INFO, cdr(writing.camera_info(CAMERA, stamp=10.0 + number)))
+        graph.bring_data(COLOR, cdr(writing.image(rgb * 0, "rgb8", stamp=10.0 + number)))
+        graph.bring_data(DEPTH, cdr(writing.image(depth, "32FC1", stamp=10.0 + number)))
+    until(lambda: node.health.skipped["dark"] >= 1)
+    node.cleanup()

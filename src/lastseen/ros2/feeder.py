@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -73,6 +74,8 @@ class Feeder:
         self._thread = threading.Thread(target=self._run, name="lastseen-feeder", daemon=True)
         self._searching: queue.Queue[Frame] | None = None
         self._told_silent = False
+        self._refused: Counter[str] = Counter()
+        """Frames that came and were left out here, by reason."""
         self._end_gate: Callable[[], None] | None = None
 
     @property
@@ -183,6 +186,9 @@ class Feeder:
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
                 self._observe(frame, perceived.observations, people=perceived.people)
+            else:
+                # too dark, blurred, or nothing new: whoever waits for the first object wants to know
+                self._refused[str(perceived.refusal)] += 1
 
     def _feed_boxes(self, stream: BoxStream) -> None:
         self._boxes = stream
@@ -206,7 +212,8 @@ class Feeder:
         """Whether the robot was not localized when the frame was taken; that is counted."""
         if self.gate is None or self.gate.is_open(frame.stamp):
             return False
-        self.health.skipped[NOT_LOCALIZED] += 1
+        self._refused[NOT_LOCALIZED] += 1
+        self.health.skipped[NOT_LOCALIZED] = self._refused[NOT_LOCALIZED]
         self.health.notes = (*self.health.notes[: _NOTES - 1], f"{NOT_LOCALIZED}: {self.gate.reason}")
         return True
 
@@ -224,12 +231,10 @@ class Feeder:
         self.memory.new_session(map_id=self.options.map_id or None)
 
     def _count(self, intake: Intake) -> None:
-        gated = self.health.skipped[NOT_LOCALIZED]
         self.health.dropped = intake.dropped
         self.health.skipped.clear()
         self.health.skipped.update(intake.skipped)
-        if gated:
-            self.health.skipped[NOT_LOCALIZED] = gated
+        self.health.skipped.update(self._refused)
         told = [f"{reason}: {example}" for reason, example in sorted(intake.examples.items())]
         self.health.notes = tuple([*intake.notes, *told][-_NOTES:])
 

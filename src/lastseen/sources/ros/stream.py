@@ -227,7 +227,8 @@ class RosStream(LiveSource[Arrived]):
             if pose is None:
                 wanted = self._poses.options.world_frame
                 missing = f"; world_frame {wanted} is not above {self._poses.camera}" if wanted and not placed else ""
-                self.queue.skip(NO_POSE, f"stamp {stamp:.6f}{missing}; tf has: {self._tree.frame_list()}")
+                where = f"{self._poses.camera} at {stamp:.6f}{missing}"
+                self.queue.skip(NO_POSE, f"{where}; tf has: {self._tree.frame_list()}")
                 continue
             # from now on this is the world, whatever tf puts above it later
             self._poses.options = self._poses.options.replaced(world_frame=self._poses.world)

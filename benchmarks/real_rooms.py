@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from lastseen.protocols import Detector
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource
 from recordings import DATA, OPTIONS, cabinet, draw_crops, draw_map, lens_objects, lens_truth
+from support.rendered import homes, remember_rendered
 
 Floats = NDArray[np.float64]
 
@@ -144,8 +146,15 @@ def main() -> None:
     parser.add_argument("--detector", help="none, or one file name of the weights folder")
     parser.add_argument("--weights", type=Path, default=os.environ.get("LASTSEEN_WEIGHTS"), help="folder of weights")
     parser.add_argument("--out", type=Path, help="write pictures into this folder")
+    parser.add_argument(
+        "--rendered", metavar="HOMES", help="rendered homes instead, as aws,vh3,900: structure is counted by truth"
+    )
     arguments = parser.parse_args()
     console = Console(width=150)
+    if arguments.rendered:
+        warm_up()
+        rendered(arguments.rendered, console, arguments.out)
+        return
     models = [name for name in MODELS if arguments.weights and (arguments.weights / name).is_file()]
     chosen = ["none", *(models[:1] if arguments.quick else models)]
     if arguments.detector:
@@ -181,6 +190,33 @@ def main() -> None:
                 draw_crops(run.memory, surfaces, arguments.out / f"{stem}_surfaces.png")
     console.print(table)
     result.update(worst(rows))
+    print("RESULT " + json.dumps(result))
+
+
+def rendered(chosen: str, console: Console, out: Path | None) -> None:
+    """Walk through rendered homes without a detector and count against the truth."""
+    table = Table("home", "objects", "structure", "nested", "slabs", "second of a thing", "found", "surfaces")
+    result: dict[str, dict[str, int]] = {}
+    for name, home in homes(chosen):
+        run = remember_rendered(home)
+        objects = [state for state in run.states if kind(state) == "object"]
+        own = Counter(run.of[state.id] for state in objects)
+        found = {run.of[state.id] for state in run.states} & run.things
+        result[name] = {
+            "objects": len(objects),
+            "structure": own.pop(None, 0),
+            "nested": len(nested(objects)),
+            "slabs": len(slab_objects(objects, run.seen)),
+            "second": sum(own.values()) - len(own),
+            "found": len(found),
+            "things": len(run.things),
+        }
+        figures = [str(value) for value in result[name].values()]
+        table.add_row(name, *figures[:5], f"{figures[5]} of {figures[6]}", str(len(run.states) - len(objects)))
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            draw_crops(run.memory, objects, out / f"{name}_objects.png")
+    console.print(table)
     print("RESULT " + json.dumps(result))
 
 

@@ -102,15 +102,26 @@ def lift(
 
 
 def lift_all(
-    frame: Frame, detections: list[Detection], rules: Lift | None = None, *, with_crops: bool = False
+    frame: Frame,
+    detections: list[Detection],
+    rules: Lift | None = None,
+    *,
+    with_crops: bool = False,
+    people: Sequence[Detection] | None = None,
 ) -> list[Observation]:
     """Observations of every detection that depth can place, in the order of the detections.
 
-    Where the detections name people, crops of other things do not show them.
+    Crops do not show ``people``; without them, those that the detections name.
     """
-    people = [detection for detection in detections if detection.label == PERSON]
+    if people is None:
+        people = people_among(detections)
     lifted = (lift(frame, detection, rules, with_crop=with_crops, people=people) for detection in detections)
     return [observation for observation in lifted if observation is not None]
+
+
+def people_among(detections: Sequence[Detection]) -> list[Detection]:
+    """The detections that are called people first of all."""
+    return [detection for detection in detections if detection.label == PERSON]
 
 
 def _rim(frame: Frame, depth: float) -> Floats:

@@ -31,6 +31,8 @@ def masked(left: int, top: int, right: int, bottom: int, score: float = 1.0) -> 
         (frame(), masked(50, 50, 52, 52), Dropped.SMALL),
         (frame(), masked(10, 10, 190, 190), Dropped.LARGE),
         (frame(), masked(0, 20, 3, 150), Dropped.CUT),
+        # a door frame goes through the image from top to bottom: where it ends is unknown
+        (frame(), masked(80, 0, 110, 200), Dropped.CUT),
         (frame(), masked(20, 50, 180, 55), Dropped.THIN),
         (frame(missing=0.8), masked(50, 50, 90, 90), Dropped.NO_DEPTH),
         (frame(ramp=8.0), masked(50, 50, 120, 120), Dropped.SPREAD),

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from PIL import Image
 
 from lastseen.detection import Detection
 from lastseen.frame import Frame
@@ -50,6 +55,33 @@ def test_a_detector_names_things() -> None:
     (observation,) = perception.perceive(look(textured=True)).observations
     assert observation.label == "box"
     assert perception.names_things
+
+
+class BoxAndFarPerson:
+    """Sees a box and, where no depth is measured, a person right beside it."""
+
+    knows_people = True
+
+    def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
+        mask = np.zeros(frame.depth.shape, dtype=np.bool_)
+        mask[90:160, 170:200] = True
+        return [
+            Detection(box=(140.0, 100.0, 180.0, 150.0), score=0.9, labels={"box": 0.9}),
+            Detection(box=(170.0, 90.0, 200.0, 160.0), score=0.9, labels={"person": 0.9}, mask=mask),
+        ]
+
+
+def test_a_person_whom_depth_cannot_place_is_blanked_in_the_crops_of_other_things() -> None:
+    seen = look(textured=True)
+    depth = seen.depth.copy()
+    depth[85:165, 165:205] = np.nan
+    (box,) = Perception(detector=BoxAndFarPerson()).perceive(replace(seen, depth=depth)).observations
+    picture = box.picture()
+    assert picture is not None
+    with Image.open(io.BytesIO(picture)) as crop:
+        shown = np.asarray(crop).astype(int)
+    # the crop goes from column 136 to 184: the last 14 are the person's
+    assert np.abs(shown[:, -10:-2] - 128).max() < 30
 
 
 def test_a_refused_frame_costs_no_model() -> None:

@@ -113,14 +113,14 @@ class DetectionFilter:
             return Dropped.SMALL
         if detection.kind == SURFACE or detection.world_box is not None:
             return detection.score
-        border, cut_pixels = _border_share(mask, window, inside)
+        border, cut_pixels, through = _border_share(mask, window, inside)
         if detection.labels:
             # whoever names it knows that it is a thing; chair bars show the wall behind them, and a table is flat
             share = self._share_measured(frame, mask, window, inside)
             return detection.score * share * (1.0 - border) if share > 0.0 else Dropped.NO_DEPTH
         if pixels > MAX_AREA * mask.size:
             return Dropped.LARGE
-        if border > MAX_BORDER or pixels < MIN_REACH * cut_pixels**2:
+        if border > MAX_BORDER or pixels < MIN_REACH * cut_pixels**2 or through:
             return Dropped.CUT
         left, top, right, bottom = detection.box
         aspect = (right - left) / (bottom - top)
@@ -166,8 +166,11 @@ def _window(mask: NDArray[np.bool_], frame: Frame, detection: Detection) -> Wind
     )
 
 
-def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> tuple[float, int]:
-    """Share of the outline that lies on the border of the image, and the pixels there."""
+def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bool_]) -> tuple[float, int, bool]:
+    """Share of the outline that lies on the border of the image, the pixels there, and whether it goes right through.
+
+    What two opposite borders cut off has no size between them: the end of a wall, a door frame, a curtain.
+    """
     first_row, first_column = window[0].start, window[1].start
     height, width = inside.shape
     at_border = (
@@ -177,13 +180,15 @@ def _border_share(mask: NDArray[np.bool_], window: Window, inside: NDArray[np.bo
         or first_column + width >= mask.shape[1]
     )
     if not at_border:
-        return 0.0, 0
+        return 0.0, 0, False
     padded = np.pad(inside, 1)
     inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
     rows, columns = np.nonzero(inside & ~inner)
     rows, columns = rows + first_row, columns + first_column
-    on = (rows == 0) | (columns == 0) | (rows == mask.shape[0] - 1) | (columns == mask.shape[1] - 1)
-    return (float(on.mean()) if len(on) else 0.0), int(on.sum())
+    top, bottom, left, right = rows == 0, rows == mask.shape[0] - 1, columns == 0, columns == mask.shape[1] - 1
+    on = top | bottom | left | right
+    through = bool((top.any() and bottom.any()) or (left.any() and right.any()))
+    return (float(on.mean()) if len(on) else 0.0), int(on.sum()), through
 
 
 def _points(

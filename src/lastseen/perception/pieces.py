@@ -31,8 +31,15 @@ LIT = 60.0
 """The same for two sides of one thing, of which one is in the light."""
 TOUCHING = 0.3
 """Share of the smaller piece's outline without a step from which two pieces of one colour are one thing."""
-HANGING = 0.15
-"""The same for a piece below a level plane: a duvet's side, the front of a sideboard."""
+HELD = 0.05
+"""The same where the smaller one neither stands on a plane nor, with its foot, on the other: then the other holds it,
+as a seat holds its back and the arm rests. Less is chance: two things in one line of sight."""
+FOOT = 0.15
+"""Share of its height up to which a contact is at the foot of a piece."""
+HANGING = 0.03
+"""The same for a piece below a level plane, of any colour: a duvet's side, a sideboard's front, a table's leg."""
+LYING = 0.3
+"""The same for what lies in or on a plane: its bumps, and flat pieces beside it."""
 BELOW = 0.7
 """Share of its pixels that must lie below the plane."""
 OVERHANG = 0.1
@@ -46,7 +53,8 @@ THIN = 2
 FLAT_LENGTH = 0.15
 """Metres; noise and its smoothing leave no shape to smaller pieces."""
 FLAT, FLAT_THICKNESS = 0.03, 0.02
-"""Standard deviation across a flat piece: share of its length, and metres at most."""
+"""Standard deviation across a flat piece: share of its length, and metres at most; what is thinner than the noise is
+flat at any length."""
 CONTRAST = 40.0
 """Difference, of 255 in the channel that differs most, from the middle colour of the piece."""
 TINT = 0.04
@@ -81,7 +89,11 @@ GAP, RING = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """Pairs of neighbouring regions and how they meet, counted in pixel pairs."""
+    """Pairs of neighbouring regions and how they meet, counted in pixel pairs.
+
+    ``closed`` is the share of a region's outline where it ends by itself, ``heights`` are the heights (metres in the
+    world) at which pairs meet.
+    """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -89,6 +101,7 @@ class Contacts:
     folded: Doubles
     outline: Doubles
     closed: NDArray[np.float64]
+    heights: Doubles
 
     def touched_by(self, region: int, share: float) -> list[int]:
         """The regions that meet one without a step along this share of its outline or more."""
@@ -111,7 +124,7 @@ class Shapes:
     def is_flat(self, group: int, noise: float) -> bool:
         """Whether a group is flat for its size; ``noise`` is the standard deviation of depth there, in metres."""
         length = float(self.length[group])
-        return length > FLAT_LENGTH and float(self.thickness[group]) < min(max(noise, FLAT * length), FLAT_THICKNESS)
+        return length > FLAT_LENGTH and float(self.thickness[group]) < max(noise, min(FLAT * length, FLAT_THICKNESS))
 
 
 def shapes_of(labels: Labels, groups: NDArray[np.int32], world: Floats) -> Shapes:
@@ -126,7 +139,9 @@ def shapes_of(labels: Labels, groups: NDArray[np.int32], world: Floats) -> Shape
     return Shapes(mean, half, axes[:, 0], np.sqrt(12.0) * axes[:, 2])
 
 
-def contacts_of(labels: Labels, depth: Floats, folds: Bools, usable: Bools, *, step: Floats) -> Contacts:
+def contacts_of(
+    labels: Labels, depth: Floats, folds: Bools, usable: Bools, *, step: Floats, world: Floats
+) -> Contacts:
     """The contacts of every region, its outline in pixel pairs, and the share of it that is closed.
 
     An outline is closed where what is behind is farther than ``step``; where something nearer hides it, it is not
@@ -139,7 +154,8 @@ def contacts_of(labels: Labels, depth: Floats, folds: Bools, usable: Bools, *, s
     region_contacts(labels, depth, folds, usable, step, (outline, own, hidden), (smooth, folded))
     first, second = np.nonzero(smooth)
     closed = own / np.maximum(outline - hidden, 1.0)
-    return Contacts(first, second, smooth[first, second], folded[first, second], outline, closed)
+    heights = _contact_heights(labels, world)[first, second]
+    return Contacts(first, second, smooth[first, second], folded[first, second], outline, closed, heights)
 
 
 def joined(
@@ -155,8 +171,9 @@ def joined(
     """The number of the group of each label: a piece's own or that of what it is part of.
 
     Labels up to ``pieces`` are pieces, those beyond level planes. ``below`` (planes, labels) is the share of each
-    label's pixels under each plane, ``rises`` how far it rises above it in metres.
+    label's pixels under each plane, ``rises`` how far it rises above it in metres (infinite for those not level).
     """
+    sizes = np.bincount(labels.ravel())
     parent = np.arange(int(labels.max()) + 1, dtype=np.int32)
 
     def root(one: int) -> int:
@@ -164,6 +181,7 @@ def joined(
             one = int(parent[one])
         return one
 
+    stands = _stand(contacts, below, rises, pieces)
     order = np.lexsort((contacts.second, contacts.first, -contacts.smooth))
     for index in order.tolist():
         a, b = int(contacts.first[index]), int(contacts.second[index])
@@ -177,13 +195,17 @@ def joined(
             # without a fold between them they are two sides of one thing, lit differently
             sides = difference < LIT and folded < FOLDED * meet
             together = (alike or sides) and meet >= TOUCHING * outline
+            small = a if sizes[a] < sizes[b] else b
+            foot = shapes.mean[small, 2] + (2.0 * FOOT - 1.0) * shapes.half[small, 2]
+            rests = (stands[a] and stands[b]) or contacts.heights[index] < foot
+            together |= not rests and alike and meet >= HELD * outline
         else:
             hangs = (
                 below[b - pieces - 1, a] >= BELOW
                 and meet >= HANGING * contacts.outline[a]
                 and (np.abs(shapes.mean[a] - shapes.mean[b])[:2] <= shapes.half[b][:2] + OVERHANG).all()
             )
-            soft = folded < FOLDED * meet and meet >= TOUCHING * contacts.outline[a]
+            soft = folded < FOLDED * meet and meet >= LYING * contacts.outline[a]
             together = hangs or (alike and soft and rises[b - pieces - 1, a] < BUMP)
         if together:
             # the larger number wins, so that a plane keeps its own
@@ -191,6 +213,29 @@ def joined(
             if not (first > pieces and second > pieces):
                 parent[first] = second
     return np.array([root(one) for one in range(len(parent))], dtype=np.int32)
+
+
+def _contact_heights(labels: Labels, world: Floats) -> Doubles:
+    """The mean height in metres at which two labels meet, by the smaller and the larger number; 0 where never."""
+    count = int(labels.max()) + 1
+    sums, pairs = np.zeros(count * count), np.zeros(count * count)
+    up = world[..., 2]
+    for one, two, height in ((labels[:, :-1], labels[:, 1:], up[:, 1:]), (labels[:-1], labels[1:], up[1:])):
+        meet = (one != two) & (one > 0) & (two > 0)
+        key = np.minimum(one[meet], two[meet]) * count + np.maximum(one[meet], two[meet])
+        sums += np.bincount(key, weights=height[meet], minlength=count * count)
+        pairs += np.bincount(key, minlength=count * count)
+    heights: Doubles = (sums / np.maximum(pairs, 1.0)).reshape(count, count)
+    return heights
+
+
+def _stand(contacts: Contacts, below: Doubles, rises: Doubles, pieces: int) -> Bools:
+    """Which labels stand on a level plane: they meet it without a step and lie mostly above it."""
+    stands = np.zeros(len(contacts.outline), dtype=np.bool_)
+    for a, b, meet in zip(contacts.first.tolist(), contacts.second.tolist(), contacts.smooth.tolist(), strict=True):
+        if a <= pieces < b and np.isfinite(rises[b - pieces - 1, a]):
+            stands[a] |= meet >= HANGING * contacts.outline[a] and below[b - pieces - 1, a] < 1.0 - BELOW
+    return stands
 
 
 def add_color_regions(labels: Labels, rgb: Floats, depth: Floats, *, areas: Floats, skip: Sequence[int]) -> Labels:

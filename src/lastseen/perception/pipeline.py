@@ -17,7 +17,7 @@ from lastseen.config import Settings
 from lastseen.detection import Box, Detection, people_in
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.frame import Frame
-from lastseen.lift import lift_all
+from lastseen.lift import lift_all, people_among
 from lastseen.observation import Observation
 from lastseen.perception.filter import DetectionFilter
 from lastseen.perception.keyframes import KeyframeSelector, Refusal
@@ -80,6 +80,8 @@ class Perception:
         with self._timed("find"):
             found = [] if self.detector is None else self.detector.detect(frame, self.targets)
             people = people_in(found, self.detector, names=self.settings.labels.ignore)
+            # also those too far away to be placed, which the filter drops, stand behind things
+            to_blank = people_among(found)
             if self.detector is None or self.together is not None:
                 shapes = self.segmenter.segment(frame)
                 found = shapes if self.together is None else self.together.add(found, shapes, frame)
@@ -91,7 +93,7 @@ class Perception:
             with self._timed("name"):
                 found = self._named(self.namer, found)
         with self._timed("lift"):
-            observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops)
+            observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops, people=to_blank)
             if self.together is not None:
                 observations = self.together.once(observations)
         return Perceived(tuple(observations), people=people)

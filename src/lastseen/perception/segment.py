@@ -17,6 +17,7 @@ from lastseen.config.perception import Segment
 from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.observation import OBJECT, SURFACE
+from lastseen.perception.bars import with_bars
 from lastseen.perception.kernels import (
     grow,
     heights_above,
@@ -25,8 +26,8 @@ from lastseen.perception.kernels import (
     surface_geometry,
 )
 from lastseen.perception.pieces import (
+    LYING,
     THIN,
-    TOUCHING,
     add_color_regions,
     contacts_of,
     joined,
@@ -56,7 +57,7 @@ SOFT_WINDOW = 9
 """Pixels over which the tilt is read, so that depth noise does not count."""
 SLAB_LENGTH, SLAB_THICKNESS = 1.0, 0.03
 """Metres; a piece that is longer than the first and no thicker (standard deviation) than the second is a surface."""
-OPEN = 0.35
+OPEN = 0.6
 """Share of its outline at which a shorter one must end by itself, else it is a part of something."""
 ENOUGH_POINTS = 500
 """Points that tell the box of a surface."""
@@ -75,7 +76,10 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """The working images of one frame: smoothed depth, colour, world points, folds, and where depth is usable."""
+    """The working images of one frame: smoothed depth, colour, world points, folds, and where depth is usable.
+
+    ``pixel`` is what one pixel covers at a metre, in square metres.
+    """
 
     depth: Floats
     rgb: Floats
@@ -84,6 +88,7 @@ class _View:
     areas: Floats
     folds: Bools
     usable: Bools
+    pixel: float
 
 
 class GeometricSegmenter:
@@ -135,7 +140,8 @@ class GeometricSegmenter:
         )
         limit = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * depth
         outlines(depth, world, normals, limit, CREASE, steps, folds)
-        view = _View(smooth, rgb, world, normals, areas, folds, usable)
+        pixel = float(abs((x[1] - x[0]) * (y[1] - y[0])))
+        view = _View(smooth, rgb, world, normals, areas, folds, usable, pixel)
         self.map.begin_frame()
         planes = find_planes(
             world,
@@ -170,7 +176,7 @@ class GeometricSegmenter:
         if count == 1:
             return Labelled(labels, frozenset(), {})
         step = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * view.depth
-        contacts = contacts_of(labels, view.depth, view.folds, view.usable, step=step)
+        contacts = contacts_of(labels, view.depth, view.folds, view.usable, step=step, world=view.world)
         sizes = np.bincount(labels.ravel(), minlength=count)
         colors, below, rises = self._measured(labels, planes, view, order)
         groups = joined(
@@ -182,8 +188,9 @@ class GeometricSegmenter:
             pieces=pieces,
             shapes=shapes_of(labels, np.arange(count, dtype=np.int32), view.world),
         )
+        groups = with_bars(labels, groups, view.world, view.depth * view.depth * view.pixel, pieces=pieces)
         grouped = groups[labels]
-        edges = contacts_of(grouped, view.depth, view.folds, view.usable, step=step)
+        edges = contacts_of(grouped, view.depth, view.folds, view.usable, step=step, world=view.world)
         shapes = shapes_of(labels, groups, view.world)
         hanging = np.bincount(groups[1 : pieces + 1], weights=sizes[1 : pieces + 1], minlength=count)
         present = [number for number in np.unique(grouped).tolist() if number > 0]
@@ -228,9 +235,7 @@ class GeometricSegmenter:
                 surfaces.add(last)
                 continue
             if shapes.is_flat(number, 0.5 * noise[number]) and edges.closed[number] < OPEN:
-                touched = (
-                    order[other - pieces - 1] for other in edges.touched_by(number, TOUCHING) if other > pieces
-                )
+                touched = (order[other - pieces - 1] for other in edges.touched_by(number, LYING) if other > pieces)
                 relief = [planes.plane_of[index].height_of(shapes.mean[number]) for index in touched]
                 if max(relief, default=0.0) < noise[number]:
                     continue

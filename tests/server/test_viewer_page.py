@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 import requests
 
@@ -18,7 +20,9 @@ from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.lift import lift_all
 from lastseen.memory.memory import Memory
+from lastseen.memory.space.surface import Surface
 from lastseen.perception.pipeline import Perceived
+from lastseen.server.point_cloud import PointCloud
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
@@ -31,7 +35,15 @@ CHROMIUM = Path("/usr/bin/chromium")
 if not CHROMIUM.is_file():
     pytest.skip(f"no browser at {CHROMIUM}", allow_module_level=True)
 
-from playwright.sync_api import Browser, Page, Route, ViewportSize, expect, sync_playwright  # noqa: E402
+from playwright.sync_api import (  # noqa: E402
+    Browser,
+    Page,
+    Route,
+    ViewportSize,
+    WebSocketRoute,
+    expect,
+    sync_playwright,
+)
 from tools.screenshots import FLAGS  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -449,3 +461,64 @@ def test_the_surface_of_a_home_is_joined_to_a_mesh_over_its_plan(open_page: Open
             assert int(drawn["triangles"]) > points
             assert int(drawn["walls"]) > 0
             page.close()
+
+
+MOST_CALLS, MOST_TRIANGLES = 200, 2_000_000
+"""What a tablet's GPU draws smoothly."""
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(600)
+def test_a_hundred_thousand_objects_and_a_full_surface_stay_within_what_a_tablet_draws(
+    open_page: OpenPage, home: Running
+) -> None:
+    """The page gets them as the server sends them; how long a frame takes is the machine's and not asserted."""
+    surface = Surface()
+    side = np.arange(600, dtype=np.float32) * 0.05 + 0.025
+    x, y = (each.ravel() for each in np.meshgrid(side, side))
+    floor = np.stack([x, y, np.zeros_like(x)], axis=1)[: surface.slots]
+    surface.take_in(floor, np.full((len(floor), 3), 128, dtype=np.uint8), time=0.0)
+
+    def objects(first: int) -> str:
+        listed = [
+            {
+                "id": f"obj-{number}",
+                "label": "mug",
+                "state": "confirmed",
+                "position": [number % 300 * 0.1, number // 300 * 0.09, 0.8],
+                "extent": [0.1, 0.1, 0.1],
+                "place_id": None,
+                "last_seen_memory_time": 1.0,
+            }
+            for number in range(first, first + 10_000)
+        ]
+        head = {"type": "objects_update", "reset": first == 0, "more": first < 90_000, "now_memory_time": 1.0}
+        return json.dumps({**head, "gone": [], "objects": listed})
+
+    updates, cloud = [objects(first) for first in range(0, 100_000, 10_000)], PointCloud(surface).whole()
+
+    def answer(line: WebSocketRoute) -> None:
+        def hear(message: str | bytes) -> None:
+            kind = json.loads(message)["type"]
+            if kind == "ping":
+                line.send(json.dumps({"type": "pong"}))
+            elif kind == "subscribe":
+                for update in updates:
+                    line.send(update)
+                line.send(cloud)
+
+        line.on_message(hear)
+        line.send(json.dumps({"type": "hello"}))
+
+    page = open_page("about:blank")
+    page.set_default_timeout(240_000)
+    page.route_web_socket("**/ws", answer)
+    page.goto(home.address.page)
+    expect(page.locator("#objects .count")).to_have_text("100,000 of 100,000", timeout=240_000)
+    page.wait_for_function("count => document.querySelector('#canvas').dataset.points == count", arg=len(surface))
+    page.wait_for_function("() => document.querySelector('#canvas').dataset.waiting === '0'")
+    drawn = page.locator("#canvas").evaluate("canvas => ({ ...canvas.dataset })")
+    assert len(surface) > 250_000
+    assert 1_000_000 < int(drawn["triangles"]) <= MOST_TRIANGLES
+    assert int(drawn["calls"]) <= MOST_CALLS
+    page.close()

@@ -25,11 +25,15 @@ def recall_of(memory: Memory, goal: str = "mug", settings: Settings | None = Non
 @pytest.fixture(scope="module")
 def corridor() -> Memory:
     """A walk that goes 3 m east, then 3 m north."""
-    memory = Memory.open(wall_clock=None)
+    return walked_along(Memory.open(wall_clock=None))
+
+
+def walked_along(memory: Memory, height: float = 0.0) -> Memory:
+    """Walk the corridor, or the one that lies above it."""
     for number in range(25):
         x, y = min(3.0, 0.25 * number), max(0.0, 0.25 * number - 3.0)
-        target = (x + 2.0, y, 1.0) if y == 0.0 else (x, y + 2.0, 1.0)
-        memory.observe(frame_at(number, eye=(x, y, 1.2), target=target), [])
+        target = (x + 2.0, y, 1.0 + height) if y == 0.0 else (x, y + 2.0, 1.0 + height)
+        memory.observe(frame_at(number, eye=(x, y, 1.2 + height), target=target), [])
     return memory
 
 
@@ -85,6 +89,23 @@ def test_nodes_around_a_look_are_looked_at(corridor: Memory) -> None:
 
 def test_far_from_every_node_the_nearest_is_entered(corridor: Memory) -> None:
     assert recall_of(corridor).paths_from(Pose2D(-5.0, 0.0, 0.0))[0]["distance"] == pytest.approx(5.0, abs=0.1)
+
+
+def test_no_path_leads_to_the_floor_above_unless_it_was_walked() -> None:
+    memory = walked_along(Memory.open(wall_clock=None))
+    below = set(memory.spatial.graph.anchors)
+    memory.new_session()
+    memory.space.storeys.current = memory.space.storeys.at(2.9)
+    walked_along(memory, height=2.9)
+    recall = recall_of(memory)
+    above = set(recall.graph.nodes) - below
+    assert above
+    assert set(recall.paths_from(HERE)) == above
+    assert recall.node_at(HERE) in above
+    assert recall.shortest_path(0, last_node(recall)) is None
+    memory.spatial.graph.join(last_node(recall), max(below))
+    recall.refresh()
+    assert set(recall.paths_from(HERE)) == above | below
 
 
 def test_without_nodes_there_are_no_paths() -> None:

@@ -73,7 +73,8 @@ def _walked(memory: Memory, file: Path) -> SearchedNodes:
             "holds no walked places",
             remedy="make it anew with `lastseen run`, or ask it with `lastseen find`",
         )
-    paths = NodeGraph.from_anchors(store, memory.spatial.graph, same_spot=memory.settings.search.same_spot)
+    same_spot, storeys = memory.settings.search.same_spot, memory.space.storey_of_anchor
+    paths = NodeGraph.from_anchors(store, memory.spatial.graph, same_spot=same_spot, storeys=storeys)
     return SearchedNodes(store, paths, EncoderEmbedder(memory.encoder), memory.find)
 
 

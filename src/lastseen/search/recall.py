@@ -91,7 +91,7 @@ class Recall:
         near = [
             (distance, node_id)
             for node_id, node in self.nodes.store.nodes.items()
-            if (distance := node.pose.distance_to(pose)) <= self.settings.search.node_reach
+            if (distance := node.pose.distance_to(pose)) <= self.settings.search.node_reach and self._is_here(node_id)
         ]
         return min(near)[1] if near else None
 
@@ -108,7 +108,7 @@ class Recall:
         for node_id, node in self.nodes.store.nodes.items():
             about = [hit for hit in named if _floor(hit).distance_to(node.pose) <= self.settings.search.node_reach]
             says = not labels.isdisjoint(node.tags)
-            if self._was_looked_from(node.pose) or (about and says and gone.issuperset(hit.id for hit in about)):
+            if (self._is_here(node_id) and self._was_looked_from(node.pose)) or (about and says and gone.issuperset(hit.id for hit in about)):
                 found.add(node_id)
         return found
 
@@ -147,9 +147,9 @@ class Recall:
         A path is entered at any node close by; where there is none, at the nearest node in a straight line.
         """
         nodes = self.graph.nodes
-        if not nodes:
-            return {}
-        entries = sorted((node.pose.distance_to(here), node_id) for node_id, node in nodes.items())
+        entries = sorted(
+            (node.pose.distance_to(here), node_id) for node_id, node in nodes.items() if self._is_here(node_id)
+        )
         near = [entry for entry in entries if entry[0] <= _ENTRY] or entries[:1]
         queue = [(distance, node_id, _ENTERED) for distance, node_id in near]
         length: dict[int, float] = {}
@@ -191,8 +191,15 @@ class Recall:
 
     def _graph(self) -> NodeGraph:
         return NodeGraph.from_anchors(
-            self.nodes.store, self.memory.spatial.graph, same_spot=self.settings.search.same_spot
+            self.nodes.store,
+            self.memory.spatial.graph,
+            same_spot=self.settings.search.same_spot,
+            storeys=self.memory.space.storey_of_anchor,
         )
+
+    def _is_here(self, node_id: int) -> bool:
+        """Whether a node is on the storey that the robot is on."""
+        return not self.memory.spatial.on_other_storey(node_id)
 
     def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
         """The path to the best of its viewpoints, and on towards it; None where none can be reached."""

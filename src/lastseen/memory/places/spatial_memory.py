@@ -6,7 +6,7 @@ at; whoever can look hands the answer to ``scene_analyzed``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from lastseen.action import Action
@@ -41,6 +41,8 @@ class SpatialMemory:
         self.recent_places: list[int] = []
         self.path: list[int] = []
         self._frame: tuple[int, Pose2D] | None = None
+        self.on_other_storey: Callable[[int], bool] = lambda _: False
+        """Whether an anchor, given by id, is on another storey than the robot: what is above a spot is not that spot."""
         self._begin()
 
     def _begin(self) -> None:
@@ -306,15 +308,20 @@ class SpatialMemory:
     def _place_walked_before(self, scene_type: str, world_pose: Pose2D | None) -> Place | None:
         """The place of an earlier walk at this spot: of this type, or of any while nobody knows the type yet."""
         wanted = normalize_scene_type(scene_type)
-        for _, anchor in self._earlier.near(world_pose, radius=self.settings.localization.radius):
+        for anchor in self._walked_near(world_pose, radius=self.settings.localization.radius):
             place = self.graph.place(anchor.place_id)
             if place.place_id != self.current_place_id and wanted in (place.scene_type, UNKNOWN):
                 return place
         return None
 
+    def _walked_near(self, world_pose: Pose2D | None, *, radius: float) -> list[Anchor]:
+        """The anchors of earlier walks within a radius, on the storey that the robot is on, nearest first."""
+        near = self._earlier.near(world_pose, radius=radius)
+        return [anchor for _, anchor in near if not self.on_other_storey(anchor.anchor_id)]
+
     def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
         assert self.current_place_id is not None
-        for _, known in self._earlier.near(world_pose, radius=self.settings.places.same_anchor):
+        for known in self._walked_near(world_pose, radius=self.settings.places.same_anchor):
             # one of another place is another anchor: what is seen here belongs to the place the robot is in
             if known.place_id == self.current_place_id:
                 if self.current_anchor_id is not None:

@@ -78,6 +78,7 @@ class Space:
 
         self.storeys = Storeys(grids)
         self.storey_of_anchor: dict[int, int] = {}
+        self.spatial.on_other_storey = self._on_other_storey
         self._journal = journal
         self._surface: Surface | None = None
         self._surface_written = -math.inf
@@ -273,6 +274,9 @@ class Space:
         if cell != self.floor.settings.cell:
             problem = f"is not the {cell} of this file's floor"
             raise InvalidValue("explored.cell", self.floor.settings.cell, problem, remedy="set it as it was")
+
+    def _on_other_storey(self, anchor: int) -> bool:
+        return self.storey_of_anchor.get(anchor, 0) != self.storeys.current.number
 
     def _see_floor(self, frame: Frame, pose: Pose2D, people: Sequence[Box]) -> None:
         last = self._floor_seen_from

@@ -67,15 +67,26 @@ class NodeGraph:
 
     @classmethod
     def from_anchors(
-        cls, store: SemanticMemoryStore, places: PlaceGraph, *, same_spot: float = _DEFAULTS.same_spot
+        cls,
+        store: SemanticMemoryStore,
+        places: PlaceGraph,
+        *,
+        same_spot: float = _DEFAULTS.same_spot,
+        storeys: Mapping[int, int] | None = None,
     ) -> Self:
         """Join nodes whose anchors the robot walked between, and those that are too near for a wall between them.
 
         For a store made by ``nodes_from_memory``: its nodes share one frame. Without the second kind of edge a path
-        would go round by everything that happened between two visits of one spot.
+        would go round by everything that happened between two visits of one spot. ``storeys`` are the numbers of the
+        storeys of nodes that are not on storey 0: only what was walked leads from one to another.
         """
-        near = cls.from_store(store, link_distance=same_spot)
-        edges = [(node_id, other) for node_id in store.nodes for other in near.neighbors(node_id)]
+        near, on = cls.from_store(store, link_distance=same_spot), storeys or {}
+        edges = [
+            (node_id, other)
+            for node_id in store.nodes
+            for other in near.neighbors(node_id)
+            if on.get(node_id, 0) == on.get(other, 0)
+        ]
         for node_id in store.nodes:
             anchor = places.anchors.get(node_id)
             edges += [(node_id, other) for other in (anchor.neighbors if anchor is not None else ())]

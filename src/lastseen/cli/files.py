@@ -108,7 +108,7 @@ def align(
     from lastseen.memory.alignment import landmarks_of
 
     with open_memory(file) as one, open_memory(known) as other:
-        found = run(landmarks_of(one), landmarks_of(other))
+        found = run(landmarks_of(one, one.space), landmarks_of(other, other.space))
         names = {state.id: state.label or "thing" for state in one.states()}
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=2))

@@ -371,6 +371,8 @@ class Memory(ObjectReads, SpaceReads, Corrections):
             wall_clock=self._wall_clock,
         )
         made._sessions.enabled = False
+        # also in RAM: it may be what the session is recognised by
+        made.space.keeps_surface = self.space.keeps_surface
         return made
 
     def _reopen(self) -> None:

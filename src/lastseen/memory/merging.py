@@ -123,7 +123,7 @@ def merge_files(first: Path, second: Path, out: Path, settings: Settings) -> tup
     with _reading(first, settings) as one, _reading(second, settings) as two:
         known, new = (two, one) if _is_older(_newest(two), _newest(one)) else (one, two)
         base, added = (second, first) if known is two else (first, second)
-        found = align(landmarks_of(new.objects), landmarks_of(known.objects))
+        found = align(landmarks_of(new.objects, new.space), landmarks_of(known.objects, known.space))
         if found.status != "aligned":
             status = found.status.replace("_", " ")
             problem = f"is {status} with {base}: {found.reason}"

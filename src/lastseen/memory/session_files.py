@@ -58,7 +58,7 @@ def align_session(path: Path, session: int, open_writes: Callable[[Path], WriteP
         if frame.file is None or not file.is_file():
             raise InvalidValue("session", session, f"has no file {file}", remedy="put it beside the memory again")
         with open_writes(file) as apart:
-            found = align(landmarks_of(apart.objects), landmarks_of(home.objects))
+            found = align(landmarks_of(apart.objects, apart.space), landmarks_of(home.objects, home.space))
             if found.status != "aligned":
                 status = found.status.replace("_", " ")
                 raise InvalidValue("session", session, f"is {status}: {found.reason}", remedy="look around more")

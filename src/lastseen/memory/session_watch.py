@@ -23,6 +23,8 @@ WATCHED = 60.0
 """Seconds of looking for which a session can be taken back: what has not differed by then goes on unverified."""
 CHECKED_EVERY, SEARCHED_EVERY = 0.5, 5.0
 """Seconds of looking between comparisons with the map, and between searches of it for another place."""
+COMPARED_EVERY = 15.0
+"""Seconds of looking between comparisons of the surfaces, which take as long as many of the things."""
 CERTAIN = 4.0
 """Nats of evidence below which a robot does not set out by what it remembers: two things at their places are more."""
 WORTH_CHECKING = 12
@@ -44,9 +46,12 @@ class Watch:
 
     def __init__(self, home: Memory, alone: Memory, *, since: float) -> None:
         self.alone, self.since = alone, since
-        self._known = landmarks_of(home)
+        self._known = landmarks_of(home, home._writes.space)
+        if self._known.surface is not None:
+            # read now: what the session sees goes into the same surface until it is known to be elsewhere
+            self._known.surface()
         self._looked_at = _looked_at(home._writes, self._known)
-        self._checked = self._searched = since
+        self._checked = self._searched = self._compared = since
         self._evidence = 0.0
 
     @property
@@ -66,10 +71,20 @@ class Watch:
         self._checked = frame.stamp
         search = frame.stamp - self._searched >= SEARCHED_EVERY
         self._searched = frame.stamp if search else self._searched
+        compare = search and frame.stamp - self._compared >= COMPARED_EVERY
+        self._compared = frame.stamp if compare else self._compared
+        return self._check(search=search, compare=compare)
+
+    def last_check(self) -> Claim:
+        """Check the claim of a session that ends before it was watched for long enough, with all there is."""
+        return self._check(search=True, compare=True)
+
+    def _check(self, *, search: bool, compare: bool) -> Claim:
         # from one spot nothing is seen from two sides, and so nothing is confirmed: twice seen is enough to compare
         seen = [one for one in self.alone.states(include_tentative=True) if one.confirmed or one.hits >= SEEN_TWICE]
         sure = np.array([one.confirmed for one in seen], dtype=np.bool_)
-        claim = check_claim(landmarks(seen), self._known, self._looked_at, sure=sure, search=search)
+        session = landmarks(seen, self.alone._writes.space if compare else None)
+        claim = check_claim(session, self._known, self._looked_at, sure=sure, search=search)
         self._evidence = claim.evidence
         return claim
 

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from lastseen.detection import Box, Detection
 from lastseen.frame import Frame
-from lastseen.memory.alignment import Alignment, FrameTransform, align, landmarks_of
-from lastseen.memory.alignment.aligner import LEAST_MATCHES
+from lastseen.memory.alignment import Alignment, FrameTransform, Landmarks, align, landmarks_of
+from lastseen.memory.alignment.aligner import LEAST_MATCHES, MOST_POINTS, judge
 from lastseen.memory.alignment.claim import Claim
 from lastseen.memory.object import AlignmentStatus
 from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.session_files import free_name, join
 from lastseen.memory.session_frames import TRUSTED, SessionFrame
-from lastseen.memory.session_watch import SEARCHED_EVERY, Watch
+from lastseen.memory.session_watch import COMPARED_EVERY, SEARCHED_EVERY, Watch
 from lastseen.observation import Observation
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Sessions:
         """From the running session's map to the memory's; None where they are one."""
         self._watch: Watch | None = None
         self._last: tuple[float, NDArray[np.float64]] | None = None
-        self._tried = 0.0
+        self._tried = self._compared = 0.0
         self._begins = False
 
     @property
@@ -123,15 +123,17 @@ class Sessions:
         if watch is None:
             return
         claim = watch.see(frame, observations, step)
-        if claim is None:
-            return
+        if claim is not None:
+            self._act_on(claim, frame.stamp)
+        if self._watch is watch and watch.is_over(frame.stamp):
+            self.settle()
+
+    def _act_on(self, claim: Claim, stamp: float) -> None:
         if claim.status == "agrees":
             self._note("verified", claim.reason)
             self.settle()
         elif claim.status == "differs":
-            self._put_apart(claim, frame.stamp)
-        elif watch.is_over(frame.stamp):
-            self.settle()
+            self._put_apart(claim, stamp)
 
     def observe_apart(
         self,
@@ -152,13 +154,19 @@ class Sessions:
         events = apart.observe(frame, observations, detections=detections, step=step, people=people)
         if frame.stamp - self._tried >= SEARCHED_EVERY:
             self._tried = frame.stamp
-            found = align(landmarks_of(apart), landmarks_of(self._home))
-            if found.status == "aligned":
-                self._join(found)
+            with_surface = frame.stamp - self._compared >= COMPARED_EVERY
+            self._compared = frame.stamp if with_surface else self._compared
+            self._try_to_join(apart, with_surface=with_surface)
         later = writes.clock.now - frame.stamp
         return tuple(
             replace(event, object_id=prefix + event.object_id, stamp=event.stamp + later) for event in events
         )
+
+    def _try_to_join(self, apart: Memory, *, with_surface: bool) -> None:
+        session, known = (landmarks_of(one, one._writes.space) for one in (apart, self._home))
+        found = align(session if with_surface else session.without_surface(), known)
+        if found.status == "aligned":
+            self._join(found)
 
     def settle(self) -> None:
         """End the watch: from now on the session cannot be taken back."""
@@ -168,7 +176,11 @@ class Sessions:
             watch.alone.close()
 
     def end(self) -> None:
-        """End the session: one in quarantine stays in its file."""
+        """End the session: one that is short is compared once more, and one in quarantine stays in its file."""
+        if self._watch is not None and self._last is not None:
+            self._act_on(self._watch.last_check(), self._last[0])
+        elif self.apart is not None:
+            self._try_to_join(self.apart, with_surface=True)
         self.settle()
         self.transform, self._last = None, None
         if self.apart is not None:
@@ -193,8 +205,8 @@ class Sessions:
             return
         else:
             writes.frames.put(made)
-        # with fewer things nothing can be told, and a few things are no reason to keep a session apart
-        if things >= LEAST_MATCHES:
+        # with fewer things only the surface can tell, and a few things are no reason to keep a session apart
+        if things >= LEAST_MATCHES or (things and 0 < self._surface_size() <= MOST_POINTS):
             self._begin_watch(frame.stamp)
 
     def _begin_watch(self, stamp: float) -> None:
@@ -213,6 +225,11 @@ class Sessions:
     def _things(self) -> int:
         """How many confirmed objects the memory holds."""
         return len(self._home._writes.objects.listed())
+
+    def _surface_size(self) -> int:
+        """How many points the memory's surface has; 0 where it keeps none."""
+        space = self._home._writes.space
+        return len(space.surface) if space.keeps_surface else 0
 
     def _note(self, state: str, reason: str) -> None:
         writes = self._home._writes
@@ -242,7 +259,7 @@ class Sessions:
             apart._writes.store.journal.copy_to(file)
             apart.close()
             apart = self._make(file)
-        self.apart, self._tried = apart, stamp
+        self.apart, self._tried, self._compared = apart, stamp, stamp
         frame = SessionFrame(session=record.id, state="unverified", map_id=self.map_id, time=record.first)
         # its memory is in the map that it claimed to be in
         where = {"file": None if file is None else file.name, "transform": self.transform}
@@ -260,7 +277,12 @@ class Sessions:
         assert frame is not None
         self._home.flush()
         self.transform = (self.transform or FrameTransform()).then(found.candidates[0].transform)
-        join(writes, self.apart._writes, frame, found)
+        join(
+            writes,
+            self.apart._writes,
+            frame,
+            _of_confirmed(found, landmarks_of(self.apart), landmarks_of(self._home)),
+        )
         self._home.flush()
         writes.space.tracker.end_walk()
         self._begins = True
@@ -272,6 +294,13 @@ class Sessions:
 def prefix_of(session: int) -> str:
     """What the ids of a session in quarantine begin with."""
     return f"session-{session}/"
+
+
+def _of_confirmed(found: Alignment, session: Landmarks, known: Landmarks) -> Alignment:
+    """The same place with the pairs of confirmed things alone: others helped to find it, and are not taken in."""
+    best = found.candidates[0]
+    pairs = judge(best.transform, session, known).pairs if len(session) and len(known) else ()
+    return replace(found, candidates=(replace(best, pairs=pairs),))
 
 
 def _moved(

@@ -108,7 +108,8 @@ class Recall:
         for node_id, node in self.nodes.store.nodes.items():
             about = [hit for hit in named if _floor(hit).distance_to(node.pose) <= self.settings.search.node_reach]
             says = not labels.isdisjoint(node.tags)
-            if (self._is_here(node_id) and self._was_looked_from(node.pose)) or (about and says and gone.issuperset(hit.id for hit in about)):
+            looked = self._is_here(node_id) and self._was_looked_from(node.pose)
+            if looked or (about and says and gone.issuperset(hit.id for hit in about)):
                 found.add(node_id)
         return found
 

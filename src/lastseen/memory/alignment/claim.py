@@ -75,6 +75,8 @@ def check_claim(
             if ahead >= MARGIN:
                 reason = f"{found.reason}; {ahead:.0f} nats better than where it says it is"
                 return Claim("differs", reason, here.score, found)
+        if found.status == "aligned" and not elsewhere:
+            return Claim("agrees", found.reason, max(here.score, AGREES))
     within = looked_at(session.positions) & (True if sure is None else sure)
     gaps = np.linalg.norm(session.positions[within][:, None] - known.positions[None], axis=2)
     count, met = int(within.sum()), int((gaps <= NEAR).any(axis=1).sum()) if within.any() else 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
+from lastseen.memory.alignment.surface import SurfacePoints
 from lastseen.memory.alignment.transform import FrameTransform
 from lastseen.memory.objects import ObjectState
 
@@ -37,6 +39,8 @@ class Landmarks:
         extents: (n, 3) metres, the sides of its box.
         labels: Names with their scores, by thing; empty where it has none.
         embeddings: (n, dim) of unit length, or None; a row of zeros where a thing has none.
+        surface: Reads the coloured surface of the map, which is only done where the things do not tell; None where
+            none is kept.
     """
 
     ids: Sequence[str]
@@ -44,6 +48,7 @@ class Landmarks:
     extents: NDArray[np.float64]
     labels: Sequence[Mapping[str, float]]
     embeddings: NDArray[np.float32] | None = None
+    surface: Callable[[], SurfacePoints] | None = None
 
     def __post_init__(self) -> None:
         for name in ("positions", "extents"):
@@ -58,7 +63,13 @@ class Landmarks:
     def moved(self, transform: FrameTransform) -> Landmarks:
         """The same things in another frame."""
         positions, extents = transform.apply(self.positions), transform.turn_boxes(self.extents)
-        return Landmarks(self.ids, positions, extents, self.labels, self.embeddings)
+        read = self.surface
+        surface = None if read is None else cache(lambda: read().moved(transform))
+        return Landmarks(self.ids, positions, extents, self.labels, self.embeddings, surface)
+
+    def without_surface(self) -> Landmarks:
+        """The things alone."""
+        return replace(self, surface=None)
 
 
 class HoldsObjects(Protocol):
@@ -69,13 +80,38 @@ class HoldsObjects(Protocol):
         ...
 
 
-def landmarks_of(memory: HoldsObjects) -> Landmarks:
-    """The confirmed objects that a memory believes to be there."""
-    return landmarks(memory.states())
+class ShowsSurface(Protocol):
+    """A coloured surface."""
+
+    def shown(self) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+        """The points (n, 3) that are there now, with their colours."""
+        ...
 
 
-def landmarks(states: Sequence[ObjectState]) -> Landmarks:
-    """Objects as landmarks."""
+class HoldsSurface(Protocol):
+    """What a surface is read from: the space of a memory."""
+
+    keeps_surface: bool
+
+    @property
+    def surface(self) -> ShowsSurface:
+        """What the home looks like."""
+        ...
+
+
+def landmarks_of(memory: HoldsObjects, space: HoldsSurface | None = None) -> Landmarks:
+    """The confirmed objects that a memory believes to be there, and the surface of its space, if it keeps one."""
+    return landmarks(memory.states(), space)
+
+
+def landmarks(states: Sequence[ObjectState], space: HoldsSurface | None = None) -> Landmarks:
+    """Objects as landmarks, and the surface of a space."""
+
+    def read() -> SurfacePoints:
+        assert space is not None
+        points, colors = space.surface.shown()
+        return SurfacePoints(points.astype(np.float64), colors.astype(np.int16))
+
     dims = {len(state.emb_mean) for state in states if state.emb_mean is not None}
     embeddings = np.zeros((len(states), dims.pop()), dtype=np.float32) if len(dims) == 1 else None
     if embeddings is not None:
@@ -88,6 +124,7 @@ def landmarks(states: Sequence[ObjectState]) -> Landmarks:
         np.array([state.extent for state in states], dtype=np.float64).reshape(-1, 3),
         [state.label_scores for state in states],
         embeddings,
+        cache(read) if space is not None and space.keeps_surface else None,
     )
 
 

@@ -42,7 +42,7 @@ class SpatialMemory:
         self.path: list[int] = []
         self._frame: tuple[int, Pose2D] | None = None
         self.on_other_storey: Callable[[int], bool] = lambda _: False
-        """Whether an anchor, given by id, is on another storey than the robot: what is above a spot is not that spot."""
+        """Whether an anchor, given by id, is on another storey than the robot: above a spot is not that spot."""
         self._begin()
 
     def _begin(self) -> None:

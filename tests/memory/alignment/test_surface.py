@@ -35,7 +35,8 @@ def seen(surface: SurfacePoints) -> Landmarks:
 
 def test_a_part_of_a_room_is_found_in_it() -> None:
     whole = room(1)
-    part = SurfacePoints(*(each[whole.points[:, 0] < 2.0] for each in (whole.points, whole.colors)))
+    left = whole.points[:, 0] < 2.0
+    part = SurfacePoints(whole.points[left], whole.colors[left])
     best = fits(part.moved(AWAY.inverse()), whole)[0]
     assert best.alike > 0.95
     assert best.transform.angle_to(AWAY) < math.radians(1.0)

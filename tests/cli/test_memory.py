@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ def test_a_refusal_gives_its_reason(file: Path) -> None:
     assert "closest, but not it:" in refused
     assert "place" in refused
     assert "age" in refused
+
+
+def test_an_age_counts_to_the_moment_of_asking(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    walk(Memory.open(path, wall_clock=lambda: time.time() - 5 * 86400), looks="random").close()
+    assert run("find", "red mug", "-m", path).rstrip().endswith("5 d")
 
 
 def test_objects_lists_them(file: Path) -> None:

@@ -6,6 +6,7 @@ Tables for people, one line an object; ``--json`` for programs, with every field
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -87,10 +88,12 @@ def find(
         print_json(answer_json(answer))
     else:
         typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
-        _print_hits(answer.fitting)
+        # the past is told from its own end, the present from now
+        now = None if as_of is not None else datetime.now(UTC)
+        _print_hits(answer.fitting, now)
         if answer.closest:
             typer.echo("closest, but not it:")
-            _print_hits(answer.closest)
+            _print_hits(answer.closest, now)
     if answer.status == "not_found":
         raise typer.Exit(1)
 
@@ -129,8 +132,12 @@ def ask(
         raise typer.Exit(1)
 
 
-def _print_hits(hits: Sequence[Object]) -> None:
-    """The place, score and age of each; ``--json`` has the date too."""
+def _print_hits(hits: Sequence[Object], now: datetime | None) -> None:
+    """The place, score and age of each; ``--json`` has the date too.
+
+    The age is the time from the last sighting to ``now`` where the session has a date: a file that is asked a day
+    later says a day. Without a date, or without ``now``, it counts to the newest frame.
+    """
     rows = [
         [
             hit.id,
@@ -138,13 +145,20 @@ def _print_hits(hits: Sequence[Object]) -> None:
             hit.place or "unknown",
             position_text(hit.position),
             f"{hit.score or 0.0:.2f}",
-            age_text(hit.age) if hit.provenance == "seen" else hit.provenance,
+            age_text(_age(hit, now)) if hit.provenance == "seen" else hit.provenance,
         ]
         for hit in hits
     ]
     if rows:
         columns = ["id", "what", "place", POSITION, "score", "age"]
         print_table(columns, rows, right=["score", "age"], whole=["id", POSITION, "age"], cut=["what", "place"])
+
+
+def _age(hit: Object, now: datetime | None) -> float:
+    if now is None or hit.last_seen is None:
+        return hit.age
+    # a robot's clock may be ahead of this one
+    return max((now - hit.last_seen).total_seconds(), 0.0)
 
 
 def tell(

@@ -191,7 +191,8 @@ def sessions(
         print_json(found)
         return
     rows = [
-        [str(one["id"]), one["robot"], one["first"] or "-", one["state"], one["reason"]] for one in found["sessions"]
+        [str(one["id"]), one["robot"], (one["first"] or "-")[:19].replace("T", " "), one["state"], one["reason"]]
+        for one in found["sessions"]
     ]
     print_table(["id", "robot", "begun (UTC)", "map", "why"], rows, whole=["id", "begun (UTC)", "map"])
 

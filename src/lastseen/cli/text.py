@@ -67,7 +67,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """How long before the newest frame something was seen: 40 s, 12 min, 3 h, 5 d."""
+    """How long ago something was seen: 40 s, 12 min, 3 h, 5 d."""
     for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -151,6 +151,25 @@ def test_a_search_by_json_is_cancelled_by_json(robot: RobotOnGraph) -> None:
     node.cleanup()
 
 
+def test_searches_that_do_not_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, ended = FakeTransport(), threading.Event()
+    node = MemoryNode(graph)
+    node.configure(NodeOptions(memory=None, open_models=models))
+
+    def never(*_: Any, **__: Any) -> dict[str, Any]:
+        ended.wait(20.0)
+        return {}
+
+    monkeypatch.setattr(node, "search", never)
+    for number in range(6):
+        graph.bring(REQUESTS, TEXT, {"data": json.dumps({"id": number, "call": "search", "goal": "mug"})})
+    refused = [json.loads(one.tree["data"]) for one in graph.sent if one.topic == RESPONSES]
+    assert [one["id"] for one in refused] == [4, 5]
+    assert "still ending" in refused[0]["error"]
+    ended.set()
+    node.cleanup()
+
+
 def test_without_images_a_search_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lastseen.ros2.searching._FIRST_FRAME", 0.1)
     node = MemoryNode(FakeTransport())

@@ -40,6 +40,8 @@ _SEARCH_CALLS: dict[str, dict[str, type]] = {
 }
 TICK = 0.1
 """Seconds between looks at what is due to be published."""
+_MOST_SEARCHES = 4
+"""Searches whose threads may live at once: one walks, the others were preempted and are ending."""
 
 
 class OpenModels(Protocol):
@@ -109,6 +111,7 @@ class MemoryNode:
         self.options: NodeOptions | None = None
         self._searching: Searching | None = None
         self._cancel_search = threading.Event()
+        self._searches: list[threading.Thread] = []
         self._publications: Publications | None = None
         self._perception_of: MakePerception | None = None
         self._end_requests: Callable[[], None] | None = None
@@ -234,6 +237,11 @@ class MemoryNode:
         if head["call"] == "cancel_search":
             self._respond(json.dumps({**head, "ok": True, "error": ""}))
             return
+        self._searches = [one for one in self._searches if one.is_alive()]
+        if len(self._searches) >= _MOST_SEARCHES:
+            error = f"search: {len(self._searches)} searches before it are still ending; ask again when one has ended"
+            self._respond(json.dumps({**head, "ok": False, "error": error}))
+            return
         cancel = self._cancel_search = threading.Event()
 
         def run() -> None:
@@ -246,7 +254,9 @@ class MemoryNode:
             )
             self._respond(json.dumps({**head, "ok": True, "error": "", **result}))
 
-        threading.Thread(target=run, name="lastseen-search", daemon=True).start()
+        thread = threading.Thread(target=run, name="lastseen-search", daemon=True)
+        self._searches.append(thread)
+        thread.start()
 
     def _respond(self, text: str) -> None:
         self.transport.publish(Publication(RESPONSES, TEXT, {"data": text}))

@@ -43,7 +43,7 @@ def run(memory: Memory, folder: Path, options: SourceOptions | None, frame: Fram
     [("lens_clip", LENS, ONE_SIDE), ("tum_fr1_rpy_60", None, SETTINGS)],
     ids=["lens_clip", "fr1"],
 )
-def test_the_same_recording_in_a_random_frame_gives_the_same_objects_once(
+def test_the_same_recording_turned_by_a_quarter_gives_the_same_objects_once(
     name: str, options: SourceOptions | None, settings: Settings, shared_data: Path, tmp_path: Path
 ) -> None:
     with Memory.open(tmp_path / "home.lastseen", settings=settings, wall_clock=None) as memory:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from lastseen.errors import SourceError
-from lastseen.sources.live import FrameQueue
+from lastseen.sources.live import FrameQueue, LiveSource
 from lastseen.sources.record import Intake
 
 
@@ -61,3 +61,23 @@ def test_problems_are_counted_by_reason() -> None:
     intake = counted(queue)
     assert intake.skipped == {"too large": 2}
     assert intake.examples == {"too large": "first"}
+
+
+class Silent(LiveSource[int]):
+    """A stream of nothing, which says whether it was ever received."""
+
+    received = False
+
+    def receive(self, stop: threading.Event) -> None:
+        self.received = True
+        stop.wait(10.0)
+
+    def decode(self, item: int) -> None:
+        return None
+
+
+def test_what_was_closed_before_it_began_is_not_received() -> None:
+    source = Silent("silent://")
+    source.close()
+    assert list(source.records()) == []
+    assert not source.received

@@ -239,8 +239,8 @@ class MemoryNode:
             return
         self._searches = [one for one in self._searches if one.is_alive()]
         if len(self._searches) >= _MOST_SEARCHES:
-            error = f"search: {len(self._searches)} searches before it are still ending; ask again when one has ended"
-            self._respond(json.dumps({**head, "ok": False, "error": error}))
+            reason = f"search: {len(self._searches)} searches before it are still ending; ask again when one has ended"
+            self._respond(json.dumps({**head, "ok": False, "error": reason}))
             return
         cancel = self._cancel_search = threading.Event()
 

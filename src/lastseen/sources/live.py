@@ -119,6 +119,7 @@ class LiveSource(RecordSource, Generic[T]):
         )
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     @abstractmethod
     def receive(self, stop: threading.Event) -> None:
@@ -129,10 +130,11 @@ class LiveSource(RecordSource, Generic[T]):
         """The record of an item; what cannot be read raises ``InvalidValue``; None was counted already."""
 
     def start(self) -> None:
-        """Begin to receive; reading does it too."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._receive, name=self.address, daemon=True)
-            self._thread.start()
+        """Begin to receive; reading does it too. What was closed is not opened again."""
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._receive, name=self.address, daemon=True)
+                self._thread.start()
 
     def records(self, wanted: Callable[[int], bool] | None = None) -> Iterator[RawRecord]:
         """Yield records as they come; ends when the stream does."""
@@ -156,7 +158,9 @@ class LiveSource(RecordSource, Generic[T]):
 
     def close(self) -> None:
         """Stop receiving and release sockets."""
-        self._stop.set()
+        # another thread may be about to start it
+        with self._starting:
+            self._stop.set()
         self.queue.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(JOIN)

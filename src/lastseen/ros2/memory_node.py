@@ -239,7 +239,7 @@ class MemoryNode:
             return
         self._searches = [one for one in self._searches if one.is_alive()]
         if len(self._searches) >= _MOST_SEARCHES:
-            reason = f"search: {len(self._searches)} searches before it are still ending; ask again when one has ended"
+            reason = f"search: {len(self._searches)} searches before it are still ending; ask again later"
             self._respond(json.dumps({**head, "ok": False, "error": reason}))
             return
         cancel = self._cancel_search = threading.Event()

@@ -19,6 +19,7 @@ from lastseen.appearance import with_embeddings
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.lift import lift_all
+from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
 from lastseen.memory.space.surface import Surface
 from lastseen.perception.pipeline import Perceived
@@ -28,6 +29,7 @@ from lastseen.server.service import Service
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.walk import Walk, WalkPlan
 from tests.memory.objects.scenes import Room, frame_at, seen
+from tests.memory.walks_in_frames import HOME, house, look
 from tests.server.conftest import serving
 from tests.sim.tiny import tiny_home
 
@@ -522,3 +524,46 @@ def test_a_hundred_thousand_objects_and_a_full_surface_stay_within_what_a_tablet
     assert 1_000_000 < int(drawn["triangles"]) <= MOST_TRIANGLES
     assert int(drawn["calls"]) <= MOST_CALLS
     page.close()
+
+
+@pytest.mark.integration
+def test_a_session_kept_apart_leaves_what_is_remembered_unplaced(open_page: OpenPage, tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        look(memory, house(1), FrameTransform())
+    with Memory.open(path) as memory:
+        look(memory, house(2), FrameTransform(), count=24)
+        with serving(memory) as running:
+            page = open_page(running.address.page)
+            expect(page.locator("#legend", has_text="not placed yet")).to_be_visible(timeout=PATIENCE)
+            expect(page.locator("#overlay")).to_have_class("unplaced")
+            page.locator("#sessions summary").click()
+            expect(page.locator("#sessions li").first).to_contain_text("kept apart")
+            expect(page.locator("#sessions li").first).to_contain_text("things stand where this map has any")
+            page.locator("#objects li").first.click()
+            expect(page.locator("#details")).to_contain_text("where that is from here is not known yet")
+            scrub_to(page, 0.05)
+            expect(page.locator("#overlay")).not_to_have_class("unplaced")
+            expect(page.locator("#details")).not_to_contain_text("not known yet")
+            page.close()
+
+
+@pytest.mark.integration
+def test_the_evidence_of_an_alignment_is_drawn_on_demand(open_page: OpenPage, tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        look(memory, HOME, FrameTransform())
+    with Memory.open(path) as memory:
+        look(memory, HOME, FrameTransform(1.1, 4.0, -2.0, 0.3), count=20)
+        with serving(memory) as running:
+            page = open_page(running.address.page)
+            expect(page.locator("#objects li")).to_have_count(len(HOME), timeout=PATIENCE)
+            expect(page.locator("#unplaced")).to_be_hidden()
+            page.locator("#sessions summary").click()
+            expect(page.locator("#sessions li").first).to_contain_text("aligned")
+            page.get_by_role("button", name="Show evidence").click()
+            expect(page.locator("#canvas")).to_have_attribute("data-matches", str(len(HOME)), timeout=PATIENCE)
+            expect(page.locator("#sessions")).to_contain_text(f"{len(HOME)} things lie")
+            page.get_by_role("button", name="Hide evidence").click()
+            expect(page.locator("#canvas")).to_have_attribute("data-matches", "0")
+            page.close()

@@ -11,6 +11,8 @@ import type { Store } from "./store";
 const SLOW_SECONDS = 1.2;
 const MOST_HAPPENINGS = 400;
 const TIMELINE_SECONDS = 3;
+/** a session that is kept apart tells no events: while frames come, its state is asked for */
+const SESSIONS_SECONDS = 5;
 
 export interface LiveScene {
   cloud(part: CloudPart): void;
@@ -28,6 +30,7 @@ export class LiveMemory implements SocketListener {
   private journey: AbortController | null = null;
   private readonly seen = new Set<string>();
   private timelineDue = 0;
+  private sessionsDue = 0;
 
   constructor(
     private readonly api: Api,
@@ -67,6 +70,7 @@ export class LiveMemory implements SocketListener {
     this.seen.clear();
     this.store.set({ connection: "live", connectionNote: "", happenings: [] });
     void this.readTimeline();
+    void this.readSessions();
     void this.readChanges();
   }
 
@@ -120,7 +124,10 @@ export class LiveMemory implements SocketListener {
     const now = performance.now();
     if (now > this.timelineDue) {
       this.timelineDue = now + TIMELINE_SECONDS * 1000;
-      setTimeout(() => void this.readTimeline(), TIMELINE_SECONDS * 1000);
+      setTimeout(() => {
+        void this.readTimeline();
+        void this.readSessions();
+      }, TIMELINE_SECONDS * 1000);
     }
   }
 
@@ -135,6 +142,8 @@ export class LiveMemory implements SocketListener {
   stats({ now_memory_time, server }: { readonly now_memory_time: number; readonly server: WireServer }): void {
     this.moveOn(now_memory_time);
     const { mode, source, source_error, points, frame_rate, read_only } = server;
+    const frames = frame_rate > 0 || (this.store.state.server?.frameRate ?? 0) > 0;
+    if (frames && performance.now() > this.sessionsDue) void this.readSessions();
     this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate, readOnly: read_only } });
   }
 
@@ -166,6 +175,12 @@ export class LiveMemory implements SocketListener {
       this.store.set({ span: { start: timeline.first, end: Math.max(timeline.last ?? timeline.now, this.clock.now) } });
     }
     this.onMarks();
+  }
+
+  private async readSessions(): Promise<void> {
+    this.sessionsDue = performance.now() + SESSIONS_SECONDS * 1000;
+    const sessions = await this.api.sessions().catch(() => null);
+    if (sessions) this.store.set({ sessions });
   }
 
   private async readChanges(): Promise<void> {

@@ -20,11 +20,12 @@ import { Layout } from "./panels/layout";
 import { ListPanel } from "./panels/list_panel";
 import { Notice } from "./panels/notice";
 import { SearchPanel } from "./panels/search_panel";
+import { SessionsPanel } from "./panels/sessions_panel";
 import { origin, Status } from "./panels/status";
 import { TimelinePanel } from "./panels/timeline";
 import { ViewTools } from "./panels/view_tools";
 import { HomeScene } from "./scene/home_scene";
-import { shownThings, Store } from "./store";
+import { isUnplaced, shownThings, Store } from "./store";
 import { Theme } from "./theme";
 
 const api = new Api();
@@ -54,11 +55,14 @@ function choose(id: string): void {
 store.on(["server"], ({ server }) => (clock.live = origin(server) === "Live"));
 new ListPanel(byId("objects"), store, clock, choose);
 new FeedPanel(byId("events"), store, clock, choose);
+new SessionsPanel(byId("sessions"), store, api, clock, (matches) => scene.showEvidence(matches));
 new CameraPanel(byId("camera"), store, api, clock, choose);
 const finder = new FindPanel(byId("find"), store, api, (found) => scene.showSearch(found));
 const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, ({ thing }) => {
   store.set({ selected: thing.id });
-  fly(store.state.things.get(thing.id) ?? thing);
+  const known = store.state.things.get(thing.id);
+  // what a session that is kept apart has seen lies in another map than the one shown
+  if (known || !isUnplaced(store.state)) fly(known ?? thing);
 }, (goal, mayMove) => void finder.begin(goal, mayMove));
 const notice = new Notice(byId("notice"));
 new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly, notice);
@@ -123,6 +127,11 @@ store.on(["things", "shownStates", "labelFilter", "selected", "hovered", "answer
   scene.highlight(selected, hovered, answer);
 });
 store.on(["places", "plans"], ({ places, plans }) => scene.showPlaces(places, plans));
+store.on(["sessions", "asOf"], (state) => {
+  const unplaced = isUnplaced(state);
+  scene.place(!unplaced);
+  byId("unplaced").hidden = !unplaced;
+});
 store.on(["asOf"], ({ asOf }) => scene.travel(asOf));
 
 async function enter(): Promise<void> {

@@ -118,6 +118,24 @@ export interface RobotSearch {
   readonly started: number;
 }
 
+/** A session and how the map it is in is known; ``transform`` leads from its map to the memory's. */
+export interface SessionFrame {
+  readonly id: number;
+  readonly first: number;
+  readonly state: string;
+  readonly reason: string;
+  readonly transform: { readonly yaw: number; readonly x: number; readonly y: number; readonly z: number } | null;
+  /** ids of things met again: the session's, the memory's */
+  readonly pairs: readonly (readonly [string, string])[];
+}
+
+/** A thing met again: where it is, where the session's own map had it, and how far apart both are in one map. */
+export interface Match {
+  readonly here: Vec3;
+  readonly there: Vec3;
+  readonly gap: number;
+}
+
 /** The stretch of memory time that a slider can show. */
 export interface Span {
   readonly start: number;

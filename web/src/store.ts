@@ -1,6 +1,6 @@
 /** The one place where what is shown is kept: parts set a field, and whoever reads it is told once per turn. */
 
-import type { Answer, Connection, FloorPlan, Happening, Place, RobotSearch, ServerNote, Span, Thing, ThingState } from "./model";
+import type { Answer, Connection, FloorPlan, Happening, Place, RobotSearch, ServerNote, SessionFrame, Span, Thing, ThingState } from "./model";
 import { STATES } from "./model";
 
 export interface State {
@@ -13,6 +13,8 @@ export interface State {
   places: readonly Place[];
   plans: readonly FloorPlan[];
   happenings: readonly Happening[];
+  /** oldest first */
+  sessions: readonly SessionFrame[];
   span: Span | null;
   server: ServerNote | null;
   /** null is live, a number the memory time that is looked at */
@@ -46,6 +48,7 @@ export class Store {
     places: [],
     plans: [],
     happenings: [],
+    sessions: [],
     span: null,
     server: null,
     asOf: null,
@@ -88,6 +91,11 @@ export class Store {
       }
     }
   }
+}
+
+/** Whether the session of the moment shown is kept apart: where anything remembered is from there is not known yet. */
+export function isUnplaced({ sessions, asOf }: Readonly<State>): boolean {
+  return sessions.filter(({ first }) => asOf === null || first <= asOf).at(-1)?.state === "quarantined";
 }
 
 /** The objects that pass the filters of the list: the scene and the list show the same ones. */

@@ -1,6 +1,6 @@
 /** The server's REST answers, turned into the viewer's own words. Each call says what went wrong in one line. */
 
-import type { Answer, FloorPlan, Happening, HistoryStep, Picture, Place, RobotSearch, Thing, ThingState, Vec3 } from "../model";
+import type { Answer, FloorPlan, Happening, HistoryStep, Match, Picture, Place, RobotSearch, SessionFrame, Thing, ThingState, Vec3 } from "../model";
 import type { Session } from "../memory_clock";
 
 export interface WireObject {
@@ -196,6 +196,34 @@ export class Api {
       })),
       marks: wire.marks.map(({ memory_time, kind }) => ({ time: memory_time, kind })),
     };
+  }
+
+  async sessions(): Promise<SessionFrame[]> {
+    interface Wire extends SessionFrame {
+      readonly first_memory_time: number;
+    }
+    const { sessions } = await this.get<{ sessions: readonly Wire[] }>("/sessions");
+    return sessions.map(({ id, first_memory_time, state, reason, transform, pairs }) => ({ id, first: first_memory_time, state, reason, transform, pairs }));
+  }
+
+  /** What was met again in a session, by its first sighting there; things that are gone are left out. */
+  async matches({ id, transform, pairs }: SessionFrame, things: ReadonlyMap<string, Thing>, most: number): Promise<Match[]> {
+    interface Wire {
+      readonly history: readonly { readonly kind: string; readonly session: number; readonly evidence: { readonly xyz?: Vec3 } }[];
+    }
+    if (!transform) return [];
+    const { yaw, x, y, z } = transform;
+    const kept = pairs.flatMap(([, mine]) => things.get(mine) ?? []).slice(0, most);
+    const found = kept.map(async (thing): Promise<Match | null> => {
+      const { history } = await this.get<Wire>(`/objects/${encodeURIComponent(thing.id)}/history`);
+      const seen = history.find(({ kind, session, evidence }) => kind === "appeared" && session === id && evidence.xyz)?.evidence.xyz;
+      if (!seen) return null;
+      const [dx, dy] = [seen[0] - x, seen[1] - y];
+      const there: Vec3 = [Math.cos(yaw) * dx + Math.sin(yaw) * dy, Math.cos(yaw) * dy - Math.sin(yaw) * dx, seen[2] - z];
+      const [cx, cy, cz] = thing.centre;
+      return { here: thing.centre, there, gap: Math.hypot(seen[0] - cx, seen[1] - cy, seen[2] - cz) };
+    });
+    return (await Promise.all(found)).filter((match) => match !== null);
   }
 
   async changes(): Promise<Happening[]> {

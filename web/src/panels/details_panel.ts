@@ -7,7 +7,7 @@ import type { MemoryClock } from "../memory_clock";
 import type { HistoryStep, Thing } from "../model";
 import { type Api, ApiError, type Details, isAbort } from "../net/api";
 import { spotsOf } from "../scene/track_layer";
-import type { State, Store } from "../store";
+import { isUnplaced, type State, type Store } from "../store";
 import { Corrections } from "./corrections";
 import type { Notice } from "./notice";
 
@@ -39,7 +39,7 @@ export class DetailsPanel {
       if (gone !== null && gone === this.store.state.selected) this.store.set({ selected: null });
       else this.reread();
     });
-    store.on(["selected", "things", "asOf", "places", "server"], (state) => this.follow(state));
+    store.on(["selected", "things", "asOf", "places", "server", "sessions"], (state) => this.follow(state));
   }
 
   private follow(state: Readonly<State>): void {
@@ -103,7 +103,7 @@ export class DetailsPanel {
     const now = state.asOf ?? this.clock.now;
     const place = state.places.find((candidate) => candidate.id === thing?.place)?.name;
     // building anew only what looks different keeps focus and scrolling where they are
-    const look = JSON.stringify([id, thing, place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf, this.canCorrect]);
+    const look = JSON.stringify([id, thing, place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf, this.canCorrect, isUnplaced(state)]);
     if (look === this.shownLook) return;
     this.shownLook = look;
     const focused = this.host.contains(document.activeElement) ? (document.activeElement?.getAttribute("data-key") ?? null) : null;
@@ -124,6 +124,7 @@ export class DetailsPanel {
       const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Fly there");
       goto.addEventListener("click", () => this.fly(thing));
       parts.push(el("p", { class: "badges" }, el("span", { class: "badge", "data-state": thing.state }, el("i", { class: "glyph" }), thing.state), goto));
+      if (isUnplaced(this.store.state)) parts.push(el("p", { class: "reason unplaced" }, "Remembered, but where that is from here is not known yet."));
       if (this.canCorrect) parts.push(this.corrections.show(thing, this.store.state.things.values()));
       parts.push(this.pictures(thing));
       parts.push(this.facts(thing, now, place));

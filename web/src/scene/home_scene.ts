@@ -2,12 +2,13 @@
 
 import { Box3, Raycaster, Vector2, Vector3 } from "three";
 
-import type { Answer, FloorPlan, HistoryStep, Place, RobotSearch, Thing } from "../model";
+import type { Answer, FloorPlan, HistoryStep, Match, Place, RobotSearch, Thing } from "../model";
 import type { CloudPart } from "../net/cloud_message";
 import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
 import type { Palette } from "../theme";
 import { CloudLayer } from "./cloud_layer";
+import { EvidenceLayer } from "./evidence_layer";
 import { Labels } from "./labels";
 import { ObjectsLayer } from "./objects_layer";
 import { PlacesLayer } from "./places_layer";
@@ -35,15 +36,16 @@ export class HomeScene {
   private readonly plan = new PlanLayer();
   private readonly track = new TrackLayer();
   private readonly search = new SearchLayer();
+  private readonly evidence = new EvidenceLayer();
   private readonly labels: Labels;
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private framed = new Box3();
   private settleTimer = 0;
   private joinTimer = 0;
 
-  constructor(canvas: HTMLCanvasElement, overlay: HTMLElement) {
+  constructor(canvas: HTMLCanvasElement, private readonly overlay: HTMLElement) {
     this.stage = new Stage(canvas);
-    this.stage.scene.add(this.cloud.group, this.plan.group, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group);
+    this.stage.scene.add(this.cloud.group, this.plan.group, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group, this.evidence.group);
     this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []), (spot, near) =>
       this.cloud.group.visible && this.cloud.hides(this.stage.camera.position, spot, near),
     );
@@ -58,6 +60,7 @@ export class HomeScene {
       canvas.dataset["calls"] = String(calls);
       canvas.dataset["triangles"] = String(triangles);
       canvas.dataset["walls"] = String(this.plan.count);
+      canvas.dataset["matches"] = String(this.evidence.count);
       canvas.dataset["waiting"] = String(this.cloud.waiting);
       canvas.dataset["lookingAt"] = this.stage.controls.target.toArray().map((value) => value.toFixed(2)).join(" ");
     });
@@ -65,7 +68,7 @@ export class HomeScene {
   }
 
   paint(palette: Palette): void {
-    for (const layer of [this.objects, this.robot, this.places, this.plan, this.track, this.search]) layer.paint(palette);
+    for (const layer of [this.objects, this.robot, this.places, this.plan, this.track, this.search, this.evidence]) layer.paint(palette);
     this.stage.paint(palette);
   }
 
@@ -103,6 +106,18 @@ export class HomeScene {
 
   showSearch(search: RobotSearch | null): void {
     this.search.show(search);
+    this.stage.refresh();
+  }
+
+  /** Things that cannot be placed from where the robot is look so. */
+  place(known: boolean): void {
+    this.objects.place(known);
+    this.overlay.classList.toggle("unplaced", !known);
+    this.stage.invalidate();
+  }
+
+  showEvidence(matches: readonly Match[]): void {
+    this.evidence.show(matches);
     this.stage.refresh();
   }
 

@@ -41,6 +41,7 @@ const FRAGMENT = /* glsl */ `
 uniform vec3 inks[4];
 uniform vec3 chosen;
 uniform float veil;
+uniform float unplaced;
 varying vec2 onFace;
 varying vec2 faceSize;
 varying vec3 how;
@@ -82,9 +83,12 @@ void main() {
     float cross = 1.0 - smoothstep(0.8, 1.8, slope / max(fwidth(unitFace.x) + fwidth(unitFace.y), 1e-5) * 1.6);
     fill = 0.03 + 0.5 * cross * step(max(abs(unitFace.x), abs(unitFace.y)), 0.3);
   }
+  // where it is from here is not known: broken, faded edges that a box of a few pixels keeps too, hardly a fill
+  edge *= mix(1.0, 0.3 + 0.7 * stripes(along, unit, 0.5), unplaced);
+  fill *= mix(1.0, 0.35, unplaced);
   vec3 ink = mix(inks[state], chosen, emphasis * 0.75);
   fill *= mix(1.0, 1.7, emphasis);
-  float alpha = max(edge * 0.95, fill) * how.z * veil;
+  float alpha = max(edge * 0.95, fill) * how.z * veil * mix(1.0, 0.7, unplaced);
   if (alpha < 0.01) discard;
   gl_FragColor = vec4(ink, alpha);
   #include <colorspace_fragment>
@@ -103,6 +107,7 @@ export class ObjectsLayer {
   private readonly hidden: ShaderMaterial;
   private readonly inks = STATES.map(() => new Color());
   private readonly chosen = new Color();
+  private readonly unplaced = { value: 0 };
   private readonly veiled: Mesh;
   private room = 0;
   private centres = new InstancedBufferAttribute(new Float32Array(0), 3);
@@ -154,6 +159,11 @@ export class ObjectsLayer {
     this.looks.needsUpdate = true;
   }
 
+  /** Whether it is known where these things are from where the robot is. */
+  place(known: boolean): void {
+    this.unplaced.value = known ? 0 : 1;
+  }
+
   paint(palette: Palette): void {
     STATES.forEach((state, index) => this.inks[index]?.set(palette.states[state]));
     this.chosen.set(palette.chosen);
@@ -199,7 +209,7 @@ export class ObjectsLayer {
     return new ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
-      uniforms: { inks: { value: this.inks }, chosen: { value: this.chosen }, veil: { value: veil } },
+      uniforms: { inks: { value: this.inks }, chosen: { value: this.chosen }, veil: { value: veil }, unplaced: this.unplaced },
       transparent: true,
       depthWrite: false,
       depthFunc: LessEqualDepth,

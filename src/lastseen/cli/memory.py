@@ -355,7 +355,8 @@ def open_memory(
 
 def what(one: Object) -> str:
     """An object in words: its colour and label, and its state where it is not simply there."""
-    named = " ".join(filter(None, (one.color, one.name or "without a name")))
+    words = (None if one.name == one.label else "maybe", one.color, one.label or "without a name")
+    named = " ".join(filter(None, words))
     return named if one.state == "confirmed" else f"{named} ({one.state})"
 
 

@@ -101,6 +101,7 @@ def test_a_session_of_another_home_is_kept_apart_and_the_memory_stays_as_it_was(
     with Memory.open(large, read_only=True) as memory:
         assert places(memory) == before
         assert memory.find("plant").alignment == "unknown"
+        assert {one.alignment for one in memory.objects()} == {"unknown"}
     with Memory.open(beside(large, "session-2"), read_only=True) as memory:
         assert len(memory.objects()) == len(OTHER)
 

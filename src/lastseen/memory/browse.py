@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from lastseen.detection import best_label
 from lastseen.geometry import Pose3D
 from lastseen.memory.history import past_states
-from lastseen.memory.object import Object, Point, id_order
+from lastseen.memory.object import AlignmentStatus, Object, Point, id_order
 from lastseen.memory.objects import ObjectState, State
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.query.ranker import main_color
 from lastseen.memory.query.relations import Surroundings
+from lastseen.memory.session_frames import TRUSTED
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import MISSING, REMOVED, TENTATIVE, CropRecord
 from lastseen.memory.write_path import WritePath
@@ -66,6 +67,15 @@ class Browse:
     def revision(self) -> int:
         """Grows with every change of an object."""
         return self._objects.store.version
+
+    @property
+    def alignment(self) -> AlignmentStatus:
+        """Whether the newest session is known to be in this memory's map; see docs/alignment.md."""
+        sessions = self.clock.sessions
+        state = self._writes.frames.of(sessions[-1].id).state if sessions else "first"
+        if state in TRUSTED:
+            return "aligned"
+        return "unverified" if state == "unverified" else "unknown"
 
     def time(self, moment: Moment, *, name: str) -> float:
         """The memory time of a moment as people give it."""
@@ -148,7 +158,7 @@ class Browse:
     def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
         """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
         now = self.clock.now if now is None else now
-        colors = self.colors([state.id for state in states])
+        colors, alignment = self.colors([state.id for state in states]), self.alignment
         found = []
         for state, place in zip(
             states, self._places([state.xyz_world for state in states], [state.id for state in states]), strict=True
@@ -173,6 +183,7 @@ class Browse:
                     stability=state.stability,
                     kind=state.kind,
                     provenance=self.facts.provenance(state),
+                    alignment=alignment,
                     record=state,
                 )
             )

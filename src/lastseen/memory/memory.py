@@ -244,7 +244,7 @@ class Memory(ObjectReads, SpaceReads, Corrections):
         answer = self._finder.find(query, limits, now=now, past=as_of is not None)
         apart = self._sessions.apart
         if apart is None or as_of is not None:
-            return answer.with_alignment(self._sessions.known)
+            return answer.with_alignment(self.browse.alignment)
         # what the robot sees now is in the map it is in, what was known before is not
         seen = apart.find(
             text,

@@ -22,11 +22,10 @@ from lastseen.frame import Frame
 from lastseen.memory.alignment import Alignment, FrameTransform, Landmarks, align, landmarks_of
 from lastseen.memory.alignment.aligner import LEAST_MATCHES, MOST_POINTS, judge
 from lastseen.memory.alignment.claim import Claim
-from lastseen.memory.object import AlignmentStatus
 from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.session_files import free_name, join
-from lastseen.memory.session_frames import TRUSTED, SessionFrame
+from lastseen.memory.session_frames import SessionFrame
 from lastseen.memory.session_watch import COMPARED_EVERY, SEARCHED_EVERY, Watch
 from lastseen.observation import Observation
 
@@ -67,14 +66,6 @@ class Sessions:
     def prefix(self) -> str:
         """What the ids of the running session begin with while it is in quarantine."""
         return prefix_of(len(self._home._writes.clock.sessions))
-
-    @property
-    def known(self) -> AlignmentStatus:
-        """Whether the newest session is known to be in this memory's map."""
-        frame = self.current
-        if frame is None or frame.state in TRUSTED:
-            return "aligned"
-        return "unverified" if frame.state == "unverified" else "unknown"
 
     @property
     def current(self) -> SessionFrame | None:

@@ -31,7 +31,7 @@ def compile_beside() -> None:
 
     Once per process, and not where there is only one processor. It ends with this process at the latest.
     """
-    if _beside or not sys.executable or len(os.sched_getaffinity(0)) < 2 or is_complete():
+    if _beside or not sys.executable or _processors() < 2 or is_complete():
         return
     # the same modules as here; nothing is imported from the working folder that this process would not import
     code = f"import sys; sys.path[:] = {sys.path!r}; from lastseen.perception import warm_up; warm_up.from_behind()"
@@ -40,6 +40,11 @@ def compile_beside() -> None:
     process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)  # noqa: S603
     _beside.append(process)
     atexit.register(_end, process)
+
+
+def _processors() -> int:
+    """How many processors this process may use; macOS tells only how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app
-from lastseen.cli.run import report_lines
+from lastseen.cli.source import report_lines
 from lastseen.sources.follow import Summary
 from tests.encoders.tiny_towers import tiny_clip
 from tests.perception.tiny_onnx import final_detector

@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 from lastseen.cli import main as command_line
-from lastseen.cli.eval_text import print_hints, print_summary
+from lastseen.cli.eval import print_hints, print_summary
 from lastseen.cli.main import app, main
 from lastseen.cli.text import counted, evidence_text, print_table, time_text
 
@@ -127,7 +127,7 @@ def test_a_moment_is_a_date_where_there_is_one_and_else_a_stamp() -> None:
 
 def test_counts_have_the_right_plural() -> None:
     assert [counted(number, "place") for number in (0, 1, 2)] == ["0 places", "1 place", "2 places"]
-    assert counted(1000, "memory", "memories") == "1,000 memories"
+    assert counted(1000, "frame") == "1,000 frames"
 
 
 def test_evidence_is_words_and_no_raw_lists() -> None:

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, POSITION, AsJson, MemoryFile, check_file, open_memory, print_json, what
-from lastseen.cli.options import IndexAddress
-from lastseen.cli.text import age_text, position_text, print_table, time_text
+from lastseen.cli.memory import POSITION, check_file, open_memory, what
+from lastseen.cli.options import (
+    DEFAULT_FILE,
+    AsJson,
+    IndexAddress,
+    Label,
+    MemoryFile,
+    Removed,
+    Tentative,
+    current_settings,
+)
+from lastseen.cli.text import age_text, position_text, print_json, print_note, print_table, time_text
 
 if TYPE_CHECKING:
     from lastseen.memory.object import Object
@@ -31,12 +40,12 @@ def find(
     memory: MemoryFile = DEFAULT_FILE,
     near: Annotated[str | None, typer.Option("--near", help="A place as x,y,z in metres.")] = None,
     radius: Annotated[float | None, typer.Option("--radius", help="Metres around --near; default 3.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
+    label: Label = None,
     since: Annotated[str | None, typer.Option("--since", help="Last seen at or after: date or memory time.")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Last seen before: date or memory time.")] = None,
     as_of: Annotated[str | None, typer.Option("--as-of", help="Answer from what was known then.")] = None,
-    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
-    removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
+    tentative: Tentative = False,
+    removed: Removed = False,
     k: Annotated[int | None, typer.Option("-k", help="At most this many hits.")] = None,
     index: IndexAddress = None,
     robots: Annotated[
@@ -55,8 +64,6 @@ def find(
     Examples: [bold]lastseen find "red mug"[/bold], [bold]lastseen find "red mug" --near 1,2,0 --radius 2[/bold],
     [bold]lastseen find "red mug" --index milvus://host:19530/home --robots all[/bold]
     """
-    from lastseen.cli.options import current_settings
-
     if index is None:
         check_file(memory)
     settings = current_settings(index=index)
@@ -67,9 +74,7 @@ def find(
     from lastseen.server.serializers import answer_json
 
     with open_memory(memory, settings=settings, image_encoder=encoder, missing_ok=index is not None) as opened:
-        note = opened.names_only()
-        if note is not None:
-            typer.echo(f"note: {note}", err=True)
+        print_note(opened.names_only())
         answer = queries.find(
             opened,
             text,
@@ -113,21 +118,17 @@ def ask(
     Examples: [bold]lastseen ask "how many chairs are in the kitchen?"[/bold],
     [bold]lastseen ask --model openai:qwen2.5 "any idea where my keys went?"[/bold]
     """
-    check_file(memory)
-    from lastseen.cli.options import current_settings
-    from lastseen.server.serializers import reply_json
+    with open_memory(memory) as opened:
+        from lastseen.server.serializers import reply_json
 
-    with open_memory(memory, settings=current_settings()) as opened:
         reply = opened.ask(question, model=model)
         found = reply_json(opened, reply)
     if as_json:
         print_json(found)
     else:
         typer.echo(reply.phrased or reply.sentence)
-        if reply.cut:
-            typer.echo(f"note: {reply.cut} of the model's sentences had no evidence and were cut", err=True)
-        if reply.model_error is not None:
-            typer.echo(f"note: {reply.model_error}", err=True)
+        print_note(f"{reply.cut} of the model's sentences had no evidence and were cut" if reply.cut else None)
+        print_note(reply.model_error)
     if reply.status == "not_remembered":
         raise typer.Exit(1)
 
@@ -202,14 +203,12 @@ def facts(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
 
     Example: [bold]lastseen facts[/bold]
     """
-    check_file(memory)
-    from lastseen.server.serializers import fact_json
-
     with open_memory(memory) as opened:
         clock, found = opened.browse.clock, opened.facts()
-        listed = [fact_json(clock, fact) for fact in found]
     if as_json:
-        print_json(listed)
+        from lastseen.server.serializers import fact_json
+
+        print_json([fact_json(clock, fact) for fact in found])
         return
     if not found:
         typer.echo('nothing was told yet; for example: lastseen tell "the keys belong in the hall"')

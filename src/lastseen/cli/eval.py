@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastseen.cli.options import current_settings
+from lastseen.cli.options import AsJson, current_settings
+from lastseen.cli.text import print_json, print_table, progress_bar
 from lastseen.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from lastseen.evaluation.questions import Tally
+    from lastseen.evaluation.runner import Evaluation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,7 +30,6 @@ Backend = Annotated[
 Policy = Annotated[str, typer.Option(help="Who walks to a pixel: geometric, or pixelnav:CHECKPOINT.")]
 Jobs = Annotated[int, typer.Option(help="Processes; the results are the same for any number.")]
 Report = Annotated[bool, typer.Option("--report", help="Also write report.html.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def _arms(text: str) -> tuple[str, ...]:
@@ -34,14 +37,6 @@ def _arms(text: str) -> tuple[str, ...]:
     from lastseen.evaluation.arms import arms_of
 
     return tuple(arm.name for arm in arms_of([name.strip() for name in text.split(",") if name.strip()]))
-
-
-@app.callback()
-def _group() -> None:
-    """Measure searches against each other.
-
-    Example: [bold]lastseen eval objectnav --out results[/bold]
-    """
 
 
 @app.command("objectnav")
@@ -63,7 +58,6 @@ def objectnav(
 
     Example: [bold]lastseen eval objectnav --episodes 20 --arms no_context,context --out results[/bold]
     """
-    from lastseen.cli.eval_text import run_and_print
     from lastseen.evaluation.runner import Plan
 
     settings = current_settings()
@@ -76,7 +70,7 @@ def objectnav(
         scene=scene,
         policy=policy,
     )
-    run_and_print(plan, out, jobs=jobs, engine=engine, report=report)
+    _run(plan, out, jobs=jobs, engine=engine, report=report)
 
 
 @app.command("habitat")
@@ -125,7 +119,6 @@ def habitat(
 
     Example: [bold]lastseen eval habitat --python ~/habitat/bin/python --detector grounding-dino --out results[/bold]
     """
-    from lastseen.cli.eval_text import run_and_print
     from lastseen.evaluation.habitat.dataset import Dataset
     from lastseen.evaluation.habitat.plan import HabitatPlan, close_worker
     from lastseen.perception.detectors import open_named_detector
@@ -161,7 +154,7 @@ def habitat(
         plan = plan.opened()
         if jobs > 1:
             close_worker()
-        run_and_print(plan, out, jobs=jobs, report=report)
+        _run(plan, out, jobs=jobs, report=report)
     finally:
         close_worker()
 
@@ -175,7 +168,6 @@ def hints(
 
     Example: [bold]lastseen eval hints results[/bold]
     """
-    from lastseen.cli.eval_text import print_hints
     from lastseen.evaluation.arms import ARMS
     from lastseen.evaluation.metrics import hint_figures
     from lastseen.evaluation.runner import EPISODES_FILE, read_records
@@ -191,7 +183,7 @@ def hints(
     figures = {name: hint_figures(by_arm[name]) for name in ARMS if name in by_arm}
     figures = {name: found for name, found in figures.items() if found["calls"]}
     if as_json:
-        typer.echo(json.dumps(figures, indent=2))
+        print_json(figures)
     elif figures:
         print_hints(figures)
     else:
@@ -211,7 +203,7 @@ def referring(
 
     score = evaluate(folder)
     if as_json:
-        typer.echo(json.dumps(score.to_json(), indent=2, ensure_ascii=False))
+        print_json(score.to_json())
         return
     typer.echo(f"true statements: {score.true_right} of {score.statements} point at the right thing")
     typer.echo(
@@ -234,14 +226,13 @@ def questions(
 
     Example: [bold]lastseen eval questions --homes 2 --level perfect[/bold]
     """
-    from lastseen.cli.text import print_table
-    from lastseen.evaluation.questions import Tally, evaluate
+    from lastseen.evaluation.questions import evaluate
     from lastseen.sim.level import Level
 
     Level.of(level)
     score = evaluate(range(seed, seed + homes), level=level, minutes=minutes)
     if as_json:
-        typer.echo(json.dumps(score.to_json(), indent=2, ensure_ascii=False))
+        print_json(score.to_json())
         return
 
     def row(kind: str, tally: Tally) -> list[str]:
@@ -253,3 +244,118 @@ def questions(
     rows += [row("all", score.total()), row("changes", score.total(changes=True))]
     rows += [row(f"  {kind}", score.changes[kind]) for kind in sorted(score.changes)]
     print_table(["kind", "right, seen enough", "refused, unseen", "true or refused, seen in part", "blind"], rows)
+
+
+def _run(plan: Evaluation, out: Path, *, jobs: int, engine: str = "processes", report: bool) -> None:
+    """Run what is missing of a plan, write summary.json (and report.html), and print what came of it."""
+    from rich.progress import TimeRemainingColumn
+
+    from lastseen.evaluation.runner import TIMING_FILE, run
+    from lastseen.evaluation.summary import summarize, write_summary
+
+    done: dict[str, list[bool]] = {}
+    with progress_bar(TimeRemainingColumn()) as bar:
+        task = bar.add_task("episodes", total=len(plan.seeds) * len(set(plan.arms)))
+
+        def count(record: dict[str, Any]) -> None:
+            done.setdefault(record["arm"], []).append(record["success"])
+            rates = "  ".join(f"{arm} {sum(found) / len(found):.2f}" for arm, found in done.items())
+            bar.update(task, advance=1, description=f"SR  {rates}")
+
+        records = run(plan, out, jobs=jobs, engine=engine, progress=count)
+    summary = summarize(records, plan.config())
+    write_summary(out, summary)
+    for line in summary["verdict"]:
+        typer.echo(line)
+    print_summary(summary)
+    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
+    if report:
+        from lastseen.evaluation.report import write_report
+
+        typer.echo(f"wrote {write_report(out, records, summary)}")
+
+
+def print_summary(summary: dict[str, Any]) -> None:
+    """Print the means of every arm, and the differences between arms on the same episodes."""
+    arms = summary["arms"].items()
+    columns = ["arm", "SR", "SR 95 %", "SPL", "SPL 95 %", "SoftSPL", "steps", "calls"]
+    print_table(
+        columns,
+        [
+            [
+                name,
+                _mean(figures["sr"]),
+                _span(figures["sr"]),
+                _mean(figures["spl"]),
+                _span(figures["spl"]),
+                _mean(figures["soft_spl"]),
+                f"{figures['steps']['mean']:.0f}",
+                _mean(figures["planner_calls"]),
+            ]
+            for name, figures in arms
+        ],
+        title="ObjectNav: means, with bootstrap intervals",
+        right=columns[1:],
+    )
+    keys = {"ABABA": "ababa", "STUCK": "stuck", "no progress": "no_progress", "revisited m2": "revisited_m2"}
+    print_table(
+        ["arm", *keys],
+        [[name, *(_mean(figures[key]) for key in keys.values())] for name, figures in arms],
+        title="Going in circles: means per episode",
+        right=list(keys),
+    )
+    if summary["paired"]:
+        _print_pairs(summary["paired"])
+
+
+def print_hints(figures: dict[str, dict[str, Any]]) -> None:
+    """Print what the hints of each arm told."""
+    columns = ["arm", "calls", "STUCK", "said", "with", "without", "difference"]
+    print_table(
+        columns,
+        [
+            [
+                name,
+                str(found["calls"]),
+                _share(found["stuck"]),
+                _share(found["no_progress"]),
+                _share(found["no_new_place_with_no_progress"]),
+                _share(found["no_new_place_without"]),
+                "-" if found["difference"] is None else _signed(found["difference"], 2),
+            ]
+            for name, found in figures.items()
+        ],
+        title="NO_PROGRESS said, and calls without a new place in the next 20 steps",
+        right=columns[1:],
+    )
+
+
+def _print_pairs(paired: dict[str, dict[str, Any]]) -> None:
+    figures = [("spl", "SPL", 3), ("ababa", "ABABA", 2), ("no_progress", "no progress", 2)]
+    figures += [("unique_place_ratio", "unique places", 3)]
+    print_table(
+        ["pair", "figure", "mean difference (95 %)"],
+        [
+            [pair.replace("_minus_", " minus ") if key == "spl" else "", title, _signed(found[key], digits)]
+            for pair, found in paired.items()
+            for key, title, digits in figures
+        ],
+        title="Paired over the same episodes",
+        right=["mean difference (95 %)"],
+    )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _signed(figure: dict[str, float], digits: int) -> str:
+    return f"{figure['mean']:+.{digits}f} ({figure['low']:+.{digits}f} to {figure['high']:+.{digits}f})"
+
+
+def _mean(figure: dict[str, float]) -> str:
+    return f"{figure['mean']:.2f}"
+
+
+def _span(figure: dict[str, float]) -> str:
+    return f"{figure['low']:.2f}-{figure['high']:.2f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file, open_memory, print_json
-from lastseen.cli.text import print_table
+from lastseen.cli.memory import check_file, open_memory
+from lastseen.cli.options import DEFAULT_FILE, AsJson, MemoryFile, current_settings
+from lastseen.cli.text import print_json, print_table
 
 if TYPE_CHECKING:
     from lastseen.memory.store.salvage import Report
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory file.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="A new file.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +55,6 @@ def salvage(file: File, out: Out, as_json: AsJson = False) -> None:
 
     Example: [bold]lastseen salvage broken.lastseen saved.lastseen[/bold]
     """
-    from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
     from lastseen.memory.store.salvage import salvage as run
 
@@ -83,8 +81,6 @@ def thin(
     Example: [bold]lastseen thin home.lastseen --days 90[/bold]
     """
     check_file(file)
-    from lastseen.cli.options import current_settings
-
     settings, before = current_settings(), file.stat().st_size
     kept = settings.retention
     kept = replace(kept, days=kept.days if days is None else days, bytes=kept.bytes if most is None else most)
@@ -111,7 +107,7 @@ def align(
         found = run(landmarks_of(one, one.space), landmarks_of(other, other.space))
         names = {state.id: state.label or "thing" for state in one.states()}
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        print_json(asdict(found))
     else:
         typer.echo(f"{found.status.replace('_', ' ')}: {found.reason}")
         for place in found.candidates if found.status != "not_aligned" else ():
@@ -140,13 +136,12 @@ def merge(
     """
     check_file(file)
     check_file(other)
-    from lastseen.cli.options import current_settings
     from lastseen.memory.merging import merge_files
 
     base, found, merged = merge_files(file, other, out, current_settings())
     added = other if base == file else file
     if as_json:
-        typer.echo(json.dumps({"map_of": str(base), "alignment": asdict(found), **asdict(merged)}, indent=2))
+        print_json({"map_of": str(base), "alignment": asdict(found), **asdict(merged)})
         return
     typer.echo(f"aligned: {found.reason}")
     typer.echo(f"wrote {out} in the map of {base}, whose newest session is the older one; from {added}:")
@@ -168,7 +163,6 @@ def sessions(
     Example: [bold]lastseen sessions --memory home.lastseen[/bold]
     """
     check_file(memory)
-    from lastseen.cli.options import current_settings
     from lastseen.memory.session_files import align_session, undo_alignment
     from lastseen.memory.write_path import WritePath
 
@@ -199,8 +193,9 @@ def sessions(
 
 def _print(report: Report, *, as_json: bool) -> None:
     if as_json:
-        facts = {"file": str(report.path), "whole": report.whole, "lost": report.lost, "problems": report.problems}
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(
+            {"file": str(report.path), "whole": report.whole, "lost": report.lost, "problems": report.problems}
+        )
         return
     typer.echo(", ".join(f"{count:,} {table}" for table, count in report.whole.items() if count) or "no rows")
     for problem in report.problems:

@@ -6,30 +6,19 @@ import gc
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lastseen import __version__
-from lastseen.cli import (
-    ask,
-    demo,
-    doctor,
-    files,
-    log,
-    memory,
-    models,
-    record,
-    ros2,
-    run,
-    search,
-    serve,
-    sim,
-    vlm,
-)
+from lastseen.cli import ask, files, memory, models, ros2, search, serve, sim, source
 from lastseen.cli import eval as evaluate
-from lastseen.cli.options import Options, current_settings, remember
-from lastseen.errors import LastseenError
+from lastseen.cli.options import AsJson, current_settings, settings_file
+from lastseen.cli.text import print_json
+from lastseen.errors import LastseenError, SettingsError
+
+if TYPE_CHECKING:
+    from lastseen.config.section import Described
 
 STOPPED = 130
 _COLLECT_EVERY = 50_000
@@ -43,20 +32,16 @@ app = typer.Typer(
     help="A robot's memory of what it saw, where and when, and the search that uses it.",
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
-app.command("demo")(demo.demo)
-ask.register(app)
-memory.register(app)
-files.register(app)
-app.command("doctor")(doctor.diagnose)
-app.command("run")(run.run)
-app.command("record")(record.record)
+app.command("demo")(sim.demo)
+for group in (ask, memory, files, source):
+    group.register(app)
 # what follows --ros-args is for ROS
 app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(ros2.ros2)
 app.add_typer(sim.app)
-app.add_typer(log.app, name="log")
+app.add_typer(search.log_app, name="log")
 app.add_typer(models.app, name="models")
 app.add_typer(evaluate.app, name="eval")
-app.add_typer(vlm.app, name="vlm")
+app.add_typer(models.vlm_app, name="vlm")
 app.command("search")(search.search)
 app.command("self-check")(search.self_check)
 app.command("serve")(serve.serve)
@@ -71,7 +56,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     settings: Annotated[
         Path | None,
         typer.Option(
@@ -82,7 +67,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    remember(Options(debug=debug, settings_file=settings))
+    settings_file.set(settings)
 
 
 @app.command()
@@ -97,33 +82,30 @@ def version() -> None:
 @app.command("config")
 def show_settings(
     section: Annotated[str | None, typer.Option("--section", help="Show this section only.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print values only, as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show every setting as TOML that can be edited and given back.
 
     Examples: [bold]lastseen config > lastseen.toml[/bold], [bold]lastseen config --section association[/bold]
     """
     from lastseen.config import describe
-    from lastseen.errors import SettingsError
 
     rows = [row for row in describe(current_settings()) if section is None or row.name.startswith(f"{section}.")]
     if not rows:
         raise SettingsError("--section", section, "is not a section", remedy="run `lastseen config` for all")
-    if as_json:
-        tree: dict[str, dict[str, object]] = {}
-        for row in rows:
-            group, _, name = row.name.rpartition(".")
-            tree.setdefault(group, {})[name] = row.value
-        typer.echo(json.dumps(tree, indent=2))
-        return
-    current = ""
+    groups: dict[str, dict[str, Described]] = {}
     for row in rows:
         group, _, name = row.name.rpartition(".")
-        if group != current:
-            typer.echo(f"{'' if not current else chr(10)}[{group}]")
-            current = group
-        unit = f" [{row.unit}]" if row.unit else ""
-        typer.echo(f"# {row.why}{unit}\n{name} = {_toml(row.value)}")
+        groups.setdefault(group, {})[name] = row
+    if as_json:
+        print_json({group: {name: row.value for name, row in named.items()} for group, named in groups.items()})
+        return
+    for number, (group, named) in enumerate(groups.items()):
+        typer.echo(f"{chr(10) if number else ''}[{group}]")
+        for name, row in named.items():
+            unit = f" [{row.unit}]" if row.unit else ""
+            # text, numbers, booleans and lists of text are written alike in JSON and TOML
+            typer.echo(f"# {row.why}{unit}\n{name} = {json.dumps(row.value)}")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -164,11 +146,6 @@ def _print_usage_error(error: typer.TyperException) -> int:
     path = "lastseen" if context is None else context.command_path
     typer.echo(f"error: {message[:1].lower()}{message[1:]}; see: {path} --help", err=True)
     return 2
-
-
-def _toml(value: object) -> str:
-    """Text, numbers, booleans and lists of text are written alike in JSON and TOML."""
-    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 if __name__ == "__main__":

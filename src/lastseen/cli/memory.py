@@ -5,28 +5,31 @@ Tables for people, one line an object; ``--json`` for programs, with every field
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.options import IndexAddress
-from lastseen.cli.text import counted, evidence_text, position_text, print_table, time_text
+from lastseen.cli.options import (
+    DEFAULT_FILE,
+    AsJson,
+    IndexAddress,
+    Label,
+    MemoryFile,
+    Removed,
+    Tentative,
+    current_settings,
+)
+from lastseen.cli.text import counted, evidence_text, position_text, print_json, print_table, time_text
+from lastseen.errors import InvalidValue, JournalMissing
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
     from lastseen.memory.memory import Memory
     from lastseen.memory.object import Object
 
-MemoryFile = Annotated[
-    Path, typer.Option("--memory", "-m", envvar="LASTSEEN_MEMORY", help="The memory file.", show_default=True)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-DEFAULT_FILE = Path("home.lastseen")
 POSITION, SEEN = "x y z (m)", "last seen (UTC)"
-
-
 _SENDING = 600.0
 """Seconds that `reindex` waits for a shared index to take everything; the rest is sent by the next run."""
 
@@ -41,9 +44,9 @@ def register(app: typer.Typer) -> None:
 
 def objects(
     memory: MemoryFile = DEFAULT_FILE,
-    label: Annotated[str | None, typer.Option("--label", help="Only objects of this label.")] = None,
-    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
-    removed: Annotated[bool, typer.Option("--removed", help="Include what is gone.")] = False,
+    label: Label = None,
+    tentative: Tentative = False,
+    removed: Removed = False,
     surfaces: Annotated[bool, typer.Option("--surfaces", help="List floor, walls and table tops instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,15 +54,15 @@ def objects(
 
     Example: [bold]lastseen objects --tentative[/bold]
     """
-    check_file(memory)
-    from lastseen.observation import OBJECT, SURFACE
-    from lastseen.server.serializers import listed_object_json
-
     with open_memory(memory) as opened:
+        from lastseen.observation import OBJECT, SURFACE
+
         kind = SURFACE if surfaces else OBJECT
         states = opened.states(label, kind=kind, include_tentative=tentative, include_removed=removed)
         found = opened.browse.described(states)
     if as_json:
+        from lastseen.server.serializers import listed_object_json
+
         print_json([listed_object_json(one, state) for one, state in zip(found, states, strict=True)])
         return
     rows = [
@@ -86,12 +89,11 @@ def history(
 
     Example: [bold]lastseen history obj-7[/bold]
     """
-    check_file(memory)
-    from lastseen.server.serializers import history_json
-
     with open_memory(memory) as opened:
         entries, clock = opened.history(object_id), opened.browse.clock
     if as_json:
+        from lastseen.server.serializers import history_json
+
         print_json([history_json(clock, entry) for entry in entries])
         return
     rows = [
@@ -123,13 +125,13 @@ def changes(
 
     Example: [bold]lastseen changes --since 120[/bold]
     """
-    check_file(memory)
-    from lastseen.server.parameters import parse_time
-    from lastseen.server.serializers import change_json
-
     with open_memory(memory) as opened:
+        from lastseen.server.parameters import parse_time
+
         found, clock = opened.what_changed(parse_time("--since", since)), opened.browse.clock
     if as_json:
+        from lastseen.server.serializers import change_json
+
         print_json([change_json(clock, change) for change in found])
         return
     rows = [
@@ -160,21 +162,17 @@ def export(
         ),
     ],
     memory: MemoryFile = DEFAULT_FILE,
-    tentative: Annotated[bool, typer.Option("--tentative", help="Include what is not confirmed.")] = False,
+    tentative: Tentative = False,
 ) -> None:
     """Write objects and rooms to a file for other programs, by its ending; see docs/export.md.
 
     Examples: [bold]lastseen export home.ply[/bold], [bold]lastseen export home.lastseen home.json[/bold]
     """
-    from lastseen.errors import InvalidValue
-
     *before, out = files
     if len(before) > 1:
         raise InvalidValue("files", " ".join(map(str, files)), "are too many", remedy="give a memory and one file")
     memory = before[0] if before else memory
     check_file(memory)
-    from dataclasses import asdict
-
     from lastseen.memory.export import home_tree, write_home, writer_of
     from lastseen.server.serializers import object_json
 
@@ -198,7 +196,6 @@ def import_home(
 
     Example: [bold]lastseen import home.json --memory new.lastseen[/bold]
     """
-    from lastseen.cli.options import current_settings
     from lastseen.memory.export import import_facts, read_home
     from lastseen.memory.memory import Memory
 
@@ -218,8 +215,6 @@ def draw_map(
 
     Example: [bold]lastseen map home.png[/bold]
     """
-    from lastseen.errors import InvalidValue
-
     if out.suffix.lower() not in (".png", ".jpg", ".webp"):
         raise InvalidValue("out", str(out), "is no picture's name", remedy="name it .png, .jpg or .webp")
     with open_memory(memory) as opened:
@@ -241,7 +236,6 @@ def reindex(
 
     Example: [bold]lastseen reindex --encoder clip[/bold]
     """
-    from lastseen.cli.options import current_settings
     from lastseen.encoders import open_encoder
     from lastseen.memory.store.journal.opening import inspect
     from lastseen.memory.store.reindex import reindex as run
@@ -256,7 +250,7 @@ def reindex(
         if not sent:
             typer.echo(f"{state.get('queued')} wait for {state.get('address')}: {state.get('error')}", err=True)
     if as_json:
-        print_json({name: getattr(done, name) for name in done.__slots__})
+        print_json(asdict(done))
         return
     typer.echo(
         f"{counted(done.encoded, 'object')} encoded with {done.encoder}; {done.without_pictures} lack a picture"
@@ -276,7 +270,6 @@ def forget(
 
     Examples: [bold]lastseen forget obj-7[/bold], [bold]lastseen forget --before 2026-01-01T00:00Z[/bold]
     """
-    from lastseen.errors import InvalidValue
     from lastseen.server.parameters import parse_time
 
     if (object_id is None) == (before is None):
@@ -285,8 +278,9 @@ def forget(
         )
     moment = parse_time("--before", before)
     with open_memory(memory, read_only=False) as opened:
-        if object_id is not None:
-            _check_remembered(opened, object_id)
+        # before anybody is asked whether to delete it
+        if object_id is not None and all(fact.id != object_id for fact in opened.facts()):
+            opened.object(object_id)
         if not yes:
             typer.confirm(f"Delete {object_id or f'all not seen since {before}'} from {memory} for good?", abort=True)
         ids = opened.forget(object_id, before=moment)
@@ -296,12 +290,6 @@ def forget(
     typer.echo(f"forgot {len(ids)}: {', '.join(ids)}" if ids else "nothing to forget")
     for reason in ids.not_yet:
         typer.echo(f"not yet wiped: {reason}; it completes by itself")
-
-
-def _check_remembered(opened: Memory, object_id: str) -> None:
-    """Refuse an id that is not remembered, before anybody is asked whether to delete it."""
-    if not any(fact.id == object_id for fact in opened.facts()):
-        opened.object(object_id)
 
 
 def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
@@ -326,8 +314,6 @@ def stats(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:
 
 def check_file(path: Path) -> None:
     """Refuse a memory file that is not there, before anything heavy is loaded."""
-    from lastseen.errors import JournalMissing
-
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise JournalMissing(path, f"{problem}; give a memory file, as `lastseen run SOURCE --memory FILE` makes one")
@@ -344,7 +330,6 @@ def open_memory(
     """Open a memory file that must be there, or else one in RAM: a command about a memory never makes a file."""
     if not missing_ok:
         check_file(path)
-    from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
 
     chosen = settings or current_settings()
@@ -358,8 +343,3 @@ def what(one: Object) -> str:
     words = (None if one.name == one.label else "maybe", one.color, one.label or "without a name")
     named = " ".join(filter(None, words))
     return named if one.state == "confirmed" else f"{named} ({one.state})"
-
-
-def print_json(value: Any) -> None:
-    """Print a value for programs."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))

@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
-from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges
-from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
+from lastseen.cli.options import (
+    DEFAULT_FILE,
+    IndexAddress,
+    MemoryFile,
+    OptionsFile,
+    PerceptionOptions,
+    SourceChanges,
+    current_settings,
+    with_perception_options,
+)
 from lastseen.errors import InvalidValue
 
 
@@ -46,7 +53,6 @@ def ros2(
 
     Example: [bold]lastseen ros2 --memory home.lastseen --ros-args -p use_sim_time:=true[/bold]
     """
-    from lastseen.cli.options import current_settings
     from lastseen.ros2.memory_node import NodeOptions
     from lastseen.sources.options import SourceOptions
 

@@ -1,28 +1,45 @@
-"""``lastseen search`` and ``lastseen self-check``: look for something, and the rules a search must keep."""
+"""``lastseen search``, ``log`` and ``self-check``: look for something, see what a run did, check the rules."""
 
 from __future__ import annotations
 
-import json
+import shutil
+import textwrap
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, MemoryFile, check_file
-from lastseen.cli.options import Foxglove, Rerun, SourceChanges, viewers
-from lastseen.cli.text import counted
-from lastseen.errors import InvalidValue
+from lastseen.cli.memory import check_file, open_memory
+from lastseen.cli.options import (
+    DEFAULT_FILE,
+    AsJson,
+    Foxglove,
+    MemoryFile,
+    Rerun,
+    SourceChanges,
+    current_settings,
+    viewers,
+)
+from lastseen.cli.text import counted, print_json, progress_bar
+from lastseen.errors import InvalidValue, LastseenError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from lastseen.bridges.bridge import Bridge
     from lastseen.config import Settings
-    from lastseen.protocols import Detector, Environment
+    from lastseen.protocols import Environment
     from lastseen.search.loop import SearchResult
     from lastseen.search.search import Search
+
+log_app = typer.Typer(
+    no_args_is_help=True,
+    help="Look at the log of a run.\n\nExample: [bold]lastseen log show run.jsonl[/bold]",
+)
+_OUTCOME = ("status", "reason", "question", "steps", "metres", "planner_calls", "belief")
+LogFile = Annotated[Path, typer.Argument(help="The log of a run (JSON lines).", show_default=False)]
 
 
 def search(
@@ -72,7 +89,7 @@ def search(
     forget: Annotated[
         bool, typer.Option("--no-memory", help="Search without the memory file, and write none.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome only, as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look for something: from memory first, then by exploring; what is seen on the way is remembered.
 
@@ -87,9 +104,9 @@ def search(
     if robot is None and tokenize(goal):
         # told before anything heavy is loaded
         check_file(memory)
-    from lastseen.cli.options import current_settings
-
     settings = current_settings()
+    if steps is not None:
+        settings = replace(settings, search=replace(settings.search, max_steps=steps))
     if robot is None:
         _print_plan(goal, memory, settings, as_json=as_json)
         return
@@ -117,27 +134,26 @@ def search(
         walker = nullcontext(open_robot(robot, settings))
     from lastseen.ros2.driving import DryRun
 
+    asked = {"planner": planner, "policy": policy, "detector": opened, "constraints": constraint or []}
     try:
-        result = _walk(
-            goal,
-            None if forget else memory,
-            settings,
-            robot=robot,
-            walker=walker,
-            shown=viewers(rerun, foxglove),
-            steps=steps,
-            planner=planner,
-            policy=policy,
-            detector=opened,
-            constraints=constraint or [],
-            log=log,
-            quiet=as_json,
-        )
+        with walker as walking, viewers(rerun, foxglove) as bridges:
+            result = _walk(
+                goal,
+                walking,
+                None if forget else memory,
+                settings,
+                asked,
+                robot=robot,
+                bridges=bridges,
+                log=log,
+                quiet=as_json,
+            )
     except DryRun as planned:
         typer.echo(f"{planned}; add --drive to let it move")
         return
     if as_json:
-        typer.echo(json.dumps(_outcome(result), indent=2, sort_keys=True, default=str))
+        outcome = {name: getattr(result, name) for name in _OUTCOME}
+        print_json({**outcome, "memory": None if result.answer is None else asdict(result.answer)})
     else:
         typer.echo(
             f"{result.status.replace('_', ' ')} after {counted(result.steps, 'step')}, {result.metres:.1f} m and "
@@ -149,9 +165,7 @@ def search(
         raise typer.Exit(1)
 
 
-def self_check(
-    as_json: Annotated[bool, typer.Option("--json", help="Print each rule and its problem as JSON.")] = False,
-) -> None:
+def self_check(as_json: AsJson = False) -> None:
     """Check every rule of the search; exit code 1 when one is broken.
 
     Example: [bold]lastseen self-check[/bold]
@@ -161,12 +175,68 @@ def self_check(
     if not as_json:
         raise typer.Exit(rules.print_self_check(typer.echo))
     checked = rules.self_check()
-    typer.echo(json.dumps([asdict(each) for each in checked], indent=2))
+    print_json([asdict(each) for each in checked])
     raise typer.Exit(1 if any(each.problem for each in checked) else 0)
 
 
+@log_app.command("show")
+def show(
+    file: LogFile,
+    anchors: Annotated[bool, typer.Option("--anchors", help="Show every anchor too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print what happened when, with the steps in between folded.
+
+    Example: [bold]lastseen log show run.jsonl[/bold]
+    """
+    from lastseen.search.log import read_log
+    from lastseen.search.log_view import timeline
+
+    run = read_log(file)
+    if as_json:
+        print_json({name: getattr(run, name) for name in ("header", "steps", "events", "torn")})
+        return
+    width = max(shutil.get_terminal_size().columns, 40)
+    for line in timeline(run, anchors=anchors):
+        # what does not fit goes on below its own words, not below the step
+        typer.echo(
+            textwrap.fill(line, width, subsequent_indent=" " * 13, drop_whitespace=True) if line[:1] == " " else line
+        )
+
+
+@log_app.command("map")
+def draw(
+    file: LogFile,
+    out: Annotated[Path, typer.Argument(help="The PNG file to write.", show_default=False)],
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            help="The memory file of the home: its walls, doors and rooms and the goal are drawn too.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Draw the path, its anchors and places, the planner's calls, and where the run got stuck.
+
+    Example: [bold]lastseen log map run.jsonl run.png[/bold]
+    """
+    from lastseen.search.log import read_log
+    from lastseen.search.log_view import known_home, save_map
+
+    if out.suffix.lower() != ".png":
+        raise InvalidValue("out", str(out), "is no .png name", remedy=f"for example {out.stem or 'run'}.png")
+    if not out.parent.is_dir():
+        raise InvalidValue("out", str(out), "lies in no folder", remedy=f"make {out.parent} first")
+    run = read_log(file)
+    if memory is None:
+        save_map(run, out)
+    else:
+        with open_memory(memory) as known:
+            save_map(run, out, home=known_home(known, run.header["goal"]))
+    typer.echo(f"wrote {out}")
+
+
 def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> None:
-    from lastseen.cli.memory import open_memory
     from lastseen.search.goal import check_goal
     from lastseen.search.search import plan_search
 
@@ -175,8 +245,7 @@ def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> 
         plan = plan_search(goal, opened)
     if as_json:
         stops = [{"metres": stop.metres, **asdict(stop.object)} for stop in plan.stops]
-        outcome = {"goal": goal, "status": plan.answer.status, "reason": plan.answer.reason, "stops": stops}
-        typer.echo(json.dumps(outcome, indent=2, sort_keys=True, default=str))
+        print_json({"goal": goal, "status": plan.answer.status, "reason": plan.answer.reason, "stops": stops})
         return
     typer.echo("\n".join(plan.lines()))
     typer.echo("to walk it: add --robot sim://SEED, ros2://, or package.module:function (docs/robot.md)", err=True)
@@ -184,25 +253,17 @@ def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> 
 
 def _walk(
     goal: str,
+    walking: Environment,
     file: Path | None,
     settings: Settings,
+    asked: dict[str, Any],
     *,
     robot: str,
-    walker: AbstractContextManager[Environment],
-    shown: AbstractContextManager[list[Bridge]],
-    steps: int | None,
-    planner: str | None,
-    policy: str,
-    detector: Detector | None,
-    constraints: list[str],
+    bridges: list[Bridge],
     log: Path | None,
     quiet: bool,
 ) -> SearchResult:
-    from dataclasses import replace
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+    """Walk to the end of a search, told step by step; ``asked`` are options of ``Search``."""
     from lastseen.memory.memory import Memory
     from lastseen.search.goal import check_goal
     from lastseen.search.log import RunLog
@@ -211,37 +272,16 @@ def _walk(
     from lastseen.search.timing import TimingLog
 
     check_goal(goal)
-    if steps is not None:
-        settings = replace(settings, search=replace(settings.search, max_steps=steps))
     timing = None if log is None else log.with_suffix(".timing.jsonl")
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
     with (
-        walker as walking,
-        shown as bridges,
         RunLog(log) as run_log,
         TimingLog(timing, settings=settings.planner) as times,
         Memory.open(file, settings=settings, scene_analyzer=open_analyzer(settings)) as memory,
     ):
-        running = Search(
-            goal,
-            walking,
-            memory,
-            planner=planner,
-            policy=policy,
-            detector=detector,
-            constraints=constraints,
-            log=run_log,
-            timing=times,
-        )
+        running = Search(goal, walking, memory, log=run_log, timing=times, **asked)
         if not quiet:
             typer.echo(f"looking for {running.goal.text!r}; {running.recall.says()}")
-        with bar:
+        with progress_bar() as bar:
             task = bar.add_task("steps", total=settings.search.max_steps)
             last = None
             while running.result is None:
@@ -261,8 +301,6 @@ def _walk(
 
 def _step(running: Search, robot: str) -> dict[str, Any]:
     """One step; what the robot's own code raises becomes one line that names the robot."""
-    from lastseen.errors import LastseenError
-
     try:
         return running.step()
     except LastseenError:
@@ -275,16 +313,3 @@ def _step(running: Search, robot: str) -> dict[str, Any]:
             f"failed at step {running.loop.steps} ({type(error).__name__}: {error})",
             remedy="what was seen is remembered; fix the robot and search again",
         ) from error
-
-
-def _outcome(result: SearchResult) -> dict[str, Any]:
-    return {
-        "status": result.status,
-        "reason": result.reason,
-        "question": result.question,
-        "steps": result.steps,
-        "metres": result.metres,
-        "planner_calls": result.planner_calls,
-        "belief": result.belief,
-        "memory": None if result.answer is None else asdict(result.answer),
-    }

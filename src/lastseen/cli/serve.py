@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -11,9 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE
-from lastseen.cli.options import IndexAddress, OptionsFile, SourceChanges
-from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
+from lastseen.cli.options import (
+    DEFAULT_FILE,
+    IndexAddress,
+    OptionsFile,
+    PerceptionOptions,
+    SourceChanges,
+    current_settings,
+    with_perception_options,
+)
+from lastseen.cli.text import print_note
+from lastseen.errors import InvalidValue, MissingExtra
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -67,9 +76,6 @@ def serve(
 
     Examples: [bold]lastseen serve home.lastseen[/bold], [bold]lastseen serve --demo[/bold]
     """
-    from lastseen.cli.options import current_settings
-    from lastseen.errors import InvalidValue
-
     if file is None and not forget and not demo:
         file = DEFAULT_FILE
     elif forget:
@@ -87,7 +93,10 @@ def serve(
     if read_only and (demo or source is not None or file is None):
         raise InvalidValue("--read-only", True, "needs a file and no source", remedy="leave it out")
     if source is None:
-        _needs_no_source({"--options": options, "--set": change, **perception_options.given()})
+        for option, value in {"--options": options, "--set": change, **perception_options.given()}.items():
+            # --encoder also reads a file
+            if value and option != "--encoder":
+                raise InvalidValue(option, str(value), "is about a source, and there is none", remedy="add --source")
     token = _token(token_file)
     if robot is not None and not robot.startswith("sim://") and token is None:
         raise InvalidValue(
@@ -100,7 +109,8 @@ def serve(
         raise InvalidValue(
             "--allow-reset", True, "needs a memory file and a token", remedy="give --token-file or LASTSEEN_TOKEN"
         )
-    _needs_extra()
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "websockets")):
+        raise MissingExtra("lastseen serve", extra="server")
     from lastseen.server.run import Running, listen, signals_taken
 
     settings = perception_options.applied_to(current_settings(index=index))
@@ -148,7 +158,11 @@ def serve(
             read_only=read_only,
         )
         if robot is not None:
-            runner = _searcher(service, robot)
+            from lastseen.search.robot import open_robot
+            from lastseen.server.searching import RobotRunner, ServedSearch
+
+            service.search = ServedSearch("simulated" if robot.startswith("sim://") else "real")
+            runner = RobotRunner(service, open_robot(robot, service.settings), service.search)
         service.allow_reset = allow_reset
         running = Running(service, listening)
         typer.echo(f"lastseen serves {_what(file, is_new=is_new, read_only=read_only)}")
@@ -173,16 +187,13 @@ def mcp(
 
     Example: [bold]lastseen mcp home.lastseen[/bold]
     """
-    from lastseen.cli.options import current_settings
-    from lastseen.errors import MissingExtra
-
     if find_spec("mcp") is None:
         raise MissingExtra("lastseen mcp", extra="mcp")
     from lastseen.server.live import FreshFile
     from lastseen.server.mcp_server import create_mcp
 
     fresh = FreshFile(file, current_settings(index=index))
-    _note(fresh.note)
+    print_note(fresh.note)
     try:
         create_mcp(fresh.caught_up).run("stdio")
     finally:
@@ -201,20 +212,16 @@ def _service(
 ) -> tuple[Service, Runner | None]:
     """The service of what was asked for, and what feeds it."""
     from lastseen.encoders import open_encoder
-    from lastseen.errors import InvalidValue
     from lastseen.memory.memory import Memory
     from lastseen.search.planning.scene import open_analyzer
+    from lastseen.server.live import FileRunner, FreshFile, SourceRunner
     from lastseen.server.service import Service
 
     if read_only and file is not None:
-        from lastseen.server.live import FileRunner, FreshFile
-
         fresh = FreshFile(file, settings, encoder=perception_options.encoder)
         stack.callback(fresh.close)
-        _note(fresh.note)
+        print_note(fresh.note)
         return fresh.service, FileRunner(fresh)
-    if opening is not None:
-        return _following(stack, settings, file=file, opening=opening, perception_options=perception_options)
     if demo is not None:
         from lastseen.encoders.color_shape import ColorShapeEncoder
         from lastseen.server.demo import Demo, demo_settings
@@ -226,49 +233,24 @@ def _service(
             raise InvalidValue("--demo", str(file), "holds a memory already", remedy="give a new file, or none")
         service = Service(memory, mode="demo")
         return service, Demo(service, seed=demo)
-    # before the file: an encoder that cannot be used makes none
-    name = perception_options.encoder
-    encoder = None if name is None else open_encoder(name, settings.encoding)
+    # before the file: a model that cannot be used makes none
+    encoder, perception_of = None, None
+    if opening is not None:
+        encoder, perception_of = perception_options.open_models(settings)
+    elif perception_options.encoder is not None:
+        encoder = open_encoder(perception_options.encoder, settings.encoding)
     analyzer = open_analyzer(settings)
     memory = stack.enter_context(Memory.open(file, settings=settings, image_encoder=encoder, scene_analyzer=analyzer))
-    _note(memory.names_only())
-    return Service(memory, mode="file", image_encoder=memory.image_encoder), None
-
-
-def _searcher(service: Service, address: str) -> Runner:
-    """Lets a robot search this memory when the page asks for it."""
-    from lastseen.search.robot import open_robot
-    from lastseen.server.searching import RobotRunner, ServedSearch
-
-    service.search = ServedSearch("simulated" if address.startswith("sim://") else "real")
-    return RobotRunner(service, open_robot(address, service.settings), service.search)
-
-
-def _following(
-    stack: contextlib.ExitStack,
-    settings: Settings,
-    *,
-    file: Path | None,
-    opening: Callable[[], RecordSource],
-    perception_options: PerceptionOptions,
-) -> tuple[Service, Runner]:
-    """A memory that a source feeds; the source itself is opened when the server runs."""
-    from lastseen.memory.memory import Memory
-    from lastseen.search.planning.scene import open_analyzer
-    from lastseen.server.live import SourceRunner
-    from lastseen.server.service import Service
-
-    image_encoder, perception_of = perception_options.open_models(settings)
-    analyzer = open_analyzer(settings)
-    memory = stack.enter_context(
-        Memory.open(file, settings=settings, image_encoder=image_encoder, scene_analyzer=analyzer)
-    )
-    service = Service(memory, mode="source", image_encoder=image_encoder)
+    if opening is None or perception_of is None:
+        print_note(memory.names_only())
+        return Service(memory, mode="file", image_encoder=memory.image_encoder), None
 
     def opened() -> tuple[RecordSource, Perception]:
         source = opening()
         return source, perception_of(source)
 
+    # the source itself is opened when the server runs
+    service = Service(memory, mode="source", image_encoder=encoder)
     return service, SourceRunner(service, opened)
 
 
@@ -281,17 +263,8 @@ def _what(file: Path | None, *, is_new: bool, read_only: bool) -> str:
     return f"{file} (read only, kept up with whoever writes it)" if read_only else str(file)
 
 
-def _note(note: str | None) -> None:
-    if note is not None:
-        typer.echo(f"note: {note}", err=True)
-
-
 def _token(path: Path | None) -> str | None:
     """The token from a file or the environment; never from an argument, which other users could read."""
-    import os
-
-    from lastseen.errors import InvalidValue
-
     if path is not None:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -299,19 +272,3 @@ def _token(path: Path | None) -> str | None:
             raise InvalidValue("--token-file", str(path), "is no text", remedy="one line of text") from error
         return lines[0].strip() if lines else ""
     return os.environ.get("LASTSEEN_TOKEN") or None
-
-
-def _needs_no_source(given: dict[str, object]) -> None:
-    """Refuse options that would do nothing without a source; ``--encoder`` also reads a file."""
-    from lastseen.errors import InvalidValue
-
-    for option, value in given.items():
-        if value and option != "--encoder":
-            raise InvalidValue(option, str(value), "is about a source, and there is none", remedy="add --source")
-
-
-def _needs_extra() -> None:
-    from lastseen.errors import MissingExtra
-
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "websockets")):
-        raise MissingExtra("lastseen serve", extra="server")

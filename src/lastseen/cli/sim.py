@@ -1,11 +1,16 @@
-"""``lastseen sim``: homes to look at, walk through and record."""
+"""``lastseen sim`` and ``lastseen demo``: homes to look at, walk through and record."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lastseen.cli.options import current_settings
+from lastseen.cli.text import counted, progress_bar
+from lastseen.errors import InvalidValue
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -36,8 +41,6 @@ def draw(
 
     Example: [bold]lastseen sim map --seed 7 house.png[/bold]
     """
-    from lastseen.cli.options import current_settings
-    from lastseen.cli.text import counted
     from lastseen.sim.coverage import tour_path
     from lastseen.sim.topdown import save_map
 
@@ -62,19 +65,15 @@ def record(
 
     Ctrl-C stops it; the same command goes on where it was. Example: [bold]lastseen sim record --seed 7 out[/bold]
     """
-    from rich.console import Console
-    from rich.progress import Progress, TimeRemainingColumn
+    from rich.progress import TimeRemainingColumn
 
-    from lastseen.cli.options import current_settings
     from lastseen.sim.recording import record as write
     from lastseen.sim.walk import WalkPlan
 
     settings = current_settings()
     plan = WalkPlan(minutes, seed=seed, level=level, changes=changes)
     home = _chosen_home(seed, settings, rooms=rooms, graph=graph, npz=npz)
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar(TimeRemainingColumn()) as bar:
         task = bar.add_task(home.name, total=None)
         write(
             home,
@@ -90,7 +89,6 @@ def _chosen_home(
     seed: int, settings: Settings, *, rooms: int | None = None, graph: Path | None = None, npz: Path | None = None
 ) -> Home:
     """The home that the options name; options that name two are refused."""
-    from lastseen.errors import InvalidValue
     from lastseen.sim.generate import generate_home
     from lastseen.sim.home import Home
 
@@ -115,7 +113,28 @@ def ros2(
 
     Example: [bold]lastseen sim ros2 sim://7[/bold]
     """
-    from lastseen.cli.options import current_settings
     from lastseen.ros2.sim_robot import run_sim_robot
 
     run_sim_robot(robot, current_settings(), context.args, nav2=nav2)
+
+
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="A new or empty folder for its memory, maps and log.", show_default="a temporary one"
+        ),
+    ] = None,
+) -> None:
+    """Walk a simulated home, remember it, and search it from memory after something was moved.
+
+    Example: [bold]lastseen demo --out story[/bold]
+    """
+    from lastseen.cli.demo import run_demo
+
+    if out is None:
+        out = Path(tempfile.mkdtemp(prefix="lastseen-demo-"))
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InvalidValue("--out", str(out), "is not an empty folder", remedy="name a new one")
+    out.mkdir(parents=True, exist_ok=True)
+    run_demo(out)

@@ -1,16 +1,20 @@
-"""What commands print for people: tables that fit the terminal, counts, times and positions in one form."""
+"""What commands print: for people tables that fit the terminal, counts, times and positions; for programs JSON."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 _GAP = "  "
 _NARROWEST = 6
@@ -56,14 +60,34 @@ def print_table(
             typer.echo(_line(columns, parts, widths, right, colors or {}))
 
 
+def print_json(value: Any) -> None:
+    """Print a value for programs."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def print_note(note: str | None) -> None:
+    """Print what a person should know, where there is something, beside what programs read."""
+    if note:
+        typer.echo(f"note: {note}", err=True)
+
+
+def progress_bar(*columns: str | ProgressColumn) -> Progress:
+    """A bar with a count that vanishes at its end, on stderr; ``columns`` stand behind it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+    shown = "{task.description}", BarColumn(), MofNCompleteColumn(), *columns
+    return Progress(*shown, console=Console(stderr=True), transient=True)
+
+
 def terminal_width() -> int:
     """Characters in a line of the terminal; without bound where the output goes to a program."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def counted(count: int, noun: str) -> str:
     """A count with its noun: 1 place, 2 places."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def age_text(seconds: float) -> str:

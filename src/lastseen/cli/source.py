@@ -1,38 +1,53 @@
-"""``lastseen run``: a recording or a camera into a memory file."""
+"""``lastseen run``, ``record`` and ``doctor``: a recording or a camera into a memory file, into MCAP, or examined."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastseen.cli.memory import DEFAULT_FILE, MemoryFile
 from lastseen.cli.options import (
+    DEFAULT_FILE,
+    AsJson,
     Foxglove,
+    Frames,
     IndexAddress,
+    MemoryFile,
     OptionsFile,
+    PerceptionOptions,
     Rerun,
     SourceChanges,
     SourcePoses,
+    current_settings,
     source_changes,
     viewers,
+    with_perception_options,
 )
-from lastseen.cli.perception_options import PerceptionOptions, with_perception_options
-from lastseen.cli.text import counted
+from lastseen.cli.text import counted, print_json, print_table, progress_bar
+from lastseen.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastseen.errors import SourceError
     from lastseen.frame import Frame
     from lastseen.observation import Observation
+    from lastseen.sources.base import RecordSource
     from lastseen.sources.follow import Summary
+
+Source = Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the command line."""
+    for command in (run, record, doctor):
+        app.command(command.__name__)(command)
 
 
 @with_perception_options
 def run(
-    source: Annotated[str, typer.Argument(help="A folder, a bag, or an address with a scheme.")],
+    source: Source,
     *,
     memory: MemoryFile = DEFAULT_FILE,
     forget: Annotated[
@@ -45,8 +60,8 @@ def run(
     index: IndexAddress = None,
     rerun: Rerun = None,
     foxglove: Foxglove = None,
-    frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    frames: Frames = None,
+    as_json: AsJson = False,
 ) -> None:
     """Replay or follow a source and remember what is seen; an existing memory file is gone on with.
 
@@ -56,29 +71,17 @@ def run(
 
     # before anything else is loaded: the first frame on a machine waits for it
     compile_beside()
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from lastseen.cli.options import current_settings
     from lastseen.memory.memory import Memory
     from lastseen.search.planning.scene import open_analyzer
     from lastseen.sources import open_source
     from lastseen.sources.follow import follow
 
     settings = perception_options.applied_to(current_settings(index=index))
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    bar = progress_bar("{task.fields[rate]}")
     is_new = not memory.exists()
     image_encoder, perception_of = perception_options.open_models(settings)
     with open_source(source, options, changes=source_changes(change, poses), settings=settings) as opened:
-        if opened.greeting:
-            typer.echo(opened.greeting, err=True)
+        _greet(opened)
         perception = perception_of(opened)
         analyzer = open_analyzer(settings)
         with (
@@ -111,7 +114,7 @@ def run(
             memory.unlink(missing_ok=True)
         raise nothing_came(source, summary)
     if as_json:
-        typer.echo(json.dumps(_facts(summary), indent=2))
+        print_json({**asdict(summary), "seconds": summary.seconds})
         return
     for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
         typer.echo(line)
@@ -119,10 +122,114 @@ def run(
         typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
 
 
+def record(
+    source: Source,
+    out: Annotated[Path, typer.Argument(help="The .mcap file to write; it must not exist.")],
+    options: OptionsFile = None,
+    change: SourceChanges = None,
+    poses: SourcePoses = None,
+    color: Annotated[str, typer.Option("--color", help="raw, png (exact, smaller) or jpeg (small).")] = "raw",
+    depth: Annotated[
+        str, typer.Option("--depth", help="32FC1 (exact), 16UC1 (millimetres) or png (millimetres, smaller).")
+    ] = "32FC1",
+    frames: Frames = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a source as MCAP: colour, depth, camera infos, tf and detections, for ROS 2 tools and for lastseen.
+
+    Ctrl-C ends it and keeps what was seen. Example: [bold]lastseen record my_recording walk.mcap[/bold]
+    """
+    from rich.progress import TimeRemainingColumn
+
+    from lastseen.sources import open_source
+    from lastseen.sources.ros.writing import record as write
+
+    with (
+        open_source(source, options, changes=source_changes(change, poses), settings=current_settings()) as opened,
+        progress_bar("frames", TimeRemainingColumn()) as bar,
+    ):
+        _greet(opened)
+        total = opened.length() if frames is None else min(frames, opened.length() or frames)
+        task = bar.add_task("record", total=total)
+        try:
+            written = write(
+                opened,
+                out,
+                color=color,
+                depth=depth,
+                max_frames=frames,
+                progress=lambda done: bar.update(task, completed=done),
+            )
+        except KeyboardInterrupt:
+            if not out.exists():
+                raise
+            written = opened.intake.frames
+        intake = opened.intake
+    if as_json:
+        print_json(
+            {
+                "file": str(out),
+                "frames": written,
+                "bytes": out.stat().st_size,
+                "cut_off": intake.cut_off,
+                "skipped": dict(sorted(intake.skipped.items())),
+                "notes": intake.notes,
+            }
+        )
+        return
+    typer.echo(f"{out}: {written} frames, {out.stat().st_size / 2**20:.1f} MiB")
+    if intake.cut_off:
+        typer.echo(intake.cut_off)
+    for line in (*(f"note: {note}" for note in intake.notes), *intake.lines()):
+        typer.echo(line)
+
+
+def doctor(
+    source: Source,
+    options: OptionsFile = None,
+    change: SourceChanges = None,
+    fix: Annotated[
+        Path | None, typer.Option("--fix", help="Write the options that correct what was found to this file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sample a source and check poses, axes, scales, clocks and images; exits with 1 when something is wrong.
+
+    Examples: [bold]lastseen doctor my_recording[/bold],
+    [bold]lastseen doctor my_recording --fix my_recording/source.toml[/bold]
+    """
+    from lastseen.sources import open_source
+    from lastseen.sources.doctor import Verdict, examine
+
+    settings = current_settings()
+    with open_source(source, options, changes=change or (), settings=settings) as opened:
+        _greet(opened)
+        report = examine(opened, settings)
+    if fix is not None:
+        report.options.save(fix)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        colors = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAULT: "red", Verdict.UNSURE: "blue"}
+        print_table(
+            ["check", "verdict", "figure", "remedy"],
+            [[check.name, check.verdict.value, check.figure, check.remedy] for check in report.checks],
+            title=f"{report.address}: {counted(report.frames, 'frame')} sampled",
+            whole=["check", "verdict"],
+            colors={verdict.value: color for verdict, color in colors.items()},
+        )
+        for note in report.notes:
+            typer.echo(f"note: {note}")
+        if report.faults and fix is None and report.options.changed():
+            typer.echo("write the corrections with --fix FILE and give them to any command with --options FILE")
+        elif fix is not None:
+            typer.echo(f"wrote {fix}")
+    if report.faults:
+        raise typer.Exit(1)
+
+
 def nothing_came(source: str, summary: Summary) -> SourceError:
     """The error of a source that gave no frame, with what became of its records."""
-    from lastseen.errors import SourceError
-
     why = (
         ", ".join(f"{count} {reason}" for reason, count in summary.skipped.items()) or "it holds no image with depth"
     )
@@ -164,6 +271,6 @@ def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[s
     return lines
 
 
-def _facts(summary: Summary) -> dict[str, object]:
-    facts: dict[str, object] = {name: getattr(summary, name) for name in summary.__slots__}
-    return {**facts, "seconds": summary.seconds}
+def _greet(source: RecordSource) -> None:
+    if source.greeting:
+        typer.echo(source.greeting, err=True)

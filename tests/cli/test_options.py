@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 
 from lastseen.cli.main import app
-from lastseen.cli.perception_options import PerceptionOptions
+from lastseen.cli.options import PerceptionOptions
 from lastseen.errors import InvalidValue
 
 

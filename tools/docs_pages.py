@@ -106,7 +106,7 @@ def rest() -> str:
             given = one.get("parameters", [])
             if given:
                 lines += ["| parameter | in | what |", "|---|---|---|"]
-                lines += [f"| `{p['name']}` | {p['in']} | {_cell(p.get('description', ''))} |" for p in given]
+                lines += [f"| `{p['name']}` | {p['in']} | {_cell(_described(p))} |" for p in given]
                 lines.append("")
             answers = ", ".join(f"{status}" for status in one["responses"])
             lines += [f"Answers: {answers}.", ""]
@@ -179,6 +179,11 @@ def examples() -> str:
 
 def _plain(text: str) -> str:
     return _MARKUP.sub("`", text) if "[bold]" in text else text
+
+
+def _described(parameter: dict[str, Any]) -> str:
+    """What a parameter is; of a type that several routes share, its schema says so."""
+    return str(parameter.get("description") or parameter["schema"].get("description", ""))
 
 
 def _cell(text: str) -> str:

@@ -62,7 +62,7 @@ def test_the_demos_robot_goes_at_once_and_tells_how_it_goes(monkeypatch: pytest.
 
         def noted(*step: Any) -> None:
             note(*step)
-            told.append(served.to_json())
+            told.append(served.state.model_dump())
 
         monkeypatch.setattr(served, "_note", noted)
         monkeypatch.setattr(demo.stopped, "wait", lambda timeout=None: len(told) >= 60)
@@ -74,4 +74,4 @@ def test_the_demos_robot_goes_at_once_and_tells_how_it_goes(monkeypatch: pytest.
         assert told[0]["reasons"][0]["why"]
         assert any(one["rooms"] for one in told)
         assert len(told[-1]["walked"]) > 1
-        assert served.to_json()["status"] in ("found", "not_found", "stopped")
+        assert served.state.status in ("found", "not_found", "stopped")

@@ -37,15 +37,11 @@ class InPicture(BaseModel):
     box: Annotated[list[float], Field(min_length=4, max_length=4)]
 
 
-class Picture(BaseModel):
+class Picture(schemas.When):
     """A picture with the objects in it; ``number`` is null for the newest image, which is not kept."""
 
     number: int | None
     live: bool
-    time: schemas.Wall
-    memory_time: schemas.MemoryTime
-    session: int
-    stamp: float
     width: int
     height: int
     people: str = Field(description="blanked, or kept: nobody looked for people, and the user opted in.")

@@ -17,8 +17,8 @@ from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.server import queries, schemas
 from lastseen.server.responses import WRITE_ERRORS, json_response
-from lastseen.server.rest import ObjectId, known
-from lastseen.server.schemas import Empty, StrictBody
+from lastseen.server.rest import known
+from lastseen.server.schemas import Empty, ObjectId, StrictBody
 from lastseen.server.serializers import events_json, fact_json
 from lastseen.server.service import Service, compile_once
 

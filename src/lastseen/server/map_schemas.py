@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from lastseen.finite import FARTHEST
+from lastseen.memory.alignment.transform import FrameTransform
+from lastseen.memory.rooms import floor_plan
 from lastseen.server.schemas import Clearance, ListedObject, MemoryTime, RobotPose, StrictBody, Wall
 
 
@@ -51,29 +53,13 @@ class Anchor(BaseModel):
     labels: list[str]
 
 
-class PlanWall(BaseModel):
-    """A straight piece of wall: the ends (x, y) of its middle line, and metres across it."""
-
-    start: list[float]
-    end: list[float]
-    thickness: float
-
-
-class PlanDoor(BaseModel):
-    """A door or passage: the ends (x, y) of its threshold, and the ids of the places on its sides."""
-
-    start: list[float]
-    end: list[float]
-    rooms: list[int]
-
-
 class FloorPlan(BaseModel):
     """Walls and doors of one storey; ``height`` is that of its floor in the world, in metres."""
 
     storey: int
     height: float
-    walls: list[PlanWall]
-    doors: list[PlanDoor]
+    walls: list[floor_plan.Wall]
+    doors: list[floor_plan.Door]
 
 
 class Places(BaseModel):
@@ -117,15 +103,6 @@ class Session(BaseModel):
     last_memory_time: MemoryTime
 
 
-class Transform(BaseModel):
-    """A turn about the vertical (radians) and a shift (metres)."""
-
-    yaw: float
-    x: float
-    y: float
-    z: float
-
-
 class EarlierState(BaseModel):
     """What was known of a session's map before."""
 
@@ -140,7 +117,7 @@ class SessionFrame(Session):
     map_id: str | None = Field(description="What its source calls its map.")
     state: str = Field(description="first, stated, unverified, verified, quarantined or aligned")
     reason: str
-    transform: Transform | None = Field(description="From the session's map to the memory's.")
+    transform: FrameTransform | None = Field(description="From the session's map to the memory's.")
     covariance: list[list[float]] | None = Field(description="Of yaw, x, y and z.")
     evidence: float | None = Field(description="Nats.")
     pairs: list[list[str]] = Field(description="Ids of things met again: the session's, the memory's.")
@@ -151,7 +128,7 @@ class SessionFrame(Session):
 class SessionFrames(BaseModel):
     """Every session and the map it is in."""
 
-    frame: Transform = Field(description="From the map of the running session's poses to the memory's.")
+    frame: FrameTransform = Field(description="From the map of the running session's poses to the memory's.")
     sessions: list[SessionFrame]
 
 

@@ -15,10 +15,11 @@ from starlette.concurrency import run_in_threadpool
 
 from lastseen import __version__
 from lastseen.errors import InvalidValue, LastseenError
-from lastseen.finite import FARTHEST
+from lastseen.memory.object import Point
 from lastseen.server import queries
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.rtsm import add_rtsm_tools
+from lastseen.server.schemas import Coordinate, ObjectId, Radius, Robots, Words
 from lastseen.server.serializers import Json, answer_json, fact_json, reply_json
 from lastseen.server.service import Service, compile_once
 
@@ -31,10 +32,7 @@ INSTRUCTIONS = (
     "UTC; age is the seconds since a thing was last seen. Every answer has a status: found, ambiguous (several fit: "
     "ask which) or not_found, with a reason. Trust not_found: do not guess a place."
 )
-Words = Annotated[str, Field(max_length=500, description="What to look for, for example: red mug")]
-Id = Annotated[str, Field(max_length=64, description="An id such as obj-7")]
-Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
-Radius = Annotated[float, Field(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres")]
+Place = Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")]
 When = Annotated[
     str | None,
     Field(
@@ -86,27 +84,24 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
     async def find_object(
         query: Words,
         *,
-        near: Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")] = None,
+        near: Place = None,
         radius: Radius | None = None,
         since: When = None,
         before: When = None,
         as_of: When = None,
-        robots: Annotated[
-            str | None, Field(max_length=200, description="all, or a robot's name: ask the index that robots share")
-        ] = None,
+        robots: Robots = None,
         limit: Count = 5,
     ) -> dict[str, Any]:
         """Find where a thing is, by words.
 
         since and before bound its last sighting; as_of answers from what was known at an earlier time.
         """
-        place = None if near is None else (near[0], near[1], near[2])
 
         def question(service: Service) -> Json:
             answer = queries.find(
                 service.memory,
                 query,
-                near=place,
+                near=_point(near),
                 radius=radius,
                 since=since,
                 before=before,
@@ -138,14 +133,13 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             str,
             Field(max_length=500, description="There is a kettle on the stove; keys live on the hook; note: ..."),
         ],
-        position: Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")] = None,
+        position: Place = None,
     ) -> dict[str, Any]:
         """Tell the memory what it has not seen: where a thing is or belongs, the name of a room, a note."""
-        place = None if position is None else (position[0], position[1], position[2])
 
         def told(service: Service) -> Json:
             compile_once()
-            fact = service.memory.tell(text, position=place)
+            fact = service.memory.tell(text, position=_point(position))
             return {"status": "told", "fact": fact_json(service.memory.browse.clock, fact)}
 
         return await ask(told)
@@ -165,7 +159,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         )
 
     @server.tool(structured_output=False)
-    async def get_object(object_id: Id) -> list[Any]:
+    async def get_object(object_id: ObjectId) -> list[Any]:
         """Everything about one object, its last history and its best picture."""
 
         def question(service: Service) -> tuple[Json, bytes | None]:
@@ -211,7 +205,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         return await ask(lambda service: queries.last_seen(service.memory, query))
 
     @server.tool()
-    async def relations(object_id: Id) -> dict[str, Any]:
+    async def relations(object_id: ObjectId) -> dict[str, Any]:
         """Tell how a thing stands to those around it: in, on, under, next to."""
 
         def question(service: Service) -> Json:
@@ -231,3 +225,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
     add_rtsm_tools(server, ask)
     return server
+
+
+def _point(place: list[float] | None) -> Point | None:
+    return None if place is None else (place[0], place[1], place[2])

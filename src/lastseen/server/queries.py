@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from lastseen.errors import InvalidValue
@@ -31,7 +31,6 @@ from lastseen.server.serializers import (
     relations_json,
     session_json,
     times,
-    when,
 )
 
 STATES = ("tentative", "confirmed", "stale", "missing", "removed")
@@ -240,12 +239,8 @@ def changes(memory: Memory, *, since: str | None = None, limit: int | None = Non
 def timeline(memory: Memory) -> Json:
     """The sessions, and marks of what happened in them."""
     clock, sessions = memory.browse.clock, memory.sessions()
-    marks = [
-        {"kind": change.kind, "id": change.object_id, "label": change.label, **when(clock, time)}
-        for change in memory.what_changed(newest=_MARKS)
-        if change.kind in _MARKED
-        for time in [clock.time((change.session, change.stamp), name="stamp")]
-    ]
+    changes = [change for change in memory.what_changed(newest=_MARKS) if change.kind in _MARKED]
+    marks = [change_json(clock, change) for change in changes]
     ends = {"first": sessions[0].first if sessions else None, "last": sessions[-1].last if sessions else None}
     return {
         **times(clock, {**ends, "now": clock.now}),
@@ -264,7 +259,7 @@ def sessions(memory: Memory) -> Json:
         session_json(clock, session, frame)
         for session, frame in zip(memory.sessions(), memory.session_frames(), strict=True)
     ]
-    return {"frame": {"yaw": frame.yaw, "x": frame.x, "y": frame.y, "z": frame.z}, "sessions": found}
+    return {"frame": asdict(frame), "sessions": found}
 
 
 def places(memory: Memory) -> Json:

@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
-from lastseen.finite import FARTHEST
 from lastseen.memory.object import Object
 from lastseen.server import map_schemas, queries, schemas
 from lastseen.server.parameters import TIME_PATTERN, parse_point
 from lastseen.server.queries import image_url
 from lastseen.server.responses import READ_ERRORS, errors, json_response
+from lastseen.server.schemas import Coordinate, ObjectId, Radius, Robots, Threshold, TopK, Words
 from lastseen.server.serializers import Json, answer_json, fact_json, reply_json, rest_object_json
 from lastseen.server.service import Service
 
@@ -24,7 +24,6 @@ _T = TypeVar("_T")
 _SNAPSHOTS_AT_ONCE = 50
 """Objects per page when pictures are asked for: about 1 MB."""
 _NUMBER = r"-?[0-9]{1,7}(\.[0-9]{1,12})?"
-ObjectId = Annotated[str, Path(max_length=64, description="For example obj-7.", examples=["obj-7"])]
 TimeText = Annotated[
     str | None,
     Query(
@@ -34,15 +33,9 @@ TimeText = Annotated[
         examples=["2026-01-31T08:00:00Z"],
     ),
 ]
-Coordinate = Annotated[float, Query(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
-Radius = Annotated[float, Query(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
 Offset = Annotated[int, Query(ge=0, le=10_000_000)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Label = Annotated[str | None, Query(max_length=200, description="Only objects most likely called so.")]
-Robots = Annotated[
-    str | None, Query(max_length=200, description="Ask the index that robots share: all, or a robot's name.")
-]
-Words = Annotated[str, Query(max_length=500, description="What to look for, in words.", examples=["red mug"])]
 Near = Annotated[
     str | None,
     Query(
@@ -52,7 +45,6 @@ Near = Annotated[
         examples=["1,2,0"],
     ),
 ]
-TopK = Annotated[int, Query(ge=1, le=100)]
 
 
 def binary(kind: str) -> dict[int | str, dict[str, Any]]:
@@ -62,10 +54,9 @@ def binary(kind: str) -> dict[int | str, dict[str, Any]]:
 
 def routes(service: Service) -> APIRouter:
     """The routes over one service."""
-    router = APIRouter(responses=READ_ERRORS)
-    _add_objects(router, service)
-    _add_search(router, service)
-    _add_places(router, service)
+    router = APIRouter()
+    for part in (_objects, _search, _places):
+        router.include_router(part(service))
     return router
 
 
@@ -81,8 +72,10 @@ def _hit_json(one: Object) -> Json:
     return {**rest_object_json(one), "image_url": image_url(one.id)}
 
 
-def _add_objects(router: APIRouter, service: Service) -> None:
-    @router.get("/objects", response_model=schemas.ObjectPage, tags=["objects"])
+def _objects(service: Service) -> APIRouter:
+    router = APIRouter(responses=READ_ERRORS, tags=["objects"])
+
+    @router.get("/objects", response_model=schemas.ObjectPage)
     def objects(
         *,
         confirmed_only: bool = False,
@@ -110,7 +103,7 @@ def _add_objects(router: APIRouter, service: Service) -> None:
             _add_pictures(service, found["objects"])
         return json_response({**found, "limit": limit, "count": len(found["objects"])})
 
-    @router.get("/objects/{object_id}", response_model=schemas.ObjectDetails, responses=errors(404), tags=["objects"])
+    @router.get("/objects/{object_id}", response_model=schemas.ObjectDetails, responses=errors(404))
     def one_object(object_id: ObjectId, *, include_vectors: bool = False) -> Response:
         """Everything about one object; ``include_vectors`` adds its embeddings."""
         return json_response(
@@ -121,7 +114,6 @@ def _add_objects(router: APIRouter, service: Service) -> None:
         "/objects/{object_id}/image",
         response_class=Response,
         responses={**binary("image/jpeg"), **errors(404)},
-        tags=["objects"],
     )
     def image(object_id: ObjectId) -> Response:
         """The best picture."""
@@ -134,7 +126,6 @@ def _add_objects(router: APIRouter, service: Service) -> None:
         "/objects/{object_id}/snapshots/{number}/image",
         response_class=Response,
         responses={**binary("image/jpeg"), **errors(404)},
-        tags=["objects"],
     )
     def snapshot_image(object_id: ObjectId, number: Annotated[int, Path(ge=0, le=10_000)]) -> Response:
         """One of the pictures, newest first."""
@@ -143,13 +134,13 @@ def _add_objects(router: APIRouter, service: Service) -> None:
             raise HTTPException(404, f"{object_id} has {len(pictures)} pictures, counted from 0")
         return _jpeg(pictures[number].jpeg)
 
-    @router.get(
-        "/objects/{object_id}/history", response_model=schemas.History, responses=errors(404), tags=["objects"]
-    )
+    @router.get("/objects/{object_id}/history", response_model=schemas.History, responses=errors(404))
     def history(object_id: ObjectId) -> Response:
         """Where it was and what happened to it, oldest first."""
         entries = known(lambda: queries.history(service.memory, object_id))
         return json_response({"id": object_id, "count": len(entries), "history": entries})
+
+    return router
 
 
 def _add_pictures(service: Service, objects: list[Json]) -> None:
@@ -158,13 +149,15 @@ def _add_pictures(service: Service, objects: list[Json]) -> None:
         one["snapshot_b64"] = None if picture is None else base64.b64encode(picture).decode("ascii")
 
 
-def _add_search(router: APIRouter, service: Service) -> None:
-    @router.get("/search/semantic", response_model=schemas.SearchAnswer, tags=["search"])
+def _search(service: Service) -> APIRouter:
+    router = APIRouter(responses=READ_ERRORS, tags=["search"])
+
+    @router.get("/search/semantic", response_model=schemas.SearchAnswer)
     def semantic(
         query: Words,
         *,
         top_k: TopK = 5,
-        threshold: Annotated[float, Query(ge=0.0, le=1.0, allow_inf_nan=False)] = 0.0,
+        threshold: Threshold = 0.0,
         near: Near = None,
         radius: Radius | None = None,
         label: Label = None,
@@ -199,13 +192,13 @@ def _add_search(router: APIRouter, service: Service) -> None:
             _add_pictures(service, found["results"])
         return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
 
-    @router.get("/search/label", response_model=schemas.LabelAnswer, tags=["search"])
+    @router.get("/search/label", response_model=schemas.LabelAnswer)
     def by_label(query: Words, *, top_k: TopK = 5, include_proto: bool = True) -> Response:
         """Find by the detector's own labels, tentative objects included; an exact label before a part of one."""
         found = queries.find_by_label(service.memory, query, k=top_k, include_tentative=include_proto)
         return json_response({"query": query, "robot_pose": service.robot_pose(), **found})
 
-    @router.get("/ask", response_model=schemas.Reply, responses=errors(409), tags=["search"])
+    @router.get("/ask", response_model=schemas.Reply, responses=errors(409))
     def ask(
         question: Annotated[
             str, Query(max_length=500, description="In words.", examples=["how many chairs are in the kitchen?"])
@@ -223,13 +216,13 @@ def _add_search(router: APIRouter, service: Service) -> None:
             reply_json(service.memory, queries.ask(service.memory, question, phrase=phrase), rest_object_json)
         )
 
-    @router.get("/facts", response_model=schemas.Facts, tags=["search"])
+    @router.get("/facts", response_model=schemas.Facts)
     def facts() -> Response:
         """What this memory was told, in that order."""
         clock = service.memory.browse.clock
         return json_response({"facts": [fact_json(clock, fact) for fact in service.memory.facts()]})
 
-    @router.get("/search/spatial", response_model=schemas.NearAnswer, tags=["search"])
+    @router.get("/search/spatial", response_model=schemas.NearAnswer)
     def spatial(
         x: Coordinate,
         y: Coordinate,
@@ -254,14 +247,18 @@ def _add_search(router: APIRouter, service: Service) -> None:
             }
         )
 
+    return router
 
-def _add_places(router: APIRouter, service: Service) -> None:
-    @router.get("/places", response_model=map_schemas.Places, tags=["places"])
+
+def _places(service: Service) -> APIRouter:
+    router = APIRouter(responses=READ_ERRORS, tags=["places"])
+
+    @router.get("/places", response_model=map_schemas.Places)
     def places() -> Response:
         """Every place with the objects that stand in it, and every anchor."""
         return json_response(queries.places(service.memory))
 
-    @router.get("/places/{place_id}", response_model=map_schemas.PlaceDetails, responses=errors(404), tags=["places"])
+    @router.get("/places/{place_id}", response_model=map_schemas.PlaceDetails, responses=errors(404))
     def one_place(place_id: Annotated[int, Path(ge=0, le=2**53)]) -> Response:
         """One place and the objects in it."""
         place = queries.place_details(service.memory, place_id)
@@ -269,7 +266,7 @@ def _add_places(router: APIRouter, service: Service) -> None:
             raise HTTPException(404, f"place {place_id} is not known")
         return json_response(place)
 
-    @router.get("/robot", response_model=map_schemas.Robot, tags=["places"])
+    @router.get("/robot", response_model=map_schemas.Robot)
     def robot() -> Response:
         """The newest pose and camera, and the path of this run."""
         track = service.robot
@@ -282,25 +279,27 @@ def _add_places(router: APIRouter, service: Service) -> None:
             }
         )
 
-    @router.get("/timeline", response_model=map_schemas.Timeline, tags=["places"])
+    @router.get("/timeline", response_model=map_schemas.Timeline)
     def timeline() -> Response:
         """The sessions and the marks of what happened in them."""
         return json_response(queries.timeline(service.memory))
 
-    @router.get("/sessions", response_model=map_schemas.SessionFrames, tags=["places"])
+    @router.get("/sessions", response_model=map_schemas.SessionFrames)
     def sessions() -> Response:
         """Every session, the map it is in and how that is known; see docs/alignment.md."""
         return json_response(queries.sessions(service.memory))
 
-    @router.get("/changes", response_model=schemas.Changes, tags=["places"])
+    @router.get("/changes", response_model=schemas.Changes)
     def changes(since: TimeText = None, limit: Limit = 200) -> Response:
         """What happened to objects, oldest first; the newest when there are more than the limit."""
         return json_response(queries.changes(service.memory, since=since, limit=limit))
 
-    @router.get("/pointcloud", response_class=Response, responses=binary("application/octet-stream"), tags=["places"])
+    @router.get("/pointcloud", response_class=Response, responses=binary("application/octet-stream"))
     def pointcloud(decimation: Annotated[int, Query(ge=1, le=64)] = 1) -> Response:
         """The whole point cloud, in the layout of docs/server.md."""
         return Response(service.points.whole(decimation=decimation), media_type="application/octet-stream")
+
+    return router
 
 
 def _jpeg(body: bytes) -> Response:

@@ -15,12 +15,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lastseen.errors import InvalidValue
-from lastseen.finite import FARTHEST
 from lastseen.memory.store.salvage import backup
 from lastseen.server import queries
 from lastseen.server.responses import READ_ERRORS, WRITE_ERRORS, errors, json_response
-from lastseen.server.rest import ObjectId, known
-from lastseen.server.schemas import StrictBody
+from lastseen.server.rest import known
+from lastseen.server.schemas import Coordinate, ObjectId, Radius, StrictBody, Threshold, TopK, Words
 from lastseen.server.security import Access
 from lastseen.server.serializers import Json, answer_json, rest_object_json
 from lastseen.server.service import Service
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 Ask = Callable[[Callable[[Service], Json]], Awaitable[Json]]
-_Words = Annotated[str, Field(max_length=500)]
-_Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False)]
-_Radius = Annotated[float, Field(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres")]
-_TopK = Annotated[int, Field(ge=1, le=100)]
 _LISTED = 500
 """Objects that ``rtsm.list_objects`` gives at most; ``total`` says how many there are."""
 _AROUND = 100
@@ -138,21 +133,17 @@ def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
     """Add the six tools that agents written for rtsm call; ``ask`` runs a question off the event loop."""
 
     @server.tool(name="rtsm.semantic_query")
-    async def semantic_query(
-        query: _Words, top_k: _TopK = 5, threshold: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
-    ) -> dict[str, Any]:
+    async def semantic_query(query: Words, top_k: TopK = 5, threshold: Threshold = 0.0) -> dict[str, Any]:
         """find_object under rtsm's name. Results that do not answer the question have fits: false."""
         return await ask(lambda service: _found(service, query, k=top_k, threshold=threshold))
 
     @server.tool(name="rtsm.spatial_query")
-    async def spatial_query(
-        x: _Coordinate, y: _Coordinate, z: _Coordinate, radius_m: _Radius = 1.0
-    ) -> dict[str, Any]:
+    async def spatial_query(x: Coordinate, y: Coordinate, z: Coordinate, radius_m: Radius = 1.0) -> dict[str, Any]:
         """objects_near under rtsm's name."""
         return await ask(lambda service: _around(service, (x, y, z), radius_m))
 
     @server.tool(name="rtsm.relational_query")
-    async def relational_query(query: _Words, radius_m: _Radius = 1.0) -> dict[str, Any]:
+    async def relational_query(query: Words, radius_m: Radius = 1.0) -> dict[str, Any]:
         """What stands around a thing that is named."""
 
         def question(service: Service) -> Json:
@@ -177,10 +168,7 @@ def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
         return await ask(question)
 
     @server.tool(name="rtsm.get_object")
-    async def get_object(
-        object_id: Annotated[str, Field(max_length=64)],
-        include_vectors: bool = False,
-    ) -> dict[str, Any]:
+    async def get_object(object_id: ObjectId, include_vectors: bool = False) -> dict[str, Any]:
         """get_object under rtsm's name, without pictures."""
 
         def question(service: Service) -> Json:

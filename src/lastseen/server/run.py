@@ -157,11 +157,6 @@ class Running:
     def _leave(self) -> None:
         self.service.stopping = True
 
-    def pending_bytes(self) -> int:
-        """Bytes that were written to clients and not yet taken by them."""
-        transports = [connection.transport for connection in list(self._server.server_state.connections)]
-        return sum(transport.get_write_buffer_size() for transport in transports if transport is not None)
-
     @property
     def started(self) -> bool:
         """Whether requests are answered."""

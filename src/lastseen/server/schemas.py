@@ -9,6 +9,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lastseen.finite import FARTHEST
+
+Words = Annotated[str, Field(max_length=500, description="What to look for, in words.", examples=["red mug"])]
+ObjectId = Annotated[str, Field(max_length=64, description="For example obj-7.", examples=["obj-7"])]
+Coordinate = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+Radius = Annotated[float, Field(gt=0.0, le=FARTHEST, allow_inf_nan=False, description="Metres.")]
+TopK = Annotated[int, Field(ge=1, le=100)]
+Threshold = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Robots = Annotated[
+    str | None, Field(max_length=200, description="Ask the index that robots share: all, or a robot's name.")
+]
+"""What REST and MCP take alike."""
+
 Wall = Annotated[str | None, Field(description="UTC, ISO 8601; null in a session without a date.")]
 MemoryTime = Annotated[float, Field(description="Seconds on memory's own clock, which runs through all sessions.")]
 Vector = Annotated[list[float], Field(min_length=3, max_length=3, description="x, y, z in metres, z up.")]

@@ -7,16 +7,15 @@ the server was started with ``--robot`` and a token, and the request says that i
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from lastseen.memory.object import Object as Thing
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
 from lastseen.protocols import Environment
 from lastseen.server import schemas
@@ -62,34 +61,27 @@ class SearchState(BaseModel):
     """A search that runs or has ended; all but ``robot`` and ``status`` is empty before the first."""
 
     robot: Literal["none", "simulated", "real"]
-    status: Literal["idle", "searching", "found", "not_found", "asked", "stopped", "failed"]
-    started: int = Field(description="How many searches have begun.")
-    goal: str | None
-    reason: str | None
-    steps: int
-    metres: float
-    candidates: list[schemas.Object]
-    rooms: list[RoomShare]
-    reasons: list[Reason]
-    path: list[list[float]] = Field(description="The planned path, (x, y) in metres.")
-    walked: list[list[float]] = Field(description="What was walked since the search began, (x, y) in metres.")
+    status: Literal["idle", "searching", "found", "not_found", "asked", "stopped", "failed"] = "idle"
+    started: int = Field(default=0, description="How many searches have begun.")
+    goal: str | None = None
+    reason: str | None = None
+    steps: int = 0
+    metres: float = 0.0
+    candidates: list[schemas.Object] = []
+    rooms: list[RoomShare] = []
+    reasons: list[Reason] = []
+    path: list[list[float]] = Field(default=[], description="The planned path, (x, y) in metres.")
+    walked: list[list[float]] = Field(default=[], description="What was walked since it began, (x, y) in metres.")
 
 
 class ServedSearch:
-    """Takes goals for the robot of a server and tells how its search goes; safe for several threads."""
+    """Takes goals for the robot of a server, from any thread; ``state`` tells how its search goes."""
 
     def __init__(self, robot: Literal["none", "simulated", "real"]) -> None:
-        self.robot = robot
-        self.started = 0
+        self.state = SearchState(robot=robot)
         self._lock = threading.Lock()
         self._wanted: str | None = None
         self._stop = False
-        self._state: Json = {"status": "idle", "goal": None, "reason": None, "steps": 0, "metres": 0.0}
-        self._candidates: tuple[Thing, ...] = ()
-        self._rooms: list[Json] = []
-        self._reasons: deque[Json] = deque(maxlen=_REASONS)
-        self._path: list[list[float]] = []
-        self._walked: list[list[float]] = []
 
     def ask(self, goal: str) -> None:
         """Let the robot look for something; whatever it looked for before is given up."""
@@ -131,80 +123,66 @@ class ServedSearch:
                     break
             self._end(search)
         except Exception as error:
-            with self._lock:
-                self._state |= {"status": "failed", "reason": str(error)}
+            self._update(status="failed", reason=str(error))
             raise
         finally:
             end()
             service.publish(heard)
             service.flush()
 
-    def to_json(self) -> Json:
-        """How the search goes."""
-        with self._lock:
-            return {
-                "robot": self.robot,
-                "started": self.started,
-                **self._state,
-                "candidates": [rest_object_json(one) for one in self._candidates],
-                "rooms": list(self._rooms),
-                "reasons": list(self._reasons),
-                "path": list(self._path),
-                "walked": list(self._walked),
-            }
-
     def _begin(self, goal: str, search: Search) -> None:
-        with self._lock:
-            says = search.recall.says()
-            self._state = {"status": "searching", "goal": goal, "reason": says, "steps": 0, "metres": 0.0}
-            self._candidates = search.recall.answer.fitting
-            self._rooms, self._path, self._walked = [], [], []
-            self._reasons.clear()
-            self.started += 1
+        self.state = SearchState(
+            robot=self.state.robot,
+            status="searching",
+            started=self.state.started + 1,
+            goal=goal,
+            reason=search.recall.says(),
+            candidates=[schemas.Object(**rest_object_json(one)) for one in search.recall.answer.fitting],
+        )
 
     def _note(self, service: Service, search: Search, record: Json) -> None:
         decision, pose = record["decision"], search.world.pose
-        shares = _shares(service, record["belief"]["candidate_nodes"])
-        with self._lock:
-            self._state |= {"steps": search.loop.steps, "metres": round(search.world.metres, 2)}
-            self._rooms = shares
-            if decision is not None and (not self._reasons or self._reasons[-1]["why"] != decision["why"]):
-                self._reasons.append(
-                    {"step": search.loop.steps, "source": decision["source"], "why": decision["why"]}
-                )
-            self._path = [[round(one.x, 3), round(one.y, 3)] for one in search.world.path]
-            last = self._walked[-1] if self._walked else None
-            if last is None or max(abs(pose.x - last[0]), abs(pose.y - last[1])) >= _STEP:
-                self._walked.append([round(pose.x, 3), round(pose.y, 3)])
+        reasons, walked = self.state.reasons, self.state.walked
+        if decision is not None and (not reasons or reasons[-1].why != decision["why"]):
+            why = Reason(step=search.loop.steps, source=decision["source"], why=decision["why"])
+            reasons = [*reasons, why][-_REASONS:]
+        if not walked or max(abs(pose.x - walked[-1][0]), abs(pose.y - walked[-1][1])) >= _STEP:
+            walked = [*walked, [round(pose.x, 3), round(pose.y, 3)]]
+        self._update(
+            steps=search.loop.steps,
+            metres=round(search.world.metres, 2),
+            rooms=_shares(service.memory, record["belief"]["candidate_nodes"]),
+            reasons=reasons,
+            path=[[round(one.x, 3), round(one.y, 3)] for one in search.world.path],
+            walked=walked,
+        )
 
     def _end(self, search: Search) -> None:
         result = search.result
-        with self._lock:
-            if result is None:
-                self._state |= {"status": "stopped", "reason": "the search was given up"}
-            else:
-                self._state |= {"status": result.status, "reason": result.question or result.reason}
-            self._path = []
+        if result is None:
+            self._update(status="stopped", reason="the search was given up", path=[])
+        else:
+            self._update(status=result.status, reason=result.question or result.reason, path=[])
+
+    def _update(self, **changes: Any) -> None:
+        self.state = self.state.model_copy(update=changes)
 
 
-def _shares(service: Service, nodes: list[Json]) -> list[Json]:
+def _shares(memory: Memory, nodes: list[Json]) -> list[RoomShare]:
     """The scores of the belief's candidate nodes, which are anchors, added up by room."""
-    memory, anchors = service.memory, service.memory.spatial.graph.anchors
+    anchors = memory.spatial.graph.anchors
     known = [
         (anchors[node["node_id"]].world_pose, float(node["score"])) for node in nodes if node["node_id"] in anchors
     ]
     posed = [(pose, score) for pose, score in known if pose is not None]
     rooms = memory.room_at([(pose.x, pose.y, 0.0) for pose, _ in posed])
     total = sum(score for _, score in posed) or 1.0
-    found: dict[int | None, Json] = {}
+    shares: dict[tuple[int | None, str], float] = {}
     for room, (_, score) in zip(rooms, posed, strict=True):
-        key = None if room is None else room.id
-        one = found.setdefault(
-            key, {"place_id": key, "place": "unknown" if room is None else room.name, "share": 0.0}
-        )
-        one["share"] += score / total
-    ranked = sorted(found.values(), key=lambda one: (-one["share"], one["place"]))
-    return [{**one, "share": round(one["share"], 3)} for one in ranked]
+        place = (None, "unknown") if room is None else (room.id, room.name)
+        shares[place] = shares.get(place, 0.0) + score / total
+    ranked = sorted(shares.items(), key=lambda one: (-one[1], one[0][1]))
+    return [RoomShare(place_id=key, place=name, share=round(share, 3)) for (key, name), share in ranked]
 
 
 class RobotRunner(Runner):
@@ -232,13 +210,13 @@ def routes(service: Service, *, has_token: bool) -> APIRouter:
             raise HTTPException(409, f"search: {_NO_ROBOT}")
         return service.search
 
-    def state() -> Json:
-        return (service.search or ServedSearch("none")).to_json()
+    def state() -> Response:
+        return json_response((service.search or ServedSearch("none")).state.model_dump())
 
     @router.get("/search", response_model=SearchState, responses=READ_ERRORS)
     def search() -> Response:
         """How the robot's search goes: belief by room, candidates, reasons, planned path and what was walked."""
-        return json_response(state())
+        return state()
 
     @router.post("/search", response_model=SearchState, responses={**WRITE_ERRORS, **errors(403)})
     def begin(body: Goal) -> Response:
@@ -247,15 +225,15 @@ def routes(service: Service, *, has_token: bool) -> APIRouter:
 
         robot = served()
         check_goal(body.goal)
-        if robot.robot == "real" and not (has_token and body.may_move):
+        if robot.state.robot == "real" and not (has_token and body.may_move):
             raise HTTPException(403, "search: a real robot moves only with a token and may_move = true")
         robot.ask(body.goal)
-        return json_response(state())
+        return state()
 
     @router.delete("/search", response_model=SearchState, responses=WRITE_ERRORS)
     def give_up() -> Response:
         """Give up the search that runs; the robot stops after the action in hand."""
         served().stop()
-        return json_response(state())
+        return state()
 
     return router

@@ -7,6 +7,7 @@ that says so. Lengths are metres, rounded to a tenth of a millimetre.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,8 +33,6 @@ EVENT_TYPES = {
     "merged": "object_merged",
     "corrected": "object_corrected",
 }
-
-
 _MOST_TOLD = 100
 """Objects and changes that an answer in words carries; ``count`` tells how many there are."""
 
@@ -93,19 +92,13 @@ def answer_json(answer: Answer, serialize: Callable[[Object], Json] = object_jso
 
 def session_json(clock: Clock, session: SessionRecord, frame: SessionFrame) -> Json:
     """A session with the map it is in, and how that is known."""
-    to = frame.transform
+    known = asdict(frame)
+    names = ("map_id", "state", "reason", "transform", "covariance", "evidence", "pairs", "file")
     return {
         "id": session.id,
         "robot": session.robot,
         **times(clock, {"first": session.first, "last": session.last}),
-        "map_id": frame.map_id,
-        "state": frame.state,
-        "reason": frame.reason,
-        "transform": None if to is None else {"yaw": to.yaw, "x": to.x, "y": to.y, "z": to.z},
-        "covariance": frame.covariance,
-        "evidence": frame.evidence,
-        "pairs": [list(pair) for pair in frame.pairs],
-        "file": frame.file,
+        **{name: known[name] for name in names},
         "earlier": [{"state": state, "memory_time": time, "reason": reason} for state, time, reason in frame.earlier],
     }
 
@@ -114,44 +107,22 @@ def reply_json(memory: Memory, reply: Reply, serialize: Callable[[Object], Json]
     """The answer to a question in words, with its evidence."""
     clock = memory.browse.clock
     return {
-        "question": reply.question,
-        "kind": reply.kind,
-        "status": reply.status,
-        "sentence": reply.sentence,
+        **{one.name: getattr(reply, one.name) for one in fields(reply)},
         "objects": [serialize(one) for one in reply.objects[:_MOST_TOLD]],
-        "count": reply.count,
-        "yes": reply.yes,
         "times": [iso(time) for time in reply.times],
-        "places": list(reply.places),
         "changes": [change_json(clock, change) for change in reply.changes[-_MOST_TOLD:]],
         "facts": [fact_json(clock, fact) for fact in reply.facts],
-        "pictures": list(reply.pictures),
         "confidence": None if reply.confidence is None else round(reply.confidence, 4),
-        "refused": reply.refused,
-        "not_understood": list(reply.not_understood),
-        "phrased": reply.phrased,
-        "cut": reply.cut,
-        "asked": list(reply.asked),
-        "model": reply.model,
-        "model_error": reply.model_error,
     }
 
 
 def fact_json(clock: Clock, fact: Fact) -> Json:
     """What was told, as ``Memory.facts`` lists it."""
     return {
-        "id": fact.id,
-        "kind": fact.kind,
-        "text": fact.text,
-        "provenance": fact.provenance,
+        **{one.name: getattr(fact, one.name) for one in fields(fact) if one.name != "wall"},
         **when(clock, fact.time),
-        "name": fact.name,
-        "relation": fact.relation,
-        "object_id": fact.object_id,
-        "container_id": fact.container_id,
         "position": None if fact.position is None else metres(fact.position),
         "outline": [metres(corner) for corner in fact.outline],
-        "room_id": fact.room_id,
     }
 
 
@@ -283,21 +254,7 @@ def places_json(memory: Memory) -> Json:
             }
             for anchor in written
         ],
-        "plans": [
-            {
-                "storey": plan.storey,
-                "height": round(float(heights[plan.storey]), 3),
-                "walls": [
-                    {"start": list(wall.start), "end": list(wall.end), "thickness": wall.thickness}
-                    for wall in plan.walls
-                ],
-                "doors": [
-                    {"start": list(door.start), "end": list(door.end), "rooms": list(door.rooms)}
-                    for door in plan.doors
-                ],
-            }
-            for plan in plans
-        ],
+        "plans": [{**asdict(plan), "height": round(float(heights[plan.storey]), 3)} for plan in plans],
     }
 
 

@@ -227,12 +227,7 @@ class Service:
         counts = self.memory.browse.counts()
         return {
             "objects": counts["confirmed"] + counts["tentative"],
-            "confirmed": counts["confirmed"],
-            "tentative": counts["tentative"],
-            "stale": counts["stale"],
-            "missing": counts["missing"],
-            "removed": counts["removed"],
-            "surfaces": counts["surfaces"],
+            **counts,
             "avg_hits": round(counts["avg_hits"], 3),
             "upserts_total": self.memory.store.rows_written,
             "sessions": len(self.memory.sessions()),

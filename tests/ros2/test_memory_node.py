@@ -118,6 +118,22 @@ def test_without_tf_the_node_waits_and_says_so_once(
     assert "nobody_publishes_this" in line
 
 
+@pytest.mark.parametrize("frame", ["nobody_publishes_this", "silent_head"])
+def test_boxes_that_tf_does_not_place_hold_no_others_up(frame: str) -> None:
+    graph = FakeTransport()
+    node = MemoryNode(graph)
+    node.configure(options(detections_3d_topic=TOPIC))
+    node.activate()
+    until(lambda: TOPIC in graph.handlers)
+    graph.bring("/tf", *tf("map", "silent_head", 9.0))
+    graph.bring("/tf", *tf("map", "base_link", 9.0))
+    graph.bring(TOPIC, *boxes(frame, 9.5, ("cup", 0.9, (1.0, 0.0, 0.0))))
+    walk(graph, count=4)
+    until(lambda: node.health.frames == 4)
+    assert node.health.skipped == {"no pose at this stamp": 1}
+    node.cleanup()
+
+
 def test_a_clock_that_begins_anew_begins_a_session() -> None:
     graph = FakeTransport()
     node = MemoryNode(graph)

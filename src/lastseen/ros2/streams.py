@@ -26,7 +26,7 @@ from lastseen.sources.ros.container import bag_errors
 from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds, ros2_types
 from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, live_topics
 from lastseen.sources.ros.topics import Topic
-from lastseen.sources.ros.transforms import TransformTree, frame_name
+from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
 
 MAX_POSITION_STD = 0.5
 """Metres of standard deviation up to which a robot counts as localized: a thing is then put into the right corner of
@@ -39,6 +39,8 @@ with every scan, standing or not."""
 _RECENT = 5
 """Corrections that tell how often they come; one that comes now and then is not missed."""
 NOT_LOCALIZED = "not localized"
+TF_LATE = 1.0
+"""Seconds by which tf may come after the boxes: a link that is silent for longer holds the boxes of others up."""
 ROBOT_FRAME = "base_link"
 """The robot's own frame by custom (REP 105)."""
 
@@ -171,7 +173,7 @@ class BoxStream:
                 if kind == TF:
                     self._tree.add_message(message, topic=topic, skip=self._queue.skip)
                 else:
-                    self._waiting.append(message)
+                    self._take(message)
                 ready = list(self._ready())
         except InvalidValue as error:
             self._queue.skip(f"unreadable message on {topic}", str(error))
@@ -179,31 +181,53 @@ class BoxStream:
         for one in ready:
             self._queue.put(one)
 
+    def _take(self, message: Any) -> None:
+        """Put an array in line; one from long before the newest says that the clock began anew."""
+        stamp = nanoseconds(message.header) / 1e9
+        if self._newest is not None and self._newest - stamp > self._options.restart_after:
+            for late in self._waiting:
+                self._queue.skip(NO_POSE, f"stamp {nanoseconds(late.header) / 1e9:.6f}: before the clock began anew")
+            self._waiting.clear()
+            self._tree, self._newest, self.restarted = self._tree.restarted(), None, True
+        self._waiting.append(message)
+
     def _ready(self) -> Iterator[tuple[Frame, list[Observation]]]:
-        while self._waiting:
-            message = self._waiting[0]
+        """The arrays that tf places, by arrival; one in a frame that tf does not connect holds no later one up."""
+        aside = 0
+        while aside < len(self._waiting):
+            message = self._waiting[aside]
             stamp, frame = nanoseconds(message.header) / 1e9, frame_name(message.header.frame_id)
-            if self._newest is not None and self._newest - stamp > self._options.restart_after:
-                self._tree, self._newest, self.restarted = self._tree.restarted(), None, True
-            self.world = self.world or self._options.world_frame or self._root(frame)
-            placed = self._pose(frame, stamp) if self.world else None
-            if placed is None and len(self._waiting) <= WAIT_FOR_POSE:
+            world = self.world or self._options.world_frame or self._root(frame)
+            links = self._tree.chain(world, frame) if world else None
+            in_line = len(self._waiting) <= WAIT_FOR_POSE
+            if links is None and in_line:
+                aside += 1
+                continue
+            late = nanoseconds(self._waiting[-1].header) / 1e9 - stamp
+            if links is not None and self._reach(links) < stamp and late < TF_LATE and in_line:
                 return
-            self._waiting.popleft()
+            del self._waiting[aside]
+            placed = None if links is None else self._pose(links, stamp)
             if placed is None:
                 self._queue.skip(NO_POSE, f"{frame} at {stamp:.6f}; tf has: {self._tree.frame_list()}")
-                self.world = self._options.world_frame
                 continue
+            # what stepped aside would go back in time now
+            for _ in range(aside):
+                header = self._waiting.popleft().header
+                where = f"{frame_name(header.frame_id)} at {nanoseconds(header) / 1e9:.6f}"
+                self._queue.skip(NO_POSE, f"{where}; tf has: {self._tree.frame_list()}")
+            aside = 0
             if self._newest is not None and stamp < self._newest:
                 self._queue.skip("stamp goes backwards", f"{stamp:.6f} after {self._newest:.6f}")
                 continue
-            self._newest = stamp
+            self.world, self._newest = world, stamp
             for link in self._tree.links.values():
                 link.forget_before(stamp - KEEP_TF)
             # boxes are often given in the world: then the robot tells from where they were seen
             camera = placed
-            if frame == self.world:
-                camera = self._pose(self._options.camera_frame or ROBOT_FRAME, stamp) or placed
+            if frame == world:
+                robot = self._tree.chain(world, self._options.camera_frame or ROBOT_FRAME)
+                camera = (self._pose(robot, stamp) if robot else None) or placed
             try:
                 found = observations(message, placed, camera)
             except InvalidValue as error:
@@ -216,12 +240,13 @@ class BoxStream:
         """The top of the tree that holds a frame; empty while tf does not name it."""
         return self._tree.root(frame) if frame in self._tree.frames() else ""
 
-    def _pose(self, frame: str, stamp: float) -> Pose3D | None:
-        links = self._tree.chain(self.world, frame)
-        if links is None or (not links and frame != self.world):
-            return None
+    def _reach(self, links: list[Link]) -> float:
+        """The stamp up to which tf has come on some links."""
         ends = [link.stamps[-1] for link in links if not link.static and not self._tree.is_step(link)]
-        if min(ends, default=math.inf) < stamp:
+        return min(ends, default=math.inf)
+
+    def _pose(self, links: list[Link], stamp: float) -> Pose3D | None:
+        if self._reach(links) < stamp:
             return None
         return self._tree.along(links, stamp, max_gap=self._options.max_pose_gap)
 

@@ -197,7 +197,7 @@ def main() -> None:
     results: dict[str, object] = {}
     if arguments.quick:
         arguments.seeds, arguments.seconds = 1, 20.0
-    names = RECORDINGS[:1] if arguments.quick else RECORDINGS
+    names: tuple[str, ...] = RECORDINGS[:1] if arguments.quick else RECORDINGS
     if arguments.only:
         names = () if arguments.only == "loops" else (arguments.only,)
     for name in names:

@@ -1,17 +1,20 @@
 """Reading images from files and bytes: the one place where lastseen decodes an image that it did not make itself.
 
 Only JPEG and PNG are decoded, and only after their first bytes say so: a general decoder starts other programs for
-some formats (Ghostscript for EPS). Sizes are checked before any pixel is unpacked.
+some formats (Ghostscript for EPS). Depth may be binary PGM too, which is plain numbers. Sizes are checked before any
+pixel is unpacked.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +50,15 @@ def read_color(data: Path | bytes, *, name: str = "image", max_pixels: int = MAX
 
 
 def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX_PIXELS) -> NDArray[np.generic]:
-    """Raw values (height, width) of a one-channel JPEG or PNG: 8 or 16 bits."""
+    """Raw values (height, width) of a one-channel JPEG, PNG or binary PGM: 8 or 16 bits."""
+    if isinstance(data, Path) and data.suffix.lower() == ".pgm":
+        width, height, start, kind = _pgm_header(data, name)
+        if width * height > max_pixels:
+            raise SourceError(name, f"{width}x{height}", f"exceeds {max_pixels} pixels", remedy="raise max_pixels")
+        values = np.fromfile(data, dtype=kind, count=width * height, offset=start)
+        if len(values) < width * height:
+            raise _unreadable(name, EOFError("it is cut off"))
+        return values.reshape(height, width).astype(np.uint16)
     with _opened(data, name, max_pixels) as image:
         if len(image.getbands()) != 1:
             raise SourceError(
@@ -57,9 +68,25 @@ def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX
 
 
 def image_size(data: Path | bytes, *, name: str = "image") -> tuple[int, int]:
-    """Width and height of a JPEG or PNG, by its header."""
+    """Width and height of a JPEG, PNG or PGM, by its header."""
+    if isinstance(data, Path) and data.suffix.lower() == ".pgm":
+        return _pgm_header(data, name)[:2]
     with _opened(data, name, max_pixels=2**62) as image:
         return image.size
+
+
+def _pgm_header(path: Path, name: str) -> tuple[int, int, int, np.dtype[np.unsignedinteger[Any]]]:
+    """Width, height, where the values begin and their kind; 16-bit values have their high byte first."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(256)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    found = re.match(rb"P5(?:\s+#[^\n]*)*\s+(\d{1,6})\s+(\d{1,6})(?:\s+#[^\n]*)*\s+(\d{1,5})\s", first)
+    if found is None:
+        raise _foreign(name, first)
+    width, height, most = (int(number) for number in found.groups())
+    return width, height, found.end(), np.dtype(">u2" if most > 255 else "u1")
 
 
 def refuse_pointer(path: Path) -> None:

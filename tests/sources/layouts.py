@@ -324,6 +324,122 @@ def plain_matrices(folder: Path) -> Path:
     return folder
 
 
+def icl_nuim(folder: Path) -> Path:
+    # y points up in its camera and its world, both left-handed
+    camera, mirror, rows = type(CAMERA)(120.3, 120.0, 79.5, 59.5, 160, 120), np.diag([1.0, -1.0, 1.0, 1.0]), []
+    for number, pose in enumerate(walk(COUNT)):
+        rgb, depth = render(pose, camera)
+        save(folder / "rgb" / f"{number}.png", rgb)
+        save(folder / "depth" / f"{number}.png", np.round(5000 * depth).astype(np.uint16))
+        there = Pose3D.from_matrix(mirror @ world_from_z_up(pose, WorldUp.MINUS_Y).matrix @ mirror)
+        rows.append([number, *there.translation, *there.quaternion])
+    lines(folder / "livingRoom1.gt.freiburg", rows)
+    return folder
+
+
+def icl_nuim_whole(folder: Path) -> Path:
+    icl_nuim(folder)
+    pairs = [f"{number} depth/{number}.png {number} rgb/{number}.png" for number in range(COUNT)]
+    (folder / "associations.txt").write_text("\n".join(pairs))
+    return folder
+
+
+def sun3d(folder: Path) -> Path:
+    rows: list[list[float]] = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "image" / f"{number + 1:07d}-{33_369 * number:012d}.jpg", rgb)
+        turned = ((depth.astype(np.uint32) << 3) | (depth >> 13)).astype(np.uint16)
+        save(folder / "depth" / f"{number + 1:07d}-{33_369 * number + 400:012d}.png", turned)
+        rows += world_from_z_up(pose, WorldUp.MINUS_Y).matrix[:3].tolist()
+    lines(folder / "extrinsics" / "20140808220511.txt", rows)
+    lines(folder / "intrinsics.txt", k_matrix())
+    return folder
+
+
+def scannetpp(folder: Path) -> Path:
+    tree = {}
+    big = CAMERA.resized(1920, 1440)
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / "rgb" / f"frame_{10 * number:06d}.jpg", rgb)
+        save(folder / "depth" / f"frame_{10 * number:06d}.png", depth)
+        k = [[big.fx, 0, big.cx], [0, big.fy, big.cy], [0, 0, 1]]
+        poses = {"pose": np.eye(4).tolist(), "aligned_pose": pose.matrix.tolist()}
+        tree[f"frame_{10 * number:06d}"] = {"timestamp": 100 + number / 6, "intrinsic": k, **poses}
+    (folder / "pose_intrinsic_imu.json").write_text(json.dumps(tree))
+    return folder
+
+
+def three_r_scan(folder: Path, *, info: str = "_info.txt", up: WorldUp = WorldUp.Z, kind: str = "pgm") -> Path:
+    small = type(CAMERA)(50.0, 52.0, 37.0, 28.0, 76, 58)
+    for number, pose in enumerate(walk(COUNT)):
+        name = f"sequence/frame-{number:06d}"
+        save(folder / f"{name}.color.jpg", render(pose)[0])
+        depth = np.round(1000 * render(pose, small)[1]).astype(np.uint16)
+        if kind == "pgm":
+            (folder / f"{name}.depth.pgm").write_bytes(b"P5\n76 58\n4095\n" + depth.astype(">u2").tobytes())
+            save(folder / f"{name}.rendered.depth.png", depth)
+        else:
+            save(folder / f"{name}.depth.png", depth)
+        lines(folder / f"{name}.pose.txt", world_from_z_up(pose, up).matrix.tolist())
+    text = ["m_sensorName = Tango", "m_depthShift = 1000"]
+    for name, camera in (("Color", CAMERA), ("Depth", small)):
+        text += [f"m_{name.lower()}Width = {camera.width}", f"m_{name.lower()}Height = {camera.height}"]
+        k = f"{camera.fx} 0 {camera.cx} 0 0 {camera.fy} {camera.cy} 0 0 0 1 0 0 0 0 1"
+        text += [f"m_calibration{name}Intrinsic = {k}"]
+    (folder / ("sequence" if info == "_info.txt" else ".") / info).write_text("\n".join(text))
+    return folder / "sequence"
+
+
+def bundle_fusion(folder: Path) -> Path:
+    return three_r_scan(folder, info="info.txt", up=WorldUp.MINUS_Y, kind="png")
+
+
+def tum_by_hand(folder: Path) -> Path:
+    """Names with spaces, other case on disk, backslashes, milliseconds, and ETH3D's calibration.txt."""
+    tum(folder)
+    for kind in ("rgb", "depth"):
+        for file in sorted((folder / kind).iterdir()):
+            pixels = np.array(Image.open(file))
+            file.unlink()
+            save(file.with_name(f"My {file.stem}.PNG"), pixels if kind == "rgb" else 5 * pixels)
+        rows = [line.split() for line in (folder / f"{kind}.txt").read_text().splitlines() if line[0] != "#"]
+        text = [f"{1000 * float(stamp):.0f} {name.replace('/', chr(92) + 'my ')}" for stamp, name in rows]
+        (folder / f"{kind}.txt").write_text("\n".join(text))
+    tree = json.loads((folder / "camera.json").read_text())
+    assert tree["depth_scale"] == 1000.0
+    (folder / "camera.json").unlink()
+    lines(folder / "calibration.txt", [[tree[name] for name in ("fx", "fy", "cx", "cy")]])
+    (folder / "groundtruth.txt").rename(folder / "CameraTrajectory.txt")
+    return folder
+
+
+def plain_stamped(folder: Path) -> Path:
+    """Names are nanoseconds, poses come more often, the camera is a CameraInfo in JSON, depth floats in metres."""
+    start, rows = 1_700_000_000_000_000_000, []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        stamp = start + 100_000_000 * number
+        save(folder / "Color" / f"{stamp}.jpg", rgb)
+        (folder / "depth_images").mkdir(exist_ok=True)
+        np.save(folder / "depth_images" / f"{stamp + 2_000_000}.npy", (depth / 1000).astype(np.float32))
+        rows += [f"{stamp + more},{','.join(map(str, [*pose.translation, *pose.quaternion]))}" for more in (0, 9)]
+    (folder / "trajectory.csv").write_text("\n".join(["stamp,x,y,z,qx,qy,qz,qw", *rows]))
+    (folder / "camera_info.json").write_text(json.dumps({"K": [value for row in k_matrix() for value in row]}))
+    return folder
+
+
+def plain_mixed(folder: Path) -> Path:
+    """Colour and depth in one folder, poses without stamps, RealSense's depth_scale."""
+    rows = []
+    for number, (rgb, depth, pose) in enumerate(frames()):
+        save(folder / f"{number:05d}-color.png", rgb)
+        save(folder / f"{number:05d}-depth.png", depth)
+        rows.append([*pose.translation, *pose.quaternion])
+    lines(folder / "poses.txt", rows)
+    camera = {name: getattr(CAMERA, name) for name in ("fx", "fy", "cx", "cy")}
+    (folder / "intrinsics.json").write_text(json.dumps({"color": camera, "depth_scale": 0.001}))
+    return folder
+
+
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "TUM": tum,
     "7-Scenes": seven_scenes,
@@ -335,13 +451,22 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "Stray Scanner": stray,
     "ARKitScenes": arkit_scenes,
     "Polycam": polycam,
+    "ICL-NUIM": icl_nuim,
+    "SUN3D": sun3d,
+    "ScanNet++": scannetpp,
     "video with depth": video,
     "video with KITTI poses": video_kitti,
     "colour beside depth": plain,
 }
 
 VARIANTS: dict[str, Callable[[Path], Path]] = {
+    "ICL-NUIM, as downloaded": icl_nuim_whole,
     "TUM, paired": tum_paired,
+    "TUM, by hand": tum_by_hand,
+    "3RScan": three_r_scan,
+    "BundleFusion": bundle_fusion,
+    "colour beside depth, stamps in names": plain_stamped,
+    "colour and depth in one folder": plain_mixed,
     "ScanNet, chosen frames": scannet_frames,
     "ScanNet, camera in its text": scannet_text,
     "Replica, Semantic-NeRF": replica_sequence,

@@ -219,9 +219,48 @@ def test_a_pose_that_lost_track_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_recordings_names_them(tmp_path: Path) -> None:
-    WRITERS["7-Scenes"](tmp_path / "chess" / "seq-01")
-    with pytest.raises(SourceError, match=r"holds recordings \(seq-01\); give one of them"):
+    for name in ("seq-01", "seq-02"):
+        WRITERS["7-Scenes"](tmp_path / "chess" / name)
+    with pytest.raises(SourceError, match=r"holds recordings \(seq-01, seq-02\); give one of them"):
         open_source(tmp_path / "chess")
+
+
+def test_the_only_recording_in_a_folder_is_opened_with_the_options_beside_it(tmp_path: Path) -> None:
+    folder = WRITERS["ScanNet"](tmp_path / "download" / "scans" / "scene0000_00")
+    (tmp_path / "download" / "source.toml").write_text('map_id = "home"')
+    with open_source(tmp_path / "download") as source:
+        assert source.address == str(folder)
+        assert source.options.map_id == "home"
+
+
+def test_poses_of_another_clock_are_told_with_the_option(tmp_path: Path) -> None:
+    folder = WRITERS["TUM"](tmp_path / "walk")
+    rows = [line.split() for line in (folder / "groundtruth.txt").read_text().splitlines() if line[0] != "#"]
+    first = float(rows[0][0])
+    text = [" ".join([f"{float(row[0]) - first:.6f}", *row[1:]]) for row in rows]
+    (folder / "groundtruth.txt").write_text("\n".join(text))
+    with open_source(folder) as source:
+        assert not list(source.frames())
+        line = source.intake.lines()[0]
+    assert f"--set pose_delay=-{first:.3f}" in line
+    with open_source(folder, changes=[line.rpartition("--set ")[2].rstrip(")")]) as source:
+        assert len(list(source.frames())) == COUNT
+
+
+def test_fewer_poses_than_images_without_stamps_are_refused(tmp_path: Path) -> None:
+    folder = VARIANTS["colour and depth in one folder"](tmp_path / "walk")
+    rows = (folder / "poses.txt").read_text().splitlines()[:-2]
+    (folder / "poses.txt").write_text("\n".join(f"{number / 6} {row}" for number, row in enumerate(rows)))
+    with pytest.raises(SourceError, match=r"4 poses.*does not match 6 colour images; one for each"):
+        open_source(folder)
+
+
+@pytest.mark.parametrize(("name", "file"), [("3RScan", "_info.txt"), ("Replica", "../cam_params.json")])
+def test_a_camera_that_is_not_the_datasets_is_asked_for(tmp_path: Path, name: str, file: str) -> None:
+    folder = {**WRITERS, **VARIANTS}[name](tmp_path / "scan")
+    (folder / file).unlink()
+    with pytest.raises(SourceError, match=rf"{Path(file).name.lstrip('_')}.*is missing, and images of 160x120"):
+        open_source(folder)
 
 
 def test_counts_that_do_not_match_are_one_line(tmp_path: Path) -> None:

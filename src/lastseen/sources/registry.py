@@ -51,6 +51,9 @@ FOREIGN = {
 MAX_CHILDREN = 200
 """Entries of a folder that are looked at for recordings inside it."""
 
+MAX_DEPTH = 2
+"""Folders down that the only recording of one is looked for: archives often unpack into a folder in a folder."""
+
 
 def register_source(scheme: str, target: str) -> None:
     """Make ``scheme://...`` open with ``module:Class``, a ``RecordSource`` called with the rest and the options."""
@@ -74,7 +77,7 @@ def open_source(
     scheme, rest = scheme_of(address)
     if options is None:
         # a folder has them inside, a file beside it
-        beside = (Path(rest) / FILE_NAME, Path(f"{rest}.toml"))
+        beside = (Path(rest) / FILE_NAME, Path(f"{rest}.toml"), Path(str(address)) / FILE_NAME)
         options = next((path for path in beside if path.is_file()), None)
     resolved = options if isinstance(options, SourceOptions) else None
     if isinstance(options, str | Path):
@@ -100,7 +103,8 @@ def scheme_of(address: str | Path) -> tuple[str, str]:
     text = str(address)
     scheme, separator, rest = text.partition("://")
     if not separator:
-        scheme, rest = _scheme_of_path(Path(text)), text
+        path = _recording_at(Path(text))
+        scheme, rest = _scheme_of_path(path), str(path)
     if scheme not in SCHEMES:
         raise SourceError(
             "source", text, f"has an unknown scheme {scheme!r}", remedy=f"use a path or {', '.join(sorted(SCHEMES))}"
@@ -108,29 +112,40 @@ def scheme_of(address: str | Path) -> tuple[str, str]:
     return scheme, rest
 
 
+def _recording_at(path: Path) -> Path:
+    """The path itself, or the only recording that lies in its folder or one further down, as archives unpack."""
+    from lastseen.sources.layouts import lacking
+
+    if not path.is_dir() or _is_recording(path) or lacking(path) is not None:
+        return path
+    within = [path]
+    for _ in range(MAX_DEPTH):
+        children = [one for folder in within for one in _entries(folder)[:MAX_CHILDREN]]
+        found = [one for one in children if _is_recording(one)]
+        if len(found) > 1:
+            names = ", ".join(str(one.relative_to(path)) for one in found[:5]) + (" ..." if len(found) > 5 else "")
+            raise SourceError("source", str(path), f"holds recordings ({names})", remedy="give one of them")
+        if found:
+            return found[0]
+        within = [one for one in children if one.is_dir()]
+    return path
+
+
 def _scheme_of_path(path: Path) -> str:
     if not path.exists():
         raise SourceError("source", str(path), "does not exist", remedy="check the path, or use scheme://address")
     if _is_layout(path):
         return "layout"
-    if (path / "metadata.yaml").is_file() or (path.is_file() and path.suffix in BAG_FILES):
+    if (path.is_file() and path.suffix in BAG_FILES) or (path.is_dir() and _is_bag_folder(path)):
         return "bag"
-    # metadata.yaml is written when a recorder ends: one that lost power leaves none
-    if path.is_dir() and any(one.suffix in {".mcap", ".db3"} for one in path.iterdir()):
-        return "bag"
+    kind = path.suffix.lower()
     if path.is_file() and path.name.lower().endswith(PACKED):
         raise SourceError("source", str(path), "is packed", remedy="unpack it, and give the folder that comes out")
-    if path.is_file() and path.suffix.lower() in BAG_FILES:
-        raise SourceError("source", str(path), "has no name of a bag", remedy=f"rename it to *{path.suffix.lower()}")
-    if path.is_file() and path.suffix.lower() in FOREIGN:
-        problem, remedy = FOREIGN[path.suffix.lower()]
+    if path.is_file() and kind in BAG_FILES:
+        raise SourceError("source", str(path), "has no name of a bag", remedy=f"rename it to *{kind}")
+    if path.is_file() and kind in FOREIGN:
+        problem, remedy = FOREIGN[kind]
         raise SourceError("source", str(path), problem, remedy=remedy)
-    within = (
-        [one.name for one in sorted(path.iterdir())[:MAX_CHILDREN] if _is_recording(one)] if path.is_dir() else []
-    )
-    if within:
-        names = ", ".join(within[:5]) + (" ..." if len(within) > 5 else "")
-        raise SourceError("source", str(path), f"holds recordings ({names})", remedy="give one of them")
     from lastseen.sources.layouts import lacking
 
     like = lacking(path)
@@ -146,7 +161,22 @@ def _scheme_of_path(path: Path) -> str:
 
 
 def _is_recording(path: Path) -> bool:
-    return path.suffix in BAG_FILES or _is_layout(path)
+    if path.is_dir():
+        return _is_layout(path) or _is_bag_folder(path)
+    return path.suffix in BAG_FILES or (path.suffix.lower() == ".r3d" and _is_layout(path))
+
+
+def _is_bag_folder(path: Path) -> bool:
+    # metadata.yaml is written when a recorder ends: one that lost power leaves none
+    return (path / "metadata.yaml").is_file() or any(one.suffix in {".mcap", ".db3"} for one in _entries(path))
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What a folder holds, sorted; nothing where it may not be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _is_layout(path: Path) -> bool:

@@ -11,6 +11,7 @@ from lastseen.sources.layouts.sequence import SequenceSource
 from lastseen.sources.options import SourceOptions
 
 LAYOUTS = {
+    "ICL-NUIM": "icl_nuim",
     "TUM": "tum",
     "Record3D": "record3d",
     "7-Scenes": "seven_scenes",
@@ -20,6 +21,8 @@ LAYOUTS = {
     "Polycam": "polycam",
     "Stray Scanner": "stray",
     "ARKitScenes": "arkit_scenes",
+    "ScanNet++": "scannetpp",
+    "SUN3D": "sun3d",
     "Open3D": "open3d",
     "colour beside depth": "plain",
 }

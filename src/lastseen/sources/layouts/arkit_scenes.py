@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.files import read_numbers
+from lastseen.sources.layouts.files import nearest, read_numbers
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Trajectory
@@ -32,7 +32,10 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     cameras = _stamped(folder / "lowres_wide_intrinsics", ".pincam")
     shots = []
     for stamp, color in colors.items():
-        camera, depth, confidence = (_nearest(found, stamp) for found in (cameras, depths, confidences))
+        camera, depth, confidence = (
+            None if (at := nearest(found, stamp, within=MAX_GAP)) is None else found[at]
+            for found in (cameras, depths, confidences)
+        )
         own = None if camera is None else _camera(camera)
         shots.append(Shot(stamp, color, depth, None, confidence, own))
     return Sequence(shots, None, 1000.0, trajectory=_trajectory(folder / "lowres_wide.traj"))
@@ -50,9 +53,9 @@ def _stamped(folder: Path, suffix: str) -> dict[float, Path]:
     if not folder.is_dir():
         raise SourceError(folder.name, str(folder), "is no folder", remedy="download this asset of the scan too")
     found: dict[float, Path] = {}
-    for file in sorted(folder.glob(f"*{suffix}")):
+    for file in sorted(file for file in folder.iterdir() if file.suffix.lower() == suffix and file.name[0] != "."):
         try:
-            found[float(file.name.removesuffix(suffix).rpartition("_")[2])] = file
+            found[float(file.stem.rpartition("_")[2])] = file
         except ValueError:
             raise SourceError(
                 file.name, str(file), "has no stamp in its name", remedy="as 41069021_305.377"
@@ -60,11 +63,6 @@ def _stamped(folder: Path, suffix: str) -> dict[float, Path]:
     if not found:
         raise SourceError(folder.name, str(folder), f"holds no {suffix} files", remedy="download this asset again")
     return dict(sorted(found.items()))
-
-
-def _nearest(files: dict[float, Path], stamp: float) -> Path | None:
-    near = min(files, key=lambda one: abs(one - stamp), default=None)
-    return files[near] if near is not None and abs(near - stamp) <= MAX_GAP else None
 
 
 def _trajectory(path: Path) -> Trajectory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,29 @@ from lastseen.sources.record import Intake
 MAX_TEXT = 64 * 2**20
 """Bytes of a text file at most: the poses of ten hours have as much."""
 
+_UNITS = (
+    ("nanoseconds", 1e9, 1e17, 1e6),
+    ("microseconds", 1e6, 1e14, 2e3),
+    ("milliseconds", 1e3, 1e11, 12.0),
+)
+"""Units of stamps: how many are a second, and the stamp and the median interval beyond which they are no larger ones.
+
+Seconds since 1970 stay below 1e11, and a camera takes more than an image in 12 s."""
+
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 IMAGES = (".png", ".jpg", ".jpeg")
 DEPTHS = (".png", ".npy")
 
 
-def numbered(folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str = "") -> dict[int, Path]:
+def numbered(
+    folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str = "", without: str = ""
+) -> dict[int, Path]:
     """The files of a folder by the last number in their names; a folder that is not there is an error."""
     if not folder.is_dir():
         raise SourceError(folder.name, str(folder), "is no folder", remedy="copy the recording whole")
     # macOS keeps what it knows about 0.jpg in a file ._0.jpg
     files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".") and contains in path.name]
+    files = [path for path in files if not (without and without in path.name)]
     found: dict[int, Path] = {}
     for path in files:
         number = _NUMBER.search(path.stem)
@@ -51,6 +64,51 @@ def numbered(folder: Path, suffixes: tuple[str, ...] = IMAGES, *, contains: str 
         remedy = "store depth as 16-bit PNG or .npy" if suffixes == DEPTHS else f"convert them to {suffixes[0]}"
         raise SourceError(folder.name, str(folder), f"{what} but {', '.join(others[:3])}", remedy=remedy)
     return found
+
+
+def part(folder: Path, *names: str) -> Path | None:
+    """The first of some files or folders that is there, in whatever case its name is written."""
+    there = _entries(folder)
+    return next((there[name] for name in names if name in there), None)
+
+
+class Stored:
+    """Files that a list names, in the case and with the slashes that their names have on this disk."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, dict[str, Path]] = {}
+
+    def __call__(self, path: Path) -> Path:
+        """The file as it is stored; the path as it is where there is none."""
+        if "\\" in path.name:
+            path = path.parent / path.name.replace("\\", "/")
+        if path.exists():
+            return path
+        if path.parent not in self._folders:
+            self._folders[path.parent] = _entries(path.parent)
+        return self._folders[path.parent].get(path.name.lower(), path)
+
+
+def _entries(folder: Path) -> dict[str, Path]:
+    return {path.name.lower(): path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+
+
+def seconds(stamps: NDArray[np.float64], name: str, intake: Intake) -> NDArray[np.float64]:
+    """Stamps in seconds, where they are milli-, micro- or nanoseconds by their size or by how far they are apart."""
+    apart = float(np.median(np.diff(np.sort(stamps)))) if len(stamps) > 2 else 0.0
+    for unit, per_second, largest, interval in _UNITS:
+        if float(np.abs(stamps).max(initial=0.0)) > largest or apart > interval:
+            intake.note(f"stamps of {name} are taken for {unit}")
+            return stamps / per_second
+    return stamps
+
+
+def nearest(files: dict[float, Path], stamp: float, *, within: float) -> float | None:
+    """The stamp nearest to one, of files sorted by theirs; None where that is further than ``within`` seconds."""
+    stamps = list(files)
+    right = bisect_left(stamps, stamp)
+    near = min(stamps[max(0, right - 1) : right + 1], key=lambda one: abs(one - stamp), default=None)
+    return near if near is not None and abs(near - stamp) <= within else None
 
 
 def by_number(
@@ -102,7 +160,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_numbers(path: Path, *, columns: int | None = None, text: str | None = None) -> NDArray[np.float64]:
-    """Rows of numbers in a text file; lines that begin with # are left out. A row of another length is an error.
+    """Rows of numbers in a text file, without comments (#) and names of columns; a row of another length is an error.
 
     Windows writes -1.#IND where others write nan.
     """
@@ -114,6 +172,9 @@ def read_numbers(path: Path, *, columns: int | None = None, text: str | None = N
         try:
             rows.append([float("nan" if "#" in word else word) for word in words])
         except ValueError:
+            if not rows and number == 1 and not any(word[0].isdigit() for word in words):
+                # the names of the columns
+                continue
             raise SourceError(short(path), line[:60], f"line {number} holds no numbers", remedy="check it") from None
         wanted = columns or len(rows[0])
         if len(rows[-1]) != wanted:

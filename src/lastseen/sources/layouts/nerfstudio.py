@@ -10,7 +10,7 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.files import IMAGES, first_size, read_json
+from lastseen.sources.layouts.files import IMAGES, Stored, first_size, read_json
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
@@ -36,10 +36,10 @@ def read(path: Path, options: SourceOptions) -> Sequence:
             "transforms.json", str(path), "has no depth_file_path", remedy="export with depth: lastseen needs RGB-D"
         )
     frames = sorted(frames, key=lambda frame: str(frame.get("file_path")))
-    shots = []
+    shots, as_stored = [], Stored()
     for number, frame in enumerate(frames):
-        color = _with_suffix(_inside(path, frame.get("file_path")))
-        depth = _inside(path, _depth_name(frame)) if _depth_name(frame) else None
+        color = as_stored(_with_suffix(_inside(path, frame.get("file_path"))))
+        depth = as_stored(_inside(path, _depth_name(frame))) if _depth_name(frame) else None
         try:
             matrix = np.array(frame["transform_matrix"], dtype=np.float64)
             camera = _camera({**tree, **frame}, color)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
-from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_json, read_text
+from lastseen.geometry import CameraAxes, WorldUp
+from lastseen.sources.layouts.cameras import read_camera
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, part, read_text
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
@@ -21,8 +22,8 @@ MILLIMETRES = 1000.0
 """Raw values of depth per metre where the camera's file does not say them."""
 
 _LOGS = ("trajectory.log", "scene/trajectory.log", "scene/refined_trajectory.log")
-_CAMERAS = ("camera_intrinsic.json", "intrinsic.json", "camera.json")
-COLORS = ("image", "color", "rgb", "images", "colors")
+COLORS = ("image", "color", "rgb", "images", "colors", "colour", "rgb_images", "color_images", "imgs")
+"""Names of folders with colour images, in whatever case."""
 
 
 def matches(path: Path) -> bool:
@@ -33,7 +34,7 @@ def matches(path: Path) -> bool:
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; its world is that of the first camera: y points down."""
     del options
-    folder = next((path / name for name in COLORS if (path / name).is_dir()), path / "image")
+    folder = part(path, *COLORS) or path / "image"
     intake = Intake(notes=["the layout has no stamps: frames are taken at 30 Hz"])
     colors = numbered(folder)
     pairs = by_number(colors, numbered(path / "depth", DEPTHS), intake)
@@ -46,11 +47,9 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         at = place if by_place else number
         pose = converted(poses.get(at), CameraAxes.OPENCV, WorldUp.MINUS_Y)
         shots.append(Shot(at / FRAME_RATE, color, depth, pose))
-    camera, raw_per_metre = read_camera(path, first_size(colors)) or (
-        fitted(*PRIMESENSE, first_size(colors)),
-        MILLIMETRES,
-    )
-    return Sequence(shots, camera, raw_per_metre, intake=intake)
+    size = first_size(colors)
+    camera, scale = read_camera(path, size) or (fitted(*PRIMESENSE, size), None)
+    return Sequence(shots, camera, scale or MILLIMETRES, intake=intake)
 
 
 def _log(path: Path) -> Path | None:
@@ -78,26 +77,3 @@ def read_log(path: Path) -> dict[int, NDArray[np.float64]]:
                 remedy="write it again",
             ) from None
     return found
-
-
-def read_camera(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float] | None:
-    """Intrinsics and raw values of depth per metre, which are millimetres where the file does not say it."""
-    place = next((path / name for name in _CAMERAS if (path / name).is_file()), None)
-    if place is None:
-        return None
-    tree = read_json(place)
-    values = tree.get("intrinsic_matrix")
-    try:
-        if isinstance(values, list) and len(values) == 9:
-            # column by column
-            tree |= {"fx": values[0], "fy": values[4], "cx": values[6], "cy": values[7]}
-        fx, fy, cx, cy, scale = (
-            float(tree.get(name, MILLIMETRES) if name == "depth_scale" else tree[name])
-            for name in ("fx", "fy", "cx", "cy", "depth_scale")
-        )
-    except (KeyError, TypeError, ValueError):
-        remedy = "give fx, fy, cx, cy as numbers, or Open3D's intrinsic_matrix"
-        raise SourceError(place.name, str(place), "holds no intrinsics", remedy=remedy) from None
-    if not scale > 0:
-        raise SourceError(f"{place.name} depth_scale", scale, "must be positive", remedy="1000 for millimetres")
-    return fitted(fx, fy, cx, cy, size), scale

@@ -1,11 +1,13 @@
 """Colour beside depth, and poses in a file or folder: what people write who follow no dataset's layout.
 
-Colour is a video (``*.mp4``, mkv, mov, avi) or a folder (``rgb``, ``color``, ``image``), depth the folder ``depth``.
-Poses are TUM's form (8 columns), KITTI's (12) or whole matrices (16) in one file, or ``pose/N.txt``.
+Colour is a video (``*.mp4``, mkv, mov, avi) or a folder (``rgb``, ``color``, ``image``), depth the folder ``depth``;
+or both lie in one folder, depth with that word in its names. Names hold numbers or stamps. Poses are TUM's form
+(8 columns), the same without stamps (7), KITTI's (12) or whole matrices (16) in one file, or ``pose/N.txt``.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,20 @@ from numpy.typing import NDArray
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_numbers
+from lastseen.sources.layouts.cameras import read_camera
+from lastseen.sources.layouts.files import (
+    DEPTHS,
+    IMAGES,
+    by_number,
+    first_size,
+    matrix,
+    nearest,
+    numbered,
+    part,
+    read_numbers,
+    seconds,
+)
 from lastseen.sources.layouts.open3d import COLORS, MILLIMETRES
-from lastseen.sources.layouts.open3d import read_camera as read_json_camera
 from lastseen.sources.layouts.scannet import read_camera as read_text_camera
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, pose_matrix
 from lastseen.sources.layouts.video import Video
@@ -23,51 +36,91 @@ from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, Trajectory
 
 VIDEOS = (".mp4", ".mkv", ".mov", ".avi")
-_POSES = ("groundtruth.txt", "poses.txt", "trajectory.txt", "traj.txt", "pose.txt", "CameraTrajectory.txt")
+DEPTH_FOLDERS = ("depth", "depths", "depth_images", "aligned_depth")
+POSE_FILES = ("groundtruth", "poses", "trajectory", "traj", "pose", "cameratrajectory", "odometry")
+_STAMP = re.compile(r"(\d+\.\d+|\d{12,})$")
+"""A stamp at the end of a name: with decimals, or so long that it counts milliseconds or less since 1970."""
+
+NO_STAMPS = "the layout has no stamps: frames are taken at 30 Hz"
+
+Frames = list[tuple[int, Path | int, Path | None]]
+"""Number, colour (or the number of a picture) and depth of every frame."""
 
 Stamped = list[tuple[float, NDArray[np.float64] | None]]
 """Stamp and T_world_camera of every frame."""
 
 
 def matches(path: Path) -> bool:
-    """Whether a folder has depth images, and a video or a folder of colour images."""
-    return (path / "depth").is_dir() and (_color_folder(path) is not None or bool(_videos(path)))
+    """Whether a folder has depth images, and a video or a folder of colour images, or both kinds mixed."""
+    if not path.is_dir():
+        return False
+    if part(path, *DEPTH_FOLDERS) is not None:
+        return part(path, *COLORS) is not None or bool(_videos(path))
+    names = [file.name.lower() for file in path.iterdir() if file.suffix.lower() in {*IMAGES, *DEPTHS}]
+    return any("depth" in name for name in names) and any(
+        re.search("rgb|colou?r|image|frame", name) for name in names
+    )
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; camera.json holds fx, fy, cx, cy, and depth_scale where depth is not in millimetres."""
-    depths = numbered(path / "depth", DEPTHS)
-    folder = _color_folder(path)
     intake = Intake()
-    if folder is None:
+    color_folder, depth_folder = part(path, *COLORS), part(path, *DEPTH_FOLDERS)
+    frames: Frames
+    stamps: list[float] | None
+    if depth_folder is not None and color_folder is None:
         video = _video(path, options)
+        frames = [(number, number, depth) for number, depth in enumerate(numbered(depth_folder, DEPTHS).values())]
         stamps, size, colors = video.stamps(), video.size, video.pictures
-        if len(depths) != len(stamps):
-            raise SourceError(
-                "depth",
-                f"{len(depths)} images",
-                f"does not match {len(stamps)} pictures of the video",
-                remedy="one for each",
-            )
-        frames: list[tuple[int, Path | int, Path | None]] = [
-            (number, number, depth) for number, depth in enumerate(depths.values())
-        ]
     else:
-        images, colors = numbered(folder), None
-        frames, size = [*by_number(images, depths, intake)], first_size(images)
-        first = frames[0][0]
-        stamps = [(number - first) / FRAME_RATE for number, _, _ in frames]
-        intake.note("the layout has no stamps: frames are taken at 30 Hz")
-    camera, depth_camera, scale = _cameras(path, size, first_size(depths))
-    poses = _poses(path, options, stamps, [number for number, _, _ in frames])
-    own = poses if isinstance(poses, list) else [(stamp, None) for stamp in stamps]
+        word = "" if depth_folder is not None else "depth"
+        frames, stamps = _of_images(color_folder or path, depth_folder or path, word, options, intake)
+        size, colors = first_size({number: color for number, color, _ in frames if isinstance(color, Path)}), None
+    camera, depth_camera, scale = _cameras(
+        path, size, first_size({number: depth for number, _, depth in frames if depth is not None})
+    )
+    if stamps is not None and len(stamps) != len(frames):
+        raise SourceError(
+            "depth",
+            f"{len(frames)} images",
+            f"does not match {len(stamps)} pictures of the video",
+            remedy="one for each",
+        )
+    poses = _poses(path, options, stamps, frames, intake)
+    own = poses if isinstance(poses, list) else [(stamp, None) for stamp in stamps or ()]
     shots = [Shot(stamp, color, depth, pose) for (_, color, depth), (stamp, pose) in zip(frames, own, strict=True)]
     trajectory = poses if isinstance(poses, Trajectory) else None
-    return Sequence(shots, camera, scale, depth_camera, colors=colors, trajectory=trajectory, intake=intake)
+    sequence = Sequence(shots, camera, scale or MILLIMETRES, depth_camera, colors=colors, trajectory=trajectory)
+    sequence.intake, sequence.scale_known = intake, scale is not None
+    return sequence
 
 
-def _color_folder(path: Path) -> Path | None:
-    return next((path / name for name in COLORS if (path / name).is_dir()), None)
+def _of_images(
+    color_folder: Path, depth_folder: Path, word: str, options: SourceOptions, intake: Intake
+) -> tuple[Frames, list[float] | None]:
+    """Frames, and their stamps where the names hold them; ``word`` tells depth from colour in one folder."""
+    colors = _by_stamp(color_folder, IMAGES, intake, without=word)
+    depths = _by_stamp(depth_folder, DEPTHS, intake, contains=word)
+    if colors and depths:
+        near = [nearest(depths, stamp, within=options.max_stamp_difference) for stamp in colors]
+        pairs = enumerate(zip(colors.values(), near, strict=True))
+        return [(place, color, None if at is None else depths[at]) for place, (color, at) in pairs], list(colors)
+    found = by_number(numbered(color_folder, without=word), numbered(depth_folder, DEPTHS, contains=word), intake)
+    return [*found], None
+
+
+def _by_stamp(
+    folder: Path, suffixes: tuple[str, ...], intake: Intake, *, contains: str = "", without: str = ""
+) -> dict[float, Path]:
+    """The images of a folder by the stamps in their names; none where not all of them have one."""
+    files = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in suffixes and file.name[0] != "."]
+    files = [file for file in files if contains in file.name and not (without and without in file.name)]
+    found = [_STAMP.search(file.stem) for file in files]
+    numbers = [float(one[1]) for one in found if one is not None]
+    if not numbers or len(numbers) < len(files) or len(set(numbers)) < len(files):
+        return {}
+    stamps = seconds(np.array(numbers), "images", intake).tolist()
+    return dict(sorted(zip(stamps, files, strict=True)))
 
 
 def _videos(path: Path) -> list[Path]:
@@ -84,58 +137,102 @@ def _video(path: Path, options: SourceOptions) -> Video:
 
 def _cameras(
     path: Path, size: tuple[int, int], depth_size: tuple[int, int]
-) -> tuple[Intrinsics | None, Intrinsics | None, float]:
-    """Intrinsics of colour, of depth where it has its own, and raw values of depth per metre."""
-    found = read_json_camera(path, size)
-    if found is not None:
-        return found[0], None, found[1]
+) -> tuple[Intrinsics | None, Intrinsics | None, float | None]:
+    """Intrinsics of colour, of depth where it has its own, and raw values of depth per metre where they are said."""
     color = read_text_camera(path, "color", size)
-    return color, None if color is None else read_text_camera(path, "depth", depth_size), MILLIMETRES
+    scale = (read_camera(path, size) or (None, None))[1]
+    return color, None if color is None else read_text_camera(path, "depth", depth_size), scale
 
 
-def _poses(path: Path, options: SourceOptions, stamps: list[float], numbers: list[int]) -> Stamped | Trajectory:
-    """Stamp and T_world_camera of every frame; poses by stamp where there is not one for each frame."""
-    if options.poses == "odometry":
-        return [(stamp, None) for stamp in stamps]
-    folder = next((path / name for name in ("pose", "poses") if (path / name).is_dir()), None)
-    if folder is not None:
-        files = numbered(folder, (".txt",))
-        return [
-            (stamp, matrix(files[number]) if number in files else None)
-            for stamp, number in zip(stamps, numbers, strict=True)
-        ]
-    names = [name for name in _POSES if (path / name).is_file()]
+def find_poses(path: Path) -> Path | None:
+    """The file of poses in a folder, by the names that are usual."""
+    named = part(path, *(f"{name}{end}" for name in POSE_FILES for end in (".txt", ".csv")))
     others = [*sorted(path.glob("*.tum")), *sorted(path.glob("*.kitti"))]
-    found = path / names[0] if names else (others[0] if others else None)
+    return named or (others[0] if others else None)
+
+
+def _poses(
+    path: Path, options: SourceOptions, stamps: list[float] | None, frames: Frames, intake: Intake
+) -> Stamped | Trajectory:
+    """Stamp and T_world_camera of every frame; poses by stamp where the images have stamps."""
+    numbers = [number for number, _, _ in frames]
+    assumed = [(number - numbers[0]) / FRAME_RATE for number in numbers] if stamps is None else stamps
+    folder = part(path, "pose", "poses", "extrinsics")
+    if options.poses == "odometry" or (folder is not None and folder.is_dir()):
+        if stamps is None:
+            intake.note(NO_STAMPS)
+        poses = {} if folder is None or options.poses == "odometry" else _by_frame(folder, frames)
+        return [(stamp, poses.get(number)) for stamp, number in zip(assumed, numbers, strict=True)]
+    found = find_poses(path)
     if found is None:
         raise SourceError(
             "poses",
             str(path),
-            f"has no poses ({_POSES[0]}, {_POSES[1]}, trajectory.log or pose/)",
+            f"has no poses ({POSE_FILES[0]}.txt, {POSE_FILES[1]}.txt or .csv, trajectory.log or pose/)",
             remedy="add one, or use --poses odometry",
         )
     rows = read_numbers(found)
-    if rows.shape[1] not in {8, 12, 16}:
+    if rows.shape[1] not in {7, 8, 12, 16}:
         raise SourceError(
             found.name,
             f"{rows.shape[1]} columns",
-            "is neither TUM's form (8) nor KITTI's (12) nor whole matrices (16)",
+            "is neither TUM's form (8, or 7 without stamps) nor KITTI's (12) nor whole matrices (16)",
             remedy="convert it",
         )
-    if len(rows) != len(stamps) and rows.shape[1] > 8 and max(numbers) < len(rows):
+    if rows.shape[1] == 8:
+        return _of_rows(rows, found.name, stamps, numbers, intake)
+    if len(rows) != len(frames) and max(numbers) < len(rows):
         # chosen frames of a longer walk
         rows = rows[numbers]
-    if len(rows) == len(stamps):
-        if rows.shape[1] == 8:
-            return [(float(row[0]), pose_matrix(row[1:4], row[4:8])) for row in rows]
-        whole = [np.vstack([row.reshape(-1, 4)[:3], [0, 0, 0, 1]]) for row in rows]
-        return list(zip(stamps, whole, strict=True))
+    if len(rows) != len(frames):
+        raise _other_count(found.name, len(rows), len(frames))
+    if stamps is None:
+        intake.note(NO_STAMPS)
+    if rows.shape[1] == 7:
+        return [(stamp, pose_matrix(row[:3], row[3:])) for stamp, row in zip(assumed, rows, strict=True)]
+    whole = [np.vstack([row.reshape(-1, 4)[:3], [0, 0, 0, 1]]) for row in rows]
+    return list(zip(assumed, whole, strict=True))
+
+
+def _of_rows(
+    rows: NDArray[np.float64], name: str, stamps: list[float] | None, numbers: list[int], intake: Intake
+) -> Stamped | Trajectory:
+    """Poses with a stamp each: one for each frame, by the frame's number, or by the stamps of the images."""
+    counted = bool((rows[:, 0] == np.round(rows[:, 0])).all() and (np.diff(rows[:, 0]) == 1).all())
+    if stamps is None and (counted or len(rows) == len(numbers)):
+        poses = [pose_matrix(row[1:4], row[4:8]) for row in rows]
+        if not counted:
+            return list(zip(seconds(rows[:, 0], name, intake).tolist(), poses, strict=True))
+        intake.note(NO_STAMPS)
+        by_number = dict(zip(rows[:, 0].astype(int).tolist(), poses, strict=True))
+        if len(rows) == len(numbers) and not set(numbers) <= set(by_number):
+            # one begins at 0, the other at 1
+            by_number = dict(zip(numbers, poses, strict=True))
+        return [((number - numbers[0]) / FRAME_RATE, by_number.get(number)) for number in numbers]
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
-    if rows.shape[1] == 8 and rows[0, 0] <= stamps[-1] and rows[-1, 0] >= stamps[0]:
-        return Trajectory(rows[:, 0], rows[:, 1:4], rows[:, 4:8])
-    raise SourceError(
-        found.name,
-        f"{len(rows)} poses",
-        f"does not match {len(stamps)} colour images",
-        remedy="one for each, or TUM's form with seconds from the start",
+    times = seconds(rows[:, 0], name, intake)
+    if stamps is None or times[0] > stamps[-1] or times[-1] < stamps[0]:
+        if stamps is not None and len(rows) == len(stamps):
+            # a clock of its own: the poses are in the order of the images
+            poses = [pose_matrix(row[1:4], row[4:8]) for row in rows]
+            return list(zip(times.tolist(), poses, strict=True))
+        raise _other_count(name, len(rows), len(numbers))
+    return Trajectory(times, rows[:, 1:4], rows[:, 4:8])
+
+
+def _by_frame(folder: Path, frames: Frames) -> dict[int, NDArray[np.float64]]:
+    """T_world_camera of the files in a folder, by the name of the colour image or by its number."""
+    by_name = {file.stem: file for file in sorted(folder.glob("*.txt"))}
+    if all(isinstance(color, Path) and color.stem in by_name for _, color, _ in frames):
+        return {number: matrix(by_name[color.stem]) for number, color, _ in frames if isinstance(color, Path)}
+    files = numbered(folder, (".txt",))
+    return {number: matrix(files[number]) for number, _, _ in frames if number in files}
+
+
+def _other_count(name: str, poses: int, images: int) -> SourceError:
+    return SourceError(
+        name,
+        f"{poses} poses",
+        f"does not match {images} colour images",
+        remedy="one for each; or name the images by their stamps, on the clock of the poses",
     )

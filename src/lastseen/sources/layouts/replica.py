@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lastseen.errors import SourceError
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_json, read_numbers
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
@@ -18,6 +19,9 @@ CAMERA = {"fx": 600.0, "fy": 600.0, "cx": 599.5, "cy": 339.5, "scale": 6553.5}
 
 WIDE_CAMERA = {"fx": 320.0, "fy": 320.0, "cx": 319.5, "cy": 239.5, "scale": 1000.0}
 """Semantic-NeRF's camera: 90 degrees wide, images of 640x480, depth in millimetres."""
+
+OTHER_SHAPE = 0.05
+"""How far width over height of images may be from that of the dataset's camera."""
 
 
 def matches(path: Path) -> bool:
@@ -36,10 +40,18 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         depths = numbered(path / "results", DEPTHS, contains="depth")
         trajectory, camera = path / "traj.txt", dict(CAMERA)
     poses = read_numbers(trajectory, columns=16).reshape(-1, 4, 4)
+    size = first_size(colors)
     found = next((place for place in (path, path.parent) if (place / "cam_params.json").is_file()), None)
     if found is not None:
         tree = read_json(found / "cam_params.json").get("camera", {})
         camera.update({name: float(tree[name]) for name in CAMERA if isinstance(tree.get(name), int | float)})
+    elif abs(size[0] / size[1] - camera["cx"] / camera["cy"]) > OTHER_SHAPE:
+        raise SourceError(
+            "cam_params.json",
+            str(path),
+            f"is missing, and images of {size[0]}x{size[1]} are not the dataset's",
+            remedy="copy it too: it holds w, h, fx, fy, cx, cy and scale",
+        )
     intake = Intake()
     pairs = by_number(colors, depths, intake)
     # a room of chosen frames may keep all poses, or those of its frames only
@@ -48,7 +60,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     for place, (number, color, depth) in enumerate(pairs):
         line = place if chosen else number
         shots.append(Shot(number / FRAME_RATE, color, depth, poses[line] if line < len(poses) else None))
-    intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], first_size(colors))
+    intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], size)
     return Sequence(shots, intrinsics, camera["scale"], intake=intake)
 
 

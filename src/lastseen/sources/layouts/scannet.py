@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastseen.geometry import Intrinsics
+from lastseen.sources.layouts import cameras
+from lastseen.sources.layouts.cameras import read_table
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
@@ -42,16 +44,14 @@ def read_camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | No
     ]
     found = next((place for place in places if place.is_file()), None)
     if found is not None:
-        k = matrix(found)
-        return fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
+        return read_table(found, size)
     about = path / f"{path.resolve().name}.txt"
-    if not about.is_file():
-        return None
     # lines such as: fx_color = 1170.187988
-    words = [line.partition("=") for line in read_text(about).splitlines()]
+    words = [line.partition("=") for line in (read_text(about).splitlines() if about.is_file() else ())]
     values = {name.strip(): value.strip() for name, _, value in words}
     try:
         fx, fy, cx, cy = (float(values[f"{name}_{kind}"]) for name in ("fx", "fy", "mx", "my"))
     except (KeyError, ValueError):
-        return None
+        other = cameras.read_camera(path, size) if kind == "color" else None
+        return None if other is None else other[0]
     return fitted(fx, fy, cx, cy, size)

@@ -76,6 +76,8 @@ class Sequence:
     """Stamps of all depth images, where they have their own."""
     detections: Path | None = None
     """Detections that lie beside the images, as ``detections.jsonl``."""
+    scale_known: bool = True
+    """Whether ``raw_per_metre`` was said: where it was not, depth in floats is in metres."""
     invalid_depth: int = 0
     """A raw value that means nothing was measured, beside 0."""
     close: Callable[[], None] = lambda: None
@@ -99,7 +101,8 @@ class SequenceSource(RecordSource):
         if not self._sequence.shots:
             raise SourceError(layout, str(path), "has no frame", remedy="check that the folder was copied whole")
         if self._sequence.intrinsics is None and all(shot.intrinsics is None for shot in self._sequence.shots):
-            camera_from_options(self.options, (1, 1), where=str(path))
+            remedy = "write fx, fy, cx, cy into camera.json there, or --set fx=... --set fy=..."
+            camera_from_options(self.options, (1, 1), where=str(path), remedy=remedy)
         if self.options.depth_delay and self._sequence.depth_stamps is None:
             raise SettingsError(
                 "source options.depth_delay",
@@ -192,7 +195,7 @@ class SequenceSource(RecordSource):
             return None
         pose = self._pose(shot)
         if pose is None:
-            self.intake.skip(NO_POSE, f"{name}: no pose, or none that is a rigid motion")
+            self.intake.skip(NO_POSE, f"{name}: {self._why_unposed(shot.stamp)}")
             return None
         if not self._is_wanted(shot.stamp, pose.translation, pose.quaternion):
             return None
@@ -209,6 +212,7 @@ class SequenceSource(RecordSource):
         confidence = None
         if shot.confidence is not None:
             confidence = self._plane(shot.confidence, sequence.decode_confidence).astype(np.uint8)
+        metres = not sequence.scale_known and depth.dtype.kind == "f"
         camera = shot.intrinsics or sequence.intrinsics
         if camera is None:
             camera = camera_from_options(self.options, rgb.shape[1::-1], where=self.address)
@@ -216,7 +220,7 @@ class SequenceSource(RecordSource):
             stamp=shot.stamp,
             rgb=rgb,
             depth=depth,
-            raw_per_metre=sequence.raw_per_metre,
+            raw_per_metre=1.0 if metres else sequence.raw_per_metre,
             translation=pose.translation,
             quaternion=pose.quaternion,
             intrinsics=camera,
@@ -246,6 +250,18 @@ class SequenceSource(RecordSource):
             return self._poses.at(shot.stamp, max_gap=options.max_pose_gap, delay=options.pose_delay)
         numbers = None if shot.pose is None else _numbers(shot.pose)
         return None if numbers is None else StoredPose(np.array(numbers[:3]), np.array(numbers[3:]), shot.stamp)
+
+    def _why_unposed(self, stamp: float) -> str:
+        if self._poses is None:
+            return "no pose, or none that is a rigid motion"
+        first, last = (float(self._poses.stamps[at]) for at in (0, -1))
+        if first <= stamp + self.options.pose_delay <= last:
+            return f"the poses around it are over {self.options.max_pose_gap:g} s apart (max_pose_gap)"
+        start = self._sequence.shots[0].stamp
+        return (
+            f"poses reach from {first:.3f} to {last:.3f}; if they begin with the images,"
+            f" --set pose_delay={first - start:.3f}"
+        )
 
     def _data(self, path: Path) -> Path | bytes:
         return path if self._sequence.read_bytes is None else self._sequence.read_bytes(path)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.layouts.files import DEPTHS, first_size, matrix, numbered, read_numbers, read_text
+from lastseen.sources.layouts.cameras import read_table
+from lastseen.sources.layouts.files import DEPTHS, first_size, numbered, read_numbers
 from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted, pose_matrix
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
@@ -25,9 +26,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     video = Video(path / "rgb.mp4", max_pixels=options.max_pixels) if (path / "rgb.mp4").is_file() else None
     colors = {} if video is not None else numbered(path / "rgb")
     size = first_size(colors) if video is None else video.size
-    # the first line names the columns: timestamp, frame, x, y, z, qx, qy, qz, qw and in newer versions fx, fy, cx, cy
-    text = read_text(path / "odometry.csv")
-    rows = read_numbers(path / "odometry.csv", text=text.partition("\n")[2] if text[:1].isalpha() else text)
+    # columns are timestamp, frame, x, y, z, qx, qy, qz, qw and in newer versions fx, fy, cx, cy
+    rows = read_numbers(path / "odometry.csv")
     if rows.shape[1] < 9:
         raise SourceError("odometry.csv", rows.shape[1], "must have 9 columns or more", remedy="export it again")
     shots = []
@@ -46,6 +46,5 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     without = len(depths.keys() - set(rows[:, 1].astype(int).tolist()))
     if without:
         intake.note(f"{without} depth images have no line in odometry.csv")
-    k = matrix(path / "camera_matrix.csv")
-    camera = fitted(float(k[0, 0]), float(k[1, 1]), float(k[0, 2]), float(k[1, 2]), size)
+    camera = read_table(path / "camera_matrix.csv", size)
     return Sequence(shots, camera, 1000.0, colors=None if video is None else video.pictures, intake=intake)

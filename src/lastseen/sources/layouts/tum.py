@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
-from lastseen.sources.layouts.files import first_size, read_json, read_text
+from lastseen.sources.layouts.cameras import read_table, values_per_metre
+from lastseen.sources.layouts.files import Stored, first_size, read_json, read_text, seconds
+from lastseen.sources.layouts.plain import find_poses
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, Trajectory
@@ -41,6 +43,9 @@ BONN = (542.8228, 542.5769, 315.5935, 237.7561)
 
 PAIRS = ("associations.txt", "associate.txt", "associated.txt", "assoc.txt")
 """Lists of images that were paired already: ``stamp file stamp file``, colour or depth first."""
+
+FIRST = 20
+"""Images of which one must be readable to know their size."""
 
 SAME_STAMP = 1e-3
 """Seconds between a depth image and its confidence map."""
@@ -80,18 +85,21 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     else:
         colors, depths = (read_listing(path / name, intake) for name in ("rgb.txt", "depth.txt"))
     grades = read_listing(path / "confidence.txt", intake) if (path / "confidence.txt").exists() else None
-    shots = []
+    shots, as_stored = [], Stored()
     for stamp, name in zip(colors.stamps.tolist(), colors.names, strict=True):
         at = depths.match(stamp + options.depth_delay, tolerance=options.max_stamp_difference)
         if at is None:
             away = abs(float(depths.stamps[depths.nearest(stamp)]) - stamp)
-            shots.append(Shot(stamp, path / name, None, None, problem=f"nearest is {away:.3f} s away"))
+            shots.append(Shot(stamp, as_stored(path / name), None, None, problem=f"nearest is {away:.3f} s away"))
             continue
         depth_stamp = float(depths.stamps[at])
         grade = None if grades is None else grades.match(depth_stamp, tolerance=SAME_STAMP)
         confidence = None if grades is None or grade is None else path / grades.names[grade]
-        shots.append(Shot(stamp, path / name, path / depths.names[at], None, confidence, depth_stamp=depth_stamp))
-    camera, depth_camera, raw_per_metre = _cameras(path, options, [path / name for name in colors.names])
+        color, depth = as_stored(path / name), as_stored(path / depths.names[at])
+        shots.append(Shot(stamp, color, depth, None, confidence, depth_stamp=depth_stamp))
+    camera, depth_camera, raw_per_metre = _cameras(
+        path, options, [as_stored(path / name) for name in colors.names[:FIRST]]
+    )
     detections = path / "detections.jsonl"
     return Sequence(
         shots,
@@ -99,10 +107,19 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         raw_per_metre,
         depth_camera,
         intake=intake,
-        trajectory=read_trajectory(path / "groundtruth.txt", intake) if options.poses == "recorded" else None,
+        trajectory=_trajectory(path, intake) if options.poses == "recorded" else None,
         depth_stamps=depths.stamps,
         detections=detections if detections.exists() else None,
     )
+
+
+def _trajectory(path: Path, intake: Intake) -> Trajectory:
+    found = path / "groundtruth.txt" if (path / "groundtruth.txt").is_file() else find_poses(path)
+    if found is None:
+        raise SourceError(
+            "groundtruth.txt", str(path), "does not exist", remedy="copy it too, or use --poses odometry"
+        )
+    return read_trajectory(found, intake)
 
 
 def read_listing(path: Path, intake: Intake, *, of: str = "") -> Listing:
@@ -119,12 +136,14 @@ def read_listing(path: Path, intake: Intake, *, of: str = "") -> Listing:
         if len(words) < 2 or stamp is None:
             intake.skip(f"malformed line in {path.name}", f"line {number}: {' '.join(words)[:60]}")
             continue
-        rows.append((stamp, words[1]))
+        # a name may hold spaces where it is the last word
+        rows.append((stamp, words[1] if of else " ".join(words[1:])))
     if not rows:
         raise SourceError(path.name, str(path), "lists no images", remedy="write lines `stamp filename`")
     intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
     rows.sort(key=lambda row: row[0])
-    return Listing(np.array([stamp for stamp, _ in rows]), tuple(name for _, name in rows))
+    stamps = seconds(np.array([stamp for stamp, _ in rows]), path.name, intake)
+    return Listing(stamps, tuple(name for _, name in rows))
 
 
 def read_trajectory(path: Path, intake: Intake) -> Trajectory:
@@ -142,7 +161,7 @@ def read_trajectory(path: Path, intake: Intake) -> Trajectory:
         raise SourceError(path.name, str(path), "holds no valid pose", remedy="write `stamp tx ty tz qx qy qz qw`")
     intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
     table = np.array(sorted(rows, key=lambda row: row[0]))
-    return Trajectory(table[:, 0], table[:, 1:4], table[:, 4:8])
+    return Trajectory(seconds(table[:, 0], path.name, intake), table[:, 1:4], table[:, 4:8])
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -165,11 +184,15 @@ def _cameras(folder: Path, options: SourceOptions, images: list[Path]) -> tuple[
     """Intrinsics of colour, of depth where it has its own, and raw depth values per metre."""
     path = folder / "camera.json"
     if not path.exists():
-        name = folder.resolve().name
+        name = folder.resolve().name.lower()
         named = re.search(r"(?:freiburg|fr)([123])", name)
         known = BONN if "rgbd_bonn" in name else FREIBURG[named[1]] if named else None
         if known and not options.fx:
             return Intrinsics(*known, 640, 480), None, RAW_PER_METRE
+        if (folder / "calibration.txt").is_file() and not options.fx:
+            # as ETH3D's SLAM benchmark has it: fx fy cx cy of the images
+            size = first_size(dict(enumerate(images)))
+            return read_table(folder / "calibration.txt", size), None, RAW_PER_METRE
         if options.fx and options.fy:
             size = first_size(dict(enumerate(images)))
             return camera_from_options(options, size, where=str(folder)), None, RAW_PER_METRE
@@ -183,8 +206,7 @@ def _cameras(folder: Path, options: SourceOptions, images: list[Path]) -> tuple[
     own = tree.get("depth")
     depth = own if isinstance(own, dict) and "fx" in own else None
     scale = _number(depth or tree, "depth_scale", tree.get("depth_scale", RAW_PER_METRE))
-    if scale <= 0:
-        raise SourceError("camera.json depth_scale", scale, "must be positive", remedy="1000 for millimetres")
+    scale = values_per_metre(scale, "camera.json")
     return _intrinsics(tree), None if depth is None else _intrinsics(depth), scale
 
 

@@ -19,6 +19,7 @@ from lastseen.server.serializers import object_json, reply_json
 from tests.memory.boxes import remembered
 from tests.memory.homes import ROOM as THINGS
 from tests.memory.homes import Item, walk
+from tests.memory.objects.scenes import frame_at, seen
 from tests.memory.query.test_constraints import ROOM
 from tests.server.conftest import serving
 from tests.server.test_mcp import address
@@ -111,6 +112,20 @@ def test_what_is_not_remembered_is_said(memory: Memory, question: str, lacking: 
     reply = memory.ask(question)
     assert reply.status == "not_remembered"
     assert reply.sentence.startswith(lacking)
+
+
+def test_walls_are_not_counted_among_things_and_what_has_no_name_is_said_to_have_none() -> None:
+    with Memory.open() as memory:
+        for number in range(10):
+            eye, stamp = (0.5 * number - 2.0, -2.0, 1.2), float(number)
+            things = [
+                seen((0.0, 0.0, 0.8), eye=eye, stamp=stamp),
+                seen((0.4, 0.0, 0.8), eye=eye, stamp=stamp, labels={"mug": 0.9}),
+                seen((0.0, 2.0, 1.0), eye=eye, stamp=stamp, size=(4.0, 0.1, 2.0), kind="surface"),
+            ]
+            memory.observe(frame_at(number, eye=eye, target=(0.0, 0.0, 0.8)), things)
+        assert memory.ask("how many things are there?").sentence.startswith("2 things are remembered")
+        assert memory.ask("what is near the mug?").sentence == "1 thing near the mug: 1 without a name."
 
 
 def test_where_a_thing_was_is_answered_from_what_was_known_then() -> None:

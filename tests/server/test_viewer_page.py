@@ -567,3 +567,24 @@ def test_the_evidence_of_an_alignment_is_drawn_on_demand(open_page: OpenPage, tm
             page.get_by_role("button", name="Hide evidence").click()
             expect(page.locator("#canvas")).to_have_attribute("data-matches", "0")
             page.close()
+
+
+@pytest.mark.integration
+def test_what_has_no_name_is_described_and_walls_are_not_listed(open_page: OpenPage) -> None:
+    with Memory.open(settings=Settings()) as memory:
+        for number in range(10):
+            eye, stamp = (0.1 * number, -2.0, 1.2), float(number)
+            things = [
+                seen((0.0, 0.0, 0.8), eye=eye, stamp=stamp),
+                seen((0.8, 0.0, 0.8), eye=eye, stamp=stamp, labels={"mug": 0.9}),
+                seen((0.0, 2.0, 1.0), eye=eye, stamp=stamp, size=(4.0, 0.1, 2.0), kind="surface"),
+            ]
+            memory.observe(frame_at(number, eye=eye, target=(0.0, 0.0, 0.8)), things)
+        with serving(memory) as running:
+            page = open_page(running.address.page)
+            expect(page.locator("#objects li")).to_have_count(2, timeout=PATIENCE)
+            expect(page.locator("#objects .nameless")).to_have_text("unnamed")
+            expect(page.locator(".tag")).to_have_count(1, timeout=PATIENCE)
+            page.locator("#objects li", has_text="unnamed").click()
+            expect(page.locator(".tag")).to_have_count(2, timeout=PATIENCE)
+            page.close()

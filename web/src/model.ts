@@ -10,9 +10,13 @@ export type ThingState = (typeof STATES)[number];
 export interface Thing {
   readonly id: string;
   readonly label: string;
+  /** whether anything has a name for it; else ``label`` only describes it */
+  readonly named: boolean;
   readonly state: ThingState;
   readonly centre: Vec3;
   readonly size: Vec3;
+  /** radians by which its box is turned about the vertical */
+  readonly yaw: number;
   readonly firstSeen: number;
   readonly lastSeen: number;
   readonly hits: number;

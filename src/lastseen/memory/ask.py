@@ -8,6 +8,7 @@ does not hold. No model is needed, and what is not remembered is said to be so (
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from lastseen.memory.facts import Fact
 from lastseen.memory.object import Object
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
 from lastseen.memory.query.vocabulary import STOREYS, room_name
-from lastseen.memory.reply import Reply, capital, date, name, noted, noted_words, seen
+from lastseen.memory.reply import Reply, capital, date, is_structure, name, noted, noted_words, seen
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
@@ -116,13 +117,17 @@ class _Asker(Answers):
     def how_many(self, rest: str) -> Reply:
         text = re.sub(r"\b(?:are|is|do|you|we|have|see|there|remember|know)\b", " ", rest)
         answer = self.find(f"all {text}")
+        # nobody said "all"
+        answer = replace(answer, reason=answer.reason.replace("'all ", "'", 1))
         if not answer.fitting:
             refused = replace(self.refused("how many", answer), count=0)
             return refused if self.is_unknown(answer, text) else replace(refused, status="answered")
-        best = self.equal(answer)
-        count = max(answer.total, len(best))
+        best = [one for one in self.equal(answer) if not is_structure(one)]
+        if not best:
+            return replace(self.plain("how many", "Nothing is remembered."), count=0)
+        count = max(answer.total - sum(map(is_structure, answer.fitting)), len(best))
         names = ", ".join(one.id for one in best[:NAMED]) + (" ..." if count > NAMED else "")
-        noun = self.parse(text).noun or "thing"
+        noun = self.parse(text).noun or "things"
         noun = " ".join([*tokens(noun)[:-1], singular(tokens(noun)[-1])]) if count == 1 else noun
         sentence = f"{count} {noun} {'is' if count == 1 else 'are'} remembered: {names}"
         return replace(self.about("how many", best, f"{sentence}{noted(answer)}.", answer), count=count)
@@ -134,11 +139,14 @@ class _Asker(Answers):
             return replace(nothing, refused=answer.refused, not_understood=answer.not_understood)
         if not answer.fitting:
             return self.refused("what is there", answer)
-        found = list(answer.fitting)
-        labels: dict[str, int] = {}
-        for one in found:
-            labels[one.label or "something"] = labels.get(one.label or "something", 0) + 1
+        found = [one for one in answer.fitting if not is_structure(one)]
+        if not found:
+            return replace(self.plain("what is there", f"Nothing is remembered {rest}."), count=0)
+        labels = Counter(one.label for one in found if one.label is not None)
         named = ", ".join(f"{count} x {label}" if count > 1 else label for label, count in sorted(labels.items()))
+        nameless = len(found) - labels.total()
+        if nameless:
+            named += f"{' and ' if named else ''}{nameless} without a name"
         thing = "thing" if len(found) == 1 else "things"
         sentence = f"{len(found)} {thing} {rest}: {named}"
         return replace(self.about("what is there", found, f"{sentence}{noted(answer)}.", answer), count=len(found))

@@ -11,6 +11,7 @@ from lastseen.memory.facts import Fact
 from lastseen.memory.history import Change
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.query.question_kinds import Kind
+from lastseen.observation import SURFACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,11 @@ def name(one: Object) -> str:
     """A name with colour and id."""
     color = f"{one.color} " if one.color is not None and one.label is not None else ""
     return f"{color}{one.name or 'something'} ({one.id})"
+
+
+def is_structure(one: Object) -> bool:
+    """Whether it is a wall, a floor or a table top that nothing has named: it is not counted among things."""
+    return one.kind == SURFACE and one.label is None
 
 
 def seen(one: Object) -> str:

@@ -9,6 +9,8 @@ export interface WireObject {
   readonly state: string;
   readonly position: Vec3;
   readonly extent: Vec3;
+  readonly yaw?: number | null;
+  readonly kind?: string;
   readonly hits?: number | null;
   readonly stability?: number | null;
   readonly color?: string | null;
@@ -96,7 +98,7 @@ export class Api {
     }
     const wire = await this.get<Wire>(`/objects/${encodeURIComponent(id)}`, signal);
     return {
-      thing: thingOf(wire) ?? { ...bare(wire), state: "missing" },
+      thing: evidenceOf(wire),
       images: wire.snapshot_urls.filter((url) => url.startsWith("/objects/")),
       labels: Object.entries(wire.label_scores ?? {}).sort(([, a], [, b]) => b - a),
       colour: wire.color ?? null,
@@ -126,7 +128,7 @@ export class Api {
     const past = asOf === null ? "" : `&as_of=${asOf.toFixed(3)}`;
     const all = wide ? "&include_tentative=true&include_removed=true" : "";
     const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}${all}`, signal);
-    const hits = wire.results.map((result) => ({ thing: thingOf(result) ?? { ...bare(result), state: "missing" as const }, score: result.score }));
+    const hits = wire.results.map((result) => ({ thing: evidenceOf(result), score: result.score }));
     // the page has a button for what the API's users are told to do
     const reason = wire.reason.replace(/; ask with include_\w+/, "");
     return { query, status: wire.status, reason, hits, asOf, wide, sentence: null };
@@ -135,13 +137,18 @@ export class Api {
   /** A question in words; what the sentence says is shown by the objects beside it. */
   async ask(question: string, signal: AbortSignal): Promise<Answer> {
     interface Wire {
-      readonly status: Answer["status"];
+      readonly status: "answered" | "not_remembered" | "not_understood";
       readonly sentence: string;
+      readonly refused: string | null;
+      readonly count: number | null;
       readonly objects: readonly (WireObject & { readonly score: number | null })[];
     }
     const wire = await this.get<Wire>(`/ask?question=${encodeURIComponent(question)}`, signal);
-    const hits = wire.objects.map((one) => ({ thing: thingOf(one) ?? { ...bare(one), state: "missing" as const }, score: one.score ?? 1 }));
-    return { query: question, status: wire.status, reason: "", hits, asOf: null, wide: true, sentence: wire.sentence };
+    // what only came nearest is no evidence
+    const rests = wire.status === "answered" && wire.refused === null && wire.count !== 0;
+    const hits = rests ? wire.objects.map((one) => ({ thing: evidenceOf(one), score: one.score ?? 1 })) : [];
+    const status = wire.status === "answered" ? "found" : "not_found";
+    return { query: question, status, reason: "", hits, asOf: null, wide: true, sentence: wire.sentence };
   }
 
   /** What the camera saw: now, or at a memory time; null where no picture was kept. */
@@ -158,7 +165,7 @@ export class Api {
     }
     const wire = await this.get<Wire | null>(asOf === null ? "/camera" : `/camera?at=${asOf.toFixed(3)}`, signal);
     if (wire === null) return null;
-    const objects = wire.objects.map(({ id, label, box }) => ({ id, label: label ?? "unnamed", box }));
+    const objects = wire.objects.map(({ id, label, box }) => ({ id, label: label ?? "", box }));
     const { live, width, height, people } = wire;
     return { live, width, height, people, objects, time: wire.memory_time, imageUrl: wire.image_url, depthUrl: wire.depth_url };
   }
@@ -293,18 +300,30 @@ export function isAbort(error: unknown): boolean {
 
 const KNOWN_STATES = new Set<string>(["tentative", "confirmed", "stale", "missing"]);
 
-/** An object of the wire; null for one that left memory for good. */
+/** An object of the wire; null for one that left memory for good, and for walls and table tops, which lists leave out too. */
 export function thingOf(wire: WireObject): Thing | null {
-  return KNOWN_STATES.has(wire.state) ? bare(wire) : null;
+  return KNOWN_STATES.has(wire.state) && wire.kind !== "surface" ? bare(wire) : null;
+}
+
+/** The same of what an answer names: a thing that left for good is shown as missing. */
+function evidenceOf(wire: WireObject): Thing {
+  return KNOWN_STATES.has(wire.state) ? bare(wire) : { ...bare(wire), state: "missing" };
+}
+
+/** What to call a thing that nothing has named. */
+export function nameless(colour?: string | null): string {
+  return colour ? `${colour} thing` : "unnamed";
 }
 
 function bare(wire: WireObject): Thing {
   return {
     id: wire.id,
-    label: wire.label ?? "unnamed",
+    label: wire.label ?? nameless(wire.color),
+    named: wire.label !== null,
     state: wire.state as ThingState,
     centre: wire.position,
     size: wire.extent,
+    yaw: wire.yaw ?? 0,
     firstSeen: wire.first_seen_memory_time ?? wire.last_seen_memory_time,
     lastSeen: wire.last_seen_memory_time,
     hits: wire.hits ?? 0,
@@ -323,7 +342,7 @@ export function placesOf(wire: WirePlaces): Place[] {
   }
   return wire.places.map(({ id, type, description, objects, outline, storey }) => ({
     id,
-    name: type.replaceAll("_", " "),
+    name: type === "unknown" ? "" : type.replaceAll("_", " "),
     description,
     objects,
     outline,
@@ -333,5 +352,5 @@ export function placesOf(wire: WirePlaces): Place[] {
 }
 
 export function happening(kind: string, id: string, time: number, label: string | null, at: Vec3 | null): Happening {
-  return { key: `${id} ${kind} ${time.toFixed(3)}`, kind, id, label: label ?? "unnamed", time, at };
+  return { key: `${id} ${kind} ${time.toFixed(3)}`, kind, id, label: label ?? "", time, at };
 }

@@ -9,6 +9,11 @@ import type { State, Store } from "../store";
 
 const LIVE_SECONDS = 1;
 const SVG = "http://www.w3.org/2000/svg";
+/** CSS pixels of a name's height, and about how wide one letter is */
+const LETTERS = 11;
+const LETTER = 6.2;
+/** CSS pixels of the picture under the panel's name */
+const HEAD = 40;
 
 export class CameraPanel {
   private readonly when = el("span", { class: "count" });
@@ -35,7 +40,7 @@ export class CameraPanel {
       this.shown = "";
       this.draw();
     });
-    host.append(el("header", {}, el("h2", {}, "Camera"), this.when, this.depth), this.frame);
+    host.append(this.frame, el("header", {}, el("h2", {}, "Camera"), this.when, this.depth));
     store.on(["asOf", "loaded"], () => void this.read());
     store.on(["selected", "hovered"], () => this.drawBoxes());
   }
@@ -59,36 +64,53 @@ export class CameraPanel {
     const { picture } = this;
     this.host.hidden = picture === null;
     if (!picture) return;
-    setText(this.when, `${picture.live ? "live" : clockTime(picture.time, this.clock)}${picture.people === "blanked" ? "" : " · people not blanked"}`);
+    setText(this.when, `${picture.live ? "live" : clockTime(picture.time, this.clock)}${picture.people === "blanked" ? "" : " · not blanked"}`);
+    this.when.title = picture.people === "blanked" ? "People are blanked" : "Nobody looked for people: they are not blanked";
     this.depth.hidden = picture.depthUrl === null;
     const wantsDepth = picture.depthUrl !== null && this.depth.getAttribute("aria-pressed") === "true";
     const url = wantsDepth ? picture.depthUrl ?? picture.imageUrl : picture.imageUrl;
     const shown = `${url} ${picture.time}`;
     if (shown !== this.shown) {
       this.shown = shown;
-      this.image.alt = picture.objects.length ? `Camera image with ${picture.objects.map(({ label }) => label).join(", ")}` : "Camera image";
+      this.image.alt = picture.objects.length ? `Camera image with ${picture.objects.flatMap(({ label }) => label || []).join(", ")}` : "Camera image";
       this.image.src = picture.live ? `${url}?t=${picture.time}` : url;
     }
     this.drawBoxes();
   }
 
+  /** Each object's box, and names where they have room; the pointer shows the others. */
   private drawBoxes(): void {
     const { picture } = this;
     if (!picture) return;
     const { selected, hovered } = this.store.state;
     this.frame.style.aspectRatio = `${picture.width} / ${picture.height}`;
     this.boxes.setAttribute("viewBox", `0 0 ${picture.width} ${picture.height}`);
+    this.boxes.setAttribute("preserveAspectRatio", "xMidYMid slice");
+    const { clientWidth, clientHeight } = this.frame;
+    const pixel = clientWidth ? 1 / Math.max(clientWidth / picture.width, clientHeight / picture.height) : 1;
+    const taken: Box[] = [];
     // the largest first: what is small lies on top and can be touched
     const order = [...picture.objects].sort((a, b) => area(b.box) - area(a.box));
     this.boxes.replaceChildren(
       ...order.map(({ id, label, box: [left, top, right, bottom] }) => {
         const group = document.createElementNS(SVG, "g");
-        group.setAttribute("class", id === selected || id === hovered ? "marked" : "");
+        group.classList.toggle("marked", id === selected || id === hovered);
         const rect = document.createElementNS(SVG, "rect");
         for (const [name, value] of Object.entries({ x: left, y: top, width: right - left, height: bottom - top })) rect.setAttribute(name, String(value));
         const text = document.createElementNS(SVG, "text");
-        text.setAttribute("x", String(Math.min(left + 2, picture.width - 6 * label.length)));
-        text.setAttribute("y", String(Math.max(top - 3, 11)));
+        const wide = LETTER * label.length * pixel;
+        const x = Math.max(Math.min(left + 3 * pixel, picture.width - wide), 0);
+        // below the panel's own line, which lies over the picture
+        const y = Math.max(top + (LETTERS + 2) * pixel, HEAD * pixel);
+        const name: Box = [x, y - LETTERS * pixel, x + wide, y];
+        const marked = id === selected || id === hovered;
+        const free = label !== "" && taken.every((other) => name[2] < other[0] || name[0] > other[2] || name[3] < other[1] || name[1] > other[3]);
+        if (free) taken.push(name);
+        group.classList.toggle("named", free || marked);
+        text.setAttribute("x", String(x));
+        text.setAttribute("y", String(y));
+        text.setAttribute("font-size", String(LETTERS * pixel));
+        text.setAttribute("stroke-width", String(3 * pixel));
         text.textContent = label;
         group.append(rect, text);
         group.addEventListener("click", () => this.choose(id));
@@ -98,6 +120,8 @@ export class CameraPanel {
   }
 }
 
-function area([left, top, right, bottom]: Picture["objects"][number]["box"]): number {
+type Box = Picture["objects"][number]["box"];
+
+function area([left, top, right, bottom]: Box): number {
   return (right - left) * (bottom - top);
 }

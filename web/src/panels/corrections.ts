@@ -59,7 +59,7 @@ export class Corrections {
     const thing = this.thing;
     if (!thing) return;
     const input = el("input", { type: "search", maxlength: 200, "aria-label": "New name", autocomplete: "off", spellcheck: "false" });
-    input.value = thing.label === "unnamed" ? "" : thing.label;
+    input.value = thing.named ? thing.label : "";
     this.ask("What is it really?", input, "Rename", () => {
       const label = input.value.trim();
       if (!label) return null;

@@ -5,12 +5,18 @@ import { clockTime, kindInWords } from "../format";
 import { iconPaths, type IconName } from "../icons";
 import type { MemoryClock } from "../memory_clock";
 import type { Happening } from "../model";
+import { nameless } from "../net/api";
 import type { State, Store } from "../store";
 import { arrowKeys } from "./arrow_keys";
 
 const MOST_ROWS = 80;
 /** first glimpses and merged doubles of everything would drown what matters */
 const QUIET = new Set(["appeared", "merged"]);
+
+/** that something nobody can name was confirmed is no news either */
+function isMinor({ kind, label }: Happening): boolean {
+  return QUIET.has(kind) || (kind === "confirmed" && !label);
+}
 
 interface Folded extends Happening {
   /** how many of its kind it stands for */
@@ -39,7 +45,7 @@ export class FeedPanel {
 
   constructor(
     host: HTMLElement,
-    store: Store,
+    private readonly store: Store,
     private readonly clock: MemoryClock,
     private readonly choose: (id: string) => void,
   ) {
@@ -49,7 +55,7 @@ export class FeedPanel {
       this.draw(store.state);
     });
     host.append(
-      el("header", {}, el("h2", {}, "Events"), el("label", { class: "switch", for: "all-events" }, all, "minor ones too")),
+      el("header", {}, el("h2", {}, "Events"), el("label", { class: "switch", for: "all-events" }, all, "all")),
       this.list,
       this.empty,
     );
@@ -59,7 +65,7 @@ export class FeedPanel {
 
   private draw(state: Readonly<State>): void {
     const until = state.asOf ?? Infinity;
-    const shown = folded(state.happenings.filter(({ kind, time }) => time <= until && (this.all || !QUIET.has(kind))))
+    const shown = folded(state.happenings.filter((one) => one.time <= until && (this.all || !isMinor(one))))
       .slice(-MOST_ROWS)
       .reverse();
     const keep = new Set(shown.map(({ key }) => key));
@@ -76,7 +82,8 @@ export class FeedPanel {
       setText(row.when, clockTime(happening.time, this.clock));
       if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
     });
-    setText(this.empty, shown.length ? "" : "Nothing has happened yet.");
+    const past = state.happenings.some(({ time }) => time <= until);
+    setText(this.empty, shown.length ? "" : past ? "Only minor ones so far." : "Nothing has happened yet.");
   }
 
   private row(happening: Folded): { element: HTMLLIElement; when: HTMLTimeElement } {
@@ -88,7 +95,7 @@ export class FeedPanel {
       "li",
       { role: "option", "data-kind": happening.kind },
       el("span", { class: "sign" }, icon(drawn)),
-      el("span", { class: "name" }, happening.label, " ", el("span", { class: "kind" }, kindInWords(happening.kind, happening.count))),
+      el("span", { class: "name" }, happening.label || (this.store.state.things.get(happening.id)?.label ?? nameless()), " ", el("span", { class: "kind" }, kindInWords(happening.kind, happening.count))),
       when,
     );
     element.addEventListener("click", () => this.choose(happening.id));

@@ -4,6 +4,8 @@ import { byId, iconButton } from "../dom";
 import type { Insets } from "../scene/stage";
 import type { Store } from "../store";
 
+/** pixels of the tools and the legend, which stand on the foot */
+const OVER_FOOT = 62;
 const NARROW = matchMedia("(max-width: 900px)");
 
 export class Layout {
@@ -51,7 +53,7 @@ export class Layout {
       left: narrow ? 0 : width(this.side),
       right: narrow ? 0 : width(this.answers),
       top: this.head.offsetHeight + 8,
-      bottom: this.foot.offsetHeight + 36 + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
+      bottom: this.foot.offsetHeight + OVER_FOOT + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
     });
   }
 }

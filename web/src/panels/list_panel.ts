@@ -69,7 +69,7 @@ export class ListPanel {
       "button",
       { type: "button", class: "chip", "data-state": state, "aria-pressed": "true", title: `Show or hide ${state} objects` },
       el("i", { class: "glyph" }),
-      state,
+      el("span", { class: "word" }, state),
       number,
     );
     button.addEventListener("click", () => {
@@ -100,6 +100,7 @@ export class ListPanel {
       row.element.setAttribute("aria-selected", String(thing.id === state.selected));
       row.element.tabIndex = thing.id === state.selected || (index === 0 && !keep.has(state.selected ?? "")) ? 0 : -1;
       setText(row.name, thing.label);
+      row.name.classList.toggle("nameless", !thing.named);
       setText(row.where, thing.place === null ? "" : (places.get(thing.place) ?? ""));
       setText(row.when, lastSeen(thing.lastSeen, now, this.clock));
       row.element.setAttribute("aria-label", `${thing.label}, ${thing.state}, seen ${lastSeen(thing.lastSeen, now, this.clock)}`);
@@ -153,7 +154,7 @@ export class ListPanel {
 const natural = new Intl.Collator("en", { numeric: true });
 
 function byName(a: Thing, b: Thing): number {
-  return natural.compare(a.label, b.label) || natural.compare(a.id, b.id);
+  return Number(b.named) - Number(a.named) || natural.compare(a.label, b.label) || natural.compare(a.id, b.id);
 }
 
 function byNewest(a: Thing, b: Thing): number {

@@ -10,6 +10,8 @@ import type { State, Store } from "../store";
 /** words that begin a question; anything else names a thing */
 const QUESTION = /^(how|what|when|where|which|is|are|was|were|did|does|has|since|who|tell)\b|\?$/i;
 
+const NARROW = matchMedia("(max-width: 640px)");
+
 const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "Not found" } as const;
 
 export class SearchPanel {
@@ -65,6 +67,11 @@ export class SearchPanel {
     }
     const asking = new AbortController();
     this.asking = asking;
+    // a narrow box shows the words from their beginning again, and a phone puts its keyboard away
+    if (NARROW.matches) {
+      this.input.blur();
+      this.input.scrollLeft = 0;
+    }
     this.store.set({ searching: true, selected: null });
     const asOf = this.store.state.asOf;
     try {
@@ -100,7 +107,7 @@ export class SearchPanel {
       setText(verdict, answer.sentence);
       verdict.classList.add("sentence");
       const shown = answer.status === "not_found" ? [] : answer.hits.slice(0, 12);
-      return [el("header", {}, verdict, close), asked, ...(shown.length ? [el("h3", {}, "Because of"), this.hits(shown, places)] : [])];
+      return [el("header", {}, verdict, close), asked, ...(shown.length ? [el("h3", {}, "Because of"), this.hits(shown, places, false)] : [])];
     }
     const parts = [el("header", {}, verdict, close), asked, el("p", { class: "reason" }, answer.reason)];
     if (answer.status === "found") {
@@ -136,11 +143,12 @@ export class SearchPanel {
     return go;
   }
 
-  private hits(hits: readonly Hit[], places: ReadonlyMap<number, string>): HTMLElement {
-    return el("ul", { class: "hits" }, ...hits.map((hit) => this.hit(hit, places)));
+  /** What a sentence rests on has no score: it is counted, or it is not. */
+  private hits(hits: readonly Hit[], places: ReadonlyMap<number, string>, scored = true): HTMLElement {
+    return el("ul", { class: "hits" }, ...hits.map((hit) => this.hit(hit, places, scored)));
   }
 
-  private hit(hit: Hit, places: ReadonlyMap<number, string>): HTMLLIElement {
+  private hit(hit: Hit, places: ReadonlyMap<number, string>, scored: boolean): HTMLLIElement {
     const { thing, score } = hit;
     const now = this.store.state.asOf ?? this.clock.now;
     const picture = el("img", { alt: "", loading: "lazy", width: 56, height: 56 });
@@ -156,7 +164,7 @@ export class SearchPanel {
       picture,
       el("span", { class: "name" }, el("i", { class: "glyph" }), el("span", {}, thing.label)),
       facts,
-      el("span", { class: "score" }, meter, score.toFixed(2)),
+      scored ? el("span", { class: "score" }, meter, score.toFixed(2)) : null,
     );
     button.addEventListener("click", () => this.choose(hit));
     return el("li", {}, button);

@@ -10,7 +10,8 @@ import { OWNED, SurfaceMesh } from "./surface_mesh";
 const LIGHT = /* glsl */ `
 // cameras see colours that are lit already: light from one side and from above only tells faces apart
 vec3 lit(vec3 ink, vec3 normal, vec3 eye) {
-  vec3 n = normalize(normal);
+  // how a point lies is known once it is joined to its neighbours: until then it is lit like a floor
+  vec3 n = dot(normal, normal) > 0.0 ? normalize(normal) : vec3(0.0, 0.0, 1.0);
   if (dot(n, eye) < 0.0) n = -n;
   float light = 0.80 + 0.14 * dot(n, normalize(vec3(0.35, -0.55, 0.75))) + 0.12 * max(n.z, 0.0);
   return ink * light;
@@ -60,7 +61,7 @@ ${LIGHT}
 void main() {
   vec4 seen = viewMatrix * vec4(position, 1.0);
   ink = lit(paint.rgb, direction, cameraPosition - position);
-  lies = mat3(viewMatrix) * direction;
+  lies = dot(direction, direction) > 0.0 ? mat3(viewMatrix) * direction : vec3(0.0, 0.0, 1.0);
   gl_Position = projectionMatrix * seen;
   gl_PointSize = clamp(voxel * 1.5 * pixelsPerUnit / -seen.z, 1.6, 96.0);
   if (bare == 0.0 || paint.a == 0.0 || position.z > cut || first > asOf) gl_Position = vec4(2.0, 2.0, 2.0, 0.0);
@@ -86,8 +87,9 @@ const SIGHT_END = 0.35;
 const SIGHT_STRIDE = 3;
 /** cubes on a line of sight from which it is blocked: one alone may be a stray point */
 const SOLID = 2;
-/** milliseconds of a frame in which patches are made: a first load is done in a second, and the page stays quick */
-const MESHING = 10;
+/** milliseconds in which patches are made between two frames: at least the first, and where frames are slow as long as
+ * a frame takes, but never so long that a hand waits for it; a first load is done in seconds there too */
+const MESHING = { least: 10, most: 150 } as const;
 
 export class CloudLayer {
   readonly group = new Group();
@@ -151,24 +153,22 @@ export class CloudLayer {
       this.send("first", low, high - low + 1);
     }
     this.loading &&= part.more;
+    const torn = this.surface.tearMoved(this.highest);
+    if (torn) this.sendIndex(...torn);
     this.drawUpTo(this.highest);
   }
 
-  /** Join some of the points that changed; answers whether more are to be joined. */
-  advance(): boolean {
+  /** Join some of the points that changed, ``cost`` being the seconds of a frame; answers whether more are to be joined. */
+  advance(cost: number): boolean {
     // a first load is joined once it is whole: half of it would be joined twice
     if (this.loading) return false;
-    const changed = this.surface.advance(MESHING);
+    const changed = this.surface.advance(Math.min(Math.max(cost * 1000, MESHING.least), MESHING.most));
     if (!changed) return false;
     const [low, high] = changed;
     this.send("position", low * 3, (high - low + 1) * 3);
     this.send("direction", low * 3, (high - low + 1) * 3);
     this.send("bare", low, high - low + 1);
-    const index = this.mesh.geometry.index;
-    if (index) {
-      index.addUpdateRange(low * OWNED, (high - low + 1) * OWNED);
-      index.needsUpdate = true;
-    }
+    this.sendIndex(low, high);
     return this.surface.waiting > 0;
   }
 
@@ -185,6 +185,31 @@ export class CloudLayer {
       }
     }
     return earliest;
+  }
+
+  /** How much of a standing face was seen, 0 to 1: the face goes from one spot on the floor to another, ``across`` is how
+   * thick it may be, and it reaches from one height to another. */
+  shareSeen(from: Vector2, to: Vector2, across: number, low: number, high: number): number {
+    const step = this.uniforms.voxel.value;
+    const along = to.clone().sub(from);
+    const side = new Vector2(-along.y, along.x).setLength(1);
+    const steps = Math.max(1, Math.round(along.length() / step));
+    const aside = Math.ceil((across / 2 + step) / step);
+    let cells = 0;
+    let filled = 0;
+    for (let at = 0.5; at < steps; at++) {
+      const x = from.x + (along.x * at) / steps;
+      const y = from.y + (along.y * at) / steps;
+      for (let z = low; z < high; z += 2 * step) {
+        cells++;
+        for (let off = -aside; off <= aside; off++) {
+          if (this.surface.slotAt(x + side.x * off * step, y + side.y * off * step, z) < 0) continue;
+          filled++;
+          break;
+        }
+      }
+    }
+    return cells ? filled / cells : 0;
   }
 
   clear(): void {
@@ -314,6 +339,13 @@ export class CloudLayer {
   private drawUpTo(slots: number): void {
     this.discs.geometry.setDrawRange(0, slots);
     this.mesh.geometry.setDrawRange(0, slots * OWNED);
+  }
+
+  private sendIndex(low: number, high: number): void {
+    const index = this.mesh.geometry.index;
+    if (!index) return;
+    index.addUpdateRange(low * OWNED, (high - low + 1) * OWNED);
+    index.needsUpdate = true;
   }
 
   private send(name: string, start: number, length: number): void {

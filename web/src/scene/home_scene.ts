@@ -22,6 +22,8 @@ const CLICK_PIXELS = 6;
 const SETTLE_SECONDS = 0.5;
 /** share of the home's size by which it must grow before the view steps back */
 const GROWTH = 0.03;
+/** share by which the cloud must grow before walls are looked at again */
+const MORE_POINTS = 0.05;
 
 export class HomeScene {
   readonly stage: Stage;
@@ -42,6 +44,7 @@ export class HomeScene {
   private framed = new Box3();
   private settleTimer = 0;
   private joinTimer = 0;
+  private supportedBy = -1;
 
   constructor(canvas: HTMLCanvasElement, private readonly overlay: HTMLElement) {
     this.stage = new Stage(canvas);
@@ -89,13 +92,18 @@ export class HomeScene {
     const hits = answer && answer.status !== "not_found" ? answer.hits : [];
     const answers = new Set(answer?.status === "found" && answer.sentence === null ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
     this.objects.highlight(selected, hovered, answers);
+    const byHand = this.labels.selected !== selected || this.labels.hovered !== hovered || answers.size > 0 || this.labels.answers.size > 0;
     Object.assign(this.labels, { selected, hovered, answers });
-    this.stage.invalidate();
+    // things that only changed by themselves may wait, what a person does may not
+    if (byHand) this.stage.invalidate();
+    else this.stage.refresh();
   }
 
   showPlaces(places: readonly Place[], plans: readonly FloorPlan[]): void {
     this.places.show(places);
     this.plan.show(plans, places);
+    this.supportedBy = -1;
+    this.settle();
     this.stage.refresh();
   }
 
@@ -140,7 +148,7 @@ export class HomeScene {
   private join(): void {
     this.joinTimer = window.setTimeout(() => {
       this.joinTimer = 0;
-      if (this.cloud.advance()) this.join();
+      if (this.cloud.advance(this.stage.cost)) this.join();
       this.stage.refresh();
     });
   }
@@ -206,7 +214,9 @@ export class HomeScene {
   private outline(box: Box3): Vector3[] {
     const points = this.cloud.sample(box);
     for (const { centre } of this.landmarks()) points.push(new Vector3(...centre));
-    if (this.robot.at) points.push(new Vector3(...this.robot.at));
+    const robot = this.robot.at;
+    // its body stands under its camera
+    if (robot) points.push(new Vector3(...robot), new Vector3(robot[0], robot[1], box.isEmpty() ? robot[2] : box.min.z));
     return points;
   }
 
@@ -221,6 +231,7 @@ export class HomeScene {
       this.stage.stand(box);
       for (const layer of [this.places, this.plan, this.robot, this.search]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
+      this.support();
       const first = this.framed.isEmpty();
       const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);
       const grown = !first && shift > Math.max(GROWTH * this.framed.getSize(new Vector3()).length(), 0.25);
@@ -229,6 +240,13 @@ export class HomeScene {
         this.stage.frame(this.outline(box), { fly: !first, turn: first });
       }
     }, SETTLE_SECONDS * 1000);
+  }
+
+  private support(): void {
+    if (this.supportedBy >= 0 && Math.abs(this.cloud.count - this.supportedBy) <= MORE_POINTS * this.supportedBy) return;
+    this.supportedBy = this.cloud.count;
+    this.plan.support((...face) => this.cloud.shareSeen(...face));
+    this.stage.refresh();
   }
 
   private watchPointer(canvas: HTMLCanvasElement): void {

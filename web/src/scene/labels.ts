@@ -16,6 +16,8 @@ const MANY = 4000;
 const SAMPLED = 40;
 /** metres around a thing's top that are its own, not what hides it */
 const OWN = 0.2;
+/** metres that what was only glimpsed counts as farther away: names that are sure come first */
+const GLIMPSED = 100;
 /** a label that is shown stays until another is clearly nearer: it must not flicker */
 const LOYALTY = 0.85;
 
@@ -111,13 +113,15 @@ export class Labels {
     const point = new Vector3();
     const onScreen = new Vector3();
     for (const thing of this.things) {
+      // a scene full of "white thing" tells nothing: such a label comes with the pointer
+      if (!thing.named && !this.marked(thing.id)) continue;
       point.set(thing.centre[0], thing.centre[1], thing.centre[2] + thing.size[2] / 2);
       const at = this.stage.onScreen(point, onScreen);
       if (!at || at.x < left || at.x > this.stage.size.x - right) continue;
       if (at.y < top + HEIGHT || at.y > this.stage.size.y - bottom) continue;
       const loyal = this.tags.has(thing.id) ? LOYALTY : 1;
       const marked = thing.id === this.selected ? -2 : this.marked(thing.id) ? -1 : 0;
-      found.push({ thing, x: at.x, y: at.y - 6, rank: marked * 1000 + at.z * loyal });
+      found.push({ thing, x: at.x, y: at.y - 6, rank: marked * 1000 + (at.z + (thing.state === "tentative" ? GLIMPSED : 0)) * loyal });
     }
     return nearest(found).sort((a, b) => a.rank - b.rank || (a.thing.id < b.thing.id ? -1 : 1)).slice(0, MOST * 4);
   }

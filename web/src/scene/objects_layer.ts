@@ -26,6 +26,7 @@ const VERTEX = /* glsl */ `
 attribute vec3 boxCentre;
 attribute vec3 boxSize;
 attribute vec3 look; // state, emphasis, presence
+attribute float boxYaw;
 varying vec2 onFace;
 varying vec2 faceSize;
 varying vec3 how;
@@ -34,7 +35,10 @@ void main() {
   faceSize = n.x > 0.5 ? boxSize.zy : (n.y > 0.5 ? boxSize.xz : boxSize.xy);
   onFace = uv * faceSize;
   how = look;
-  gl_Position = projectionMatrix * viewMatrix * vec4(boxCentre + position * boxSize, 1.0);
+  vec3 corner = position * boxSize;
+  float c = cos(boxYaw), s = sin(boxYaw);
+  corner.xy = mat2(c, s, -s, c) * corner.xy;
+  gl_Position = projectionMatrix * viewMatrix * vec4(boxCentre + corner, 1.0);
 }`;
 
 const FRAGMENT = /* glsl */ `
@@ -95,6 +99,11 @@ void main() {
 }`;
 
 const SMALLEST = 0.06;
+/** how strongly a box is drawn: what was only glimpsed steps back, and what has no name farther */
+const GLIMPSED = 0.6;
+const NAMELESS = 0.45;
+/** how strongly the rest is drawn where there are answers */
+const ASIDE = 0.45;
 /** objects up to which those behind walls are drawn veiled: each box is drawn twice then */
 const MOST_VEILED = 20_000;
 
@@ -112,6 +121,7 @@ export class ObjectsLayer {
   private room = 0;
   private centres = new InstancedBufferAttribute(new Float32Array(0), 3);
   private sizes = new InstancedBufferAttribute(new Float32Array(0), 3);
+  private yaws = new InstancedBufferAttribute(new Float32Array(0), 1);
   private looks = new InstancedBufferAttribute(new Float32Array(0), 3);
 
   constructor() {
@@ -137,12 +147,15 @@ export class ObjectsLayer {
     this.grow(things.length);
     const centres = this.centres.array as Float32Array;
     const sizes = this.sizes.array as Float32Array;
+    const yaws = this.yaws.array as Float32Array;
     things.forEach((thing, row) => {
       centres.set(thing.centre, row * 3);
+      yaws[row] = thing.yaw;
       for (let axis = 0; axis < 3; axis++) sizes[row * 3 + axis] = Math.max(thing.size[axis] ?? 0, SMALLEST);
     });
     this.centres.needsUpdate = true;
     this.sizes.needsUpdate = true;
+    this.yaws.needsUpdate = true;
     this.geometry.instanceCount = things.length;
     this.veiled.visible = things.length <= MOST_VEILED;
   }
@@ -154,7 +167,8 @@ export class ObjectsLayer {
       const marked = thing.id === selected || answers.has(thing.id);
       looks[row * 3] = STATES.indexOf(thing.state);
       looks[row * 3 + 1] = thing.id === selected ? 1 : marked || thing.id === hovered ? 0.6 : 0;
-      looks[row * 3 + 2] = answers.size > 0 && !marked ? 0.45 : 1;
+      const seen = marked || thing.id === hovered || thing.state !== "tentative" ? 1 : thing.named ? GLIMPSED : GLIMPSED * NAMELESS;
+      looks[row * 3 + 2] = seen * (answers.size > 0 && !marked ? ASIDE : 1);
     });
     this.looks.needsUpdate = true;
   }
@@ -173,13 +187,19 @@ export class ObjectsLayer {
   pick(ray: Ray): Thing | null {
     const box = new Box3();
     const point = new Vector3();
+    const up = new Vector3(0, 0, 1);
+    const turned = new Ray();
     let best: Thing | null = null;
     let bestCost = Infinity;
     for (const thing of this.things) {
       const size = thing.size.map((length) => Math.max(length, SMALLEST));
-      box.setFromCenterAndSize(new Vector3(...thing.centre), new Vector3(...size));
-      if (!ray.intersectBox(box, point)) continue;
-      const cost = point.distanceTo(ray.origin) + Math.hypot(...size) * 1.5;
+      const centre = new Vector3(...thing.centre);
+      // the ray as the box sees it
+      turned.origin.copy(ray.origin).sub(centre).applyAxisAngle(up, -thing.yaw);
+      turned.direction.copy(ray.direction).applyAxisAngle(up, -thing.yaw);
+      box.setFromCenterAndSize(new Vector3(), new Vector3(...size));
+      if (!turned.intersectBox(box, point)) continue;
+      const cost = point.distanceTo(turned.origin) + Math.hypot(...size) * 1.5;
       if (cost < bestCost) {
         best = thing;
         bestCost = cost;
@@ -191,17 +211,19 @@ export class ObjectsLayer {
   private grow(count: number): void {
     if (count <= this.room) return;
     this.room = Math.max(64, 2 ** Math.ceil(Math.log2(count)));
-    const fresh = (): InstancedBufferAttribute => {
-      const attribute = new InstancedBufferAttribute(new Float32Array(this.room * 3), 3);
+    const fresh = (size: number): InstancedBufferAttribute => {
+      const attribute = new InstancedBufferAttribute(new Float32Array(this.room * size), size);
       attribute.setUsage(DynamicDrawUsage);
       return attribute;
     };
-    this.centres = fresh();
-    this.sizes = fresh();
-    this.looks = fresh();
+    this.centres = fresh(3);
+    this.sizes = fresh(3);
+    this.yaws = fresh(1);
+    this.looks = fresh(3);
     this.geometry.dispose();
     this.geometry.setAttribute("boxCentre", this.centres);
     this.geometry.setAttribute("boxSize", this.sizes);
+    this.geometry.setAttribute("boxYaw", this.yaws);
     this.geometry.setAttribute("look", this.looks);
   }
 

@@ -93,7 +93,7 @@ export class PlacesLayer {
   /** Where a place's name may stand: amid its anchors, else at one of them. */
   names(): PlaceName[] {
     return this.places
-      .filter((place) => place.anchors.length > 0)
+      .filter((place) => place.name && place.anchors.length > 0)
       .map((place) => {
         const share = 1 / place.anchors.length;
         const x = place.anchors.reduce((sum, { at }) => sum + at[0] * share, 0);
@@ -160,7 +160,7 @@ function thinned(anchors: readonly Placed[], raster: number): Placed[] {
   const cells = new Map<string, Placed>();
   for (const placed of anchors) {
     const [x, y] = placed.anchor.at;
-    const cell = `${placed.place.name} ${Math.round(x / raster)} ${Math.round(y / raster)}`;
+    const cell = `${placed.place.id} ${Math.round(x / raster)} ${Math.round(y / raster)}`;
     if (!cells.has(cell)) cells.set(cell, placed);
   }
   return [...cells.values()];

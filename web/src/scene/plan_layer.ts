@@ -1,11 +1,13 @@
 /** The floor plan under the home: the floor of each room, walls up to the cut, and the thresholds of doors. It closes what
- * cameras have not seen of a wall or a floor; in the past it shows only walls of which something had been seen by then. */
+ * cameras have not seen of a wall or a floor. A wall of which little was seen may be the side of a table: it is drawn as a low
+ * edge. In the past only walls are shown of which something had been seen by then. */
 
 import {
   BoxGeometry,
   Color,
   Group,
   InstancedMesh,
+  LinearSRGBColorSpace,
   Matrix4,
   Mesh,
   MeshBasicMaterial,
@@ -42,8 +44,15 @@ void main() {
 /** walls are cut into pieces this long, in metres, so that the past can show those that had been seen */
 const PIECE = 0.5;
 const THRESHOLD = 0.1;
+/** metres above the floor between which a wall must have been seen, which share of it, and how high anything else is drawn */
+const SEEN_FROM = 0.7;
+const SEEN_TO = 1.7;
+const SEEN_SHARE = 0.3;
+const EDGE = 0.08;
 /** metres below the home's lowest points, so that what was seen lies on top */
 const UNDER = 0.015;
+/** how much of its place's colour a floor has */
+const TINT = 0.1;
 const UP = new Vector3(0, 0, 1);
 
 interface Piece {
@@ -53,6 +62,8 @@ interface Piece {
   readonly angle: number;
   readonly base: number;
   first: number;
+  /** whether enough of it was seen to draw it to its full height */
+  tall: boolean;
 }
 
 export class PlanLayer {
@@ -102,6 +113,17 @@ export class PlanLayer {
     this.placeWalls();
   }
 
+  /** Which walls stand to their full height: asked anew when much more of the home was seen. */
+  support(shareSeen: (from: Vector2, to: Vector2, across: number, low: number, high: number) => number): void {
+    for (const piece of this.pieces) {
+      const half = new Vector2(piece.length / 2, 0).rotateAround(new Vector2(), piece.angle);
+      const floor = this.group.position.z + piece.base;
+      const [from, to] = [piece.middle.clone().sub(half), piece.middle.clone().add(half)];
+      piece.tall = shareSeen(from, to, piece.across, floor + SEEN_FROM, floor + SEEN_TO) >= SEEN_SHARE;
+    }
+    this.placeWalls();
+  }
+
   /** ``seenFirst`` tells when something was first seen in a box; it is asked anew with every look back. */
   travel(asOf: number | null, seenFirst: (low: Vector3, high: Vector3) => number | null): void {
     if (asOf !== null) {
@@ -140,11 +162,11 @@ export class PlanLayer {
     if (!walls) return;
     const shown = this.pieces.filter(({ first }) => this.asOf === null || first <= this.asOf);
     const matrix = new Matrix4();
-    shown.forEach(({ middle, length, across, angle, base }, row) => {
+    shown.forEach(({ middle, length, across, angle, base, tall }, row) => {
       matrix.compose(
         new Vector3(middle.x, middle.y, base),
         new Quaternion().setFromAxisAngle(UP, angle),
-        new Vector3(length, across, this.height),
+        new Vector3(length, across, tall ? this.height : Math.min(this.height, EDGE)),
       );
       walls.setMatrixAt(row, matrix);
     });
@@ -161,8 +183,9 @@ export class PlanLayer {
     for (const room of this.rooms) {
       if (room.outline.length < 3) continue;
       const shape = new ShapeGeometry(new Shape(room.outline.map(([x, y]) => new Vector2(x, y))));
-      const tint = new Color(palette.places[room.id % palette.places.length] ?? palette.floor);
-      const floor = new Mesh(shape, new MeshBasicMaterial({ color: new Color(palette.floor).lerp(tint, 0.12) }));
+      // mixed as the eye sees them: in light itself a dark floor would turn into the colour of its place
+      const tint = new Color().setStyle(palette.floor, LinearSRGBColorSpace).lerp(new Color().setStyle(palette.places[room.id % palette.places.length] ?? palette.floor, LinearSRGBColorSpace), TINT).convertSRGBToLinear();
+      const floor = new Mesh(shape, new MeshBasicMaterial({ color: tint }));
       floor.position.z = base.get(room.storey) ?? 0;
       floor.renderOrder = -5;
       this.floors.add(floor);
@@ -197,5 +220,6 @@ function piecesOf(wall: Segment & { readonly thickness: number }, base: number):
     angle,
     base,
     first: 0,
+    tall: false,
   }));
 }

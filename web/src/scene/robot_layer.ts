@@ -34,6 +34,9 @@ export interface CameraShape {
 export type PathPoint = readonly [time: number, x: number, y: number, z: number];
 
 const REACH = 0.9;
+/** a camera of which only the pose is known: a usual one, drawn short */
+const ANY_CAMERA: CameraShape = { fx: 525, fy: 525, cx: 320, cy: 240, width: 640, height: 480 };
+const ANY_REACH = 0.35;
 /** metres over the floor: clear of its points, which are as thick as the cloud's raster */
 const LIFT = 0.09;
 const MOST_POINTS = 8000;
@@ -54,19 +57,20 @@ export class RobotLayer {
   private readonly oldPath = new ThickLine({ width: 1.5, opacity: 0.28 });
   private readonly hull = new MeshLambertMaterial();
   private readonly skirt = new MeshLambertMaterial({ color: 0x2a3038 });
-  private readonly rim = new MeshBasicMaterial({ transparent: true, opacity: 0.5, depthWrite: false, side: DoubleSide });
+  private readonly rim = new MeshBasicMaterial({ transparent: true, opacity: 0.3, depthWrite: false, side: DoubleSide });
   private readonly rays = new LineBasicMaterial({ transparent: true, opacity: 0.9 });
   private readonly glass = new MeshBasicMaterial({ transparent: true, opacity: 0.1, depthWrite: false, side: DoubleSide });
   private points: PathPoint[] = [];
   private pose: CameraPose | null = null;
   private shape: CameraShape | null = null;
+  private built = "";
   private asOf: number | null = null;
   private floor = 0;
 
   constructor() {
-    const halo = new Mesh(new CircleGeometry(0.36, 48).translate(0, 0, LIFT), this.rim);
+    const halo = new Mesh(new CircleGeometry(0.27, 48).translate(0, 0, LIFT), this.rim);
     const nose = new Mesh(noseGeometry(), this.rim);
-    this.body.add(this.disc(0.2, 0.02, 0.1, this.skirt), this.disc(0.19, 0.1, 0.3, this.hull), this.mast, halo, nose);
+    this.body.add(this.disc(0.15, 0.02, 0.07, this.skirt), this.disc(0.14, 0.07, 0.18, this.hull), this.mast, halo, nose);
     this.mast.geometry.rotateX(Math.PI / 2).translate(0, 0, 0.5);
     this.body.visible = false;
     this.frustum.visible = false;
@@ -85,9 +89,11 @@ export class RobotLayer {
 
   stands(pose: CameraPose | null, shape: CameraShape | null): void {
     this.pose = pose;
-    if (shape && JSON.stringify(shape) !== JSON.stringify(this.shape)) {
-      this.shape = shape;
-      this.buildFrustum(shape);
+    this.shape = shape ?? this.shape;
+    const look = JSON.stringify(this.shape);
+    if (look !== this.built) {
+      this.built = look;
+      this.buildFrustum(this.shape ?? ANY_CAMERA, this.shape ? REACH : ANY_REACH);
     }
     this.redraw();
   }
@@ -141,7 +147,7 @@ export class RobotLayer {
       if (last) at = [last[1], last[2], last[3]];
       if (last && before) direction.set(last[1] - before[1], last[2] - before[2], 0);
     }
-    this.frustum.visible = this.asOf === null && this.pose !== null && this.shape !== null;
+    this.frustum.visible = this.asOf === null && this.pose !== null;
     this.body.visible = at !== null;
     if (at) {
       this.mast.scale.z = Math.max(at[2] - this.floor, 0.3);
@@ -155,12 +161,12 @@ export class RobotLayer {
     return new Mesh(shape.translate(0, 0, (top + bottom) / 2), material);
   }
 
-  private buildFrustum(shape: CameraShape): void {
+  private buildFrustum(shape: CameraShape, reach: number): void {
     this.frustum.clear();
     const corner = (x: number, y: number): number[] => [
-      ((x - shape.cx) / shape.fx) * REACH,
-      ((y - shape.cy) / shape.fy) * REACH,
-      REACH,
+      ((x - shape.cx) / shape.fx) * reach,
+      ((y - shape.cy) / shape.fy) * reach,
+      reach,
     ];
     const corners = [corner(0, 0), corner(shape.width, 0), corner(shape.width, shape.height), corner(0, shape.height)];
     const apex = [0, 0, 0];
@@ -182,5 +188,5 @@ function geometryOf(numbers: readonly number[]): BufferGeometry {
 
 /** A wedge before the body, pointing along +x: where the robot faces. */
 function noseGeometry(): BufferGeometry {
-  return geometryOf([0.38, 0.16, LIFT, 0.38, -0.16, LIFT, 0.6, 0, LIFT]);
+  return geometryOf([0.3, 0.11, LIFT, 0.3, -0.11, LIFT, 0.46, 0, LIFT]);
 }

@@ -64,7 +64,7 @@ export class Stage {
   private flight: Flight | null = null;
   private side = SIDES[0] ?? 0;
   /** seconds that the last frame kept the page busy */
-  private cost = 0;
+  cost = 0;
   private resting = 0;
   private slowFrames = 0;
   private coarse = false;

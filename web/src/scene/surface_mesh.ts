@@ -30,6 +30,10 @@ export class SurfaceMesh {
   private readonly cells: Int32Array;
   private readonly alive: Uint8Array;
   private readonly dirty: Uint8Array;
+  /** 1 for a slot that holds a point of another cube than before */
+  private readonly moved: Uint8Array;
+  private readonly used: Uint8Array;
+  private anyMoved = false;
   private table: Int32Array;
   private mask: number;
   private filled = 0;
@@ -45,6 +49,8 @@ export class SurfaceMesh {
     this.cells = new Int32Array(capacity * 3);
     this.alive = new Uint8Array(capacity);
     this.dirty = new Uint8Array(capacity);
+    this.moved = new Uint8Array(capacity);
+    this.used = new Uint8Array(capacity);
     const size = 2 ** Math.ceil(Math.log2(Math.max(capacity, 1) * 2 + 2));
     this.table = new Int32Array(size).fill(EMPTY);
     this.mask = size - 1;
@@ -59,6 +65,9 @@ export class SurfaceMesh {
     this.cell = cell;
     this.alive.fill(0);
     this.dirty.fill(0);
+    this.moved.fill(0);
+    this.used.fill(0);
+    this.anyMoved = false;
     this.table.fill(EMPTY);
     this.index.fill(0);
     this.bare.fill(1);
@@ -73,9 +82,15 @@ export class SurfaceMesh {
     this.alive[slot] = filled ? 1 : 0;
     if (filled) {
       for (let axis = 0; axis < 3; axis++) {
-        cells[slot * 3 + axis] = Math.floor((positions[slot * 3 + axis] ?? 0) / this.cell + 1e-4);
+        const cell = Math.floor((positions[slot * 3 + axis] ?? 0) / this.cell + 1e-4);
+        if (this.used[slot] && cells[slot * 3 + axis] !== cell) {
+          this.moved[slot] = 1;
+          this.anyMoved = true;
+        }
+        cells[slot * 3 + axis] = cell;
         this.drawn[slot * 3 + axis] = positions[slot * 3 + axis] ?? 0;
       }
+      this.used[slot] = 1;
       this.insert(slot);
     }
     this.mark(slot);
@@ -84,6 +99,26 @@ export class SurfaceMesh {
       const other = this.at((cells[slot * 3] ?? 0) + dx, (cells[slot * 3 + 1] ?? 0) + dy, (cells[slot * 3 + 2] ?? 0) + dz);
       if (other !== EMPTY) this.mark(other);
     }
+  }
+
+  /** Take away the patches that hold a corner which went elsewhere: they would be drawn across the home until they are
+   * made anew. Answers the lowest and highest slot that changed, null where none did. */
+  tearMoved(highest: number): readonly [number, number] | null {
+    if (!this.anyMoved) return null;
+    this.anyMoved = false;
+    let low = Infinity;
+    let high = -1;
+    for (let at = 0; at < highest * OWNED; at++) {
+      if (!this.moved[this.index[at] ?? 0]) continue;
+      const slot = Math.floor(at / OWNED);
+      this.index.fill(slot, slot * OWNED, (slot + 1) * OWNED);
+      this.mark(slot);
+      low = Math.min(low, slot);
+      high = slot;
+      at = (slot + 1) * OWNED - 1;
+    }
+    this.moved.fill(0);
+    return high < 0 ? null : [low, high];
   }
 
   /** Make patches for some milliseconds; answers the lowest and highest slot that changed, null where none did. */

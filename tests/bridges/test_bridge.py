@@ -9,47 +9,69 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from lastseen.bridges.bridge import ChangeTracker, image_box, open_bridge
+from lastseen.bridges.bridge import Bridge, image_box, open_bridge
+from lastseen.detection import Box
 from lastseen.errors import InvalidValue, MissingExtra
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
-from lastseen.observation import Observation
+from lastseen.memory.object import Object
+from lastseen.memory.rooms import Room
 from tests.bridges.walk import seen, show_walk
 from tests.sources.room import CAMERA, render, walk
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-class Recorder:
-    """A bridge that keeps what changed."""
+class Recorder(Bridge):
+    """A bridge that keeps what it was given."""
 
     def __init__(self) -> None:
-        self.tracker = ChangeTracker()
-        self.changes: list[Any] = []
+        super().__init__()
+        self.number = -1
+        self.drawn: list[tuple[int, str]] = []
+        self.gone: list[tuple[int, str]] = []
 
-    def show(
-        self,
-        frame: Frame,
-        memory: Memory,
-        *,
-        seen: Sequence[Observation] = (),
-        belief: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.changes.append(self.tracker.update(memory))
-        assert self.tracker.update(memory).objects == ()
+    def _begin(self, stamp: float) -> None:
+        self.number += 1
 
-    def close(self) -> None:
+    def _show_camera(self, frame: Frame, boxes: Sequence[tuple[Box, str]]) -> None:
+        pass
+
+    def _show_objects(self, changed: Sequence[Object], gone: Sequence[str]) -> None:
+        self.drawn += [(self.number, one.id) for one in changed]
+        self.gone += [(self.number, one) for one in gone]
+
+    def _show_rooms(self, rooms: Sequence[Room]) -> None:
+        pass
+
+    def _show_path(self, points: NDArray[np.float32]) -> None:
+        assert points.shape[1] == 3
+
+    def _show_belief(self, belief: Mapping[str, Any]) -> None:
+        pass
+
+    def _finish(self) -> None:
         pass
 
 
 def test_a_thing_appears_once_and_goes_once() -> None:
     recorder = Recorder()
     gone = show_walk(recorder)
-    born = [number for number, one in enumerate(recorder.changes) if gone in {each.id for each in one.objects}]
-    died = [number for number, one in enumerate(recorder.changes) if gone in one.gone]
-    assert born[0] == 0
-    assert died == [3]
+    assert recorder.drawn.count((0, gone)) == 1
+    assert recorder.gone == [(3, gone)]
+
+
+def test_what_did_not_change_is_not_drawn_again() -> None:
+    recorder, memory, pose = Recorder(), Memory.open(), walk(1)[0]
+    rgb, depth = render(pose)
+    frame = Frame(0, 1.0, rgb, depth, pose, CAMERA)
+    ahead = pose.transform(np.array([[0.0, 0.0, 2.0]]))[0]
+    memory.observe(frame, [seen(1.0, tuple(ahead), pose, "mug")])
+    recorder.show(frame, memory)
+    recorder.show(frame, memory)
+    assert [number for number, _ in recorder.drawn] == [0]
 
 
 def test_a_box_in_the_image_surrounds_the_thing_in_the_world() -> None:

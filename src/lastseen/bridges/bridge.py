@@ -1,15 +1,16 @@
-"""What every viewer is given, and what changed since it was last given something."""
+"""What every viewer is given: a frame, and what of the memory changed since the frame before it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.detection import Box
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
@@ -21,12 +22,20 @@ LIVE = "live"
 """In place of a file: a viewer that runs, or a server for one, on this machine alone."""
 COLORS = {"confirmed": (60, 200, 90), "stale": (150, 150, 150), "tentative": (230, 180, 60)}
 SEEN_COLOR, PATH_COLOR, ROOM_COLOR = (255, 120, 40), (80, 140, 255), (200, 200, 200)
-UNIX = 1e8
-"""Seconds: a stamp beyond it is a date, one before it the time since some start."""
+JPEG_QUALITY = 80
+PER_METRE = 1000.0
+"""Depth is shown in millimetres, whole numbers of 16 bits, as cameras give it."""
 
 
-class Bridge(Protocol):
-    """A viewer."""
+class Bridge(ABC):
+    """A viewer: draws what it is given, at the stamp that ``_begin`` was called with last."""
+
+    def __init__(self) -> None:
+        self._revision: int | None = None
+        self._objects: Mapping[str, tuple[object, ...]] = {}
+        self._rooms: list[tuple[int, str, float]] | None = None
+        self._path = 0
+        self._closed = False
 
     def show(
         self,
@@ -36,51 +45,71 @@ class Bridge(Protocol):
         seen: Sequence[Observation] = (),
         belief: Mapping[str, Any] | None = None,
     ) -> None:
-        """Show a frame, what was seen in it, the memory after it, and what a search believes."""
-        ...
+        """Show a frame, what was seen in it, what changed in the memory with it, and what a search believes."""
+        self._begin(frame.stamp)
+        if frame.has_camera:
+            boxes = [(box, one.label or "thing") for one in seen if (box := image_box(one, frame)) is not None]
+            self._show_camera(frame, boxes)
+        if self._revision != memory.browse.revision:
+            self._revision = memory.browse.revision
+            self._show_changes(memory)
+        path = memory.space.path.points
+        if len(path) > max(1, self._path):
+            self._path = len(path)
+            self._show_path(np.array([point[1:] for point in path], dtype=np.float32))
+        if belief is not None:
+            self._show_belief(belief)
 
     def close(self) -> None:
         """Finish the file or end the view; may be called twice."""
-        ...
+        if not self._closed:
+            self._closed = True
+            self._finish()
 
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a viewer has to draw anew: objects that are new or changed, ids that are gone, rooms where any changed."""
-
-    objects: tuple[Object, ...]
-    gone: tuple[str, ...]
-    rooms: tuple[Room, ...] | None
-
-
-class ChangeTracker:
-    """Finds what changed in a memory between two frames."""
-
-    def __init__(self) -> None:
-        self._shown: Mapping[str, tuple[object, ...]] = {}
-        self._rooms: object = None
-        self._revision: int | None = None
-
-    def update(self, memory: Memory) -> Changes:
-        """What changed since the last call; everything, the first time."""
-        revision = memory.browse.revision
-        if revision == self._revision:
-            return Changes((), (), None)
-        self._revision = revision
+    def _show_changes(self, memory: Memory) -> None:
         objects = memory.objects(include_tentative=True)
         looks = {one.id: (one.label, one.position, one.extent, one.state) for one in objects}
-        changed = tuple(one for one in objects if self._shown.get(one.id) != looks[one.id])
-        gone = tuple(sorted(self._shown.keys() - looks.keys()))
-        self._shown = looks
-        rooms = tuple(memory.rooms())
+        changed = [one for one in objects if self._objects.get(one.id) != looks[one.id]]
+        gone = sorted(self._objects.keys() - looks.keys())
+        self._objects = looks
+        if changed or gone:
+            self._show_objects(changed, gone)
+        rooms = memory.rooms()
         named = [(room.id, room.name, room.area) for room in rooms]
-        if named == self._rooms:
-            return Changes(changed, gone, None)
-        self._rooms = named
-        return Changes(changed, gone, rooms)
+        if named != self._rooms:
+            self._rooms = named
+            self._show_rooms([room for room in rooms if room.outline])
+
+    @abstractmethod
+    def _begin(self, stamp: float) -> None:
+        """Take the time of what is shown from now on, in seconds."""
+
+    @abstractmethod
+    def _show_camera(self, frame: Frame, boxes: Sequence[tuple[Box, str]]) -> None:
+        """Show the images with the boxes and names of what was seen in them."""
+
+    @abstractmethod
+    def _show_objects(self, changed: Sequence[Object], gone: Sequence[str]) -> None:
+        """Draw what is new or changed, and take away the ids that are gone."""
+
+    @abstractmethod
+    def _show_rooms(self, rooms: Sequence[Room]) -> None:
+        """Draw all rooms anew."""
+
+    @abstractmethod
+    def _show_path(self, points: NDArray[np.float32]) -> None:
+        """Draw the robot's path so far, (n, 3)."""
+
+    @abstractmethod
+    def _show_belief(self, belief: Mapping[str, Any]) -> None:
+        """Show what a search believes."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Write what is not yet written."""
 
 
-def image_box(one: Observation, frame: Frame) -> tuple[float, float, float, float] | None:
+def image_box(one: Observation, frame: Frame) -> Box | None:
     """The box of an observation in the colour image, from its extent; None where it is behind the camera."""
     signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).T.reshape(-1, 3)
     corners = frame.T_world_camera.inverse().transform(one.position + signs * one.extent)
@@ -92,9 +121,10 @@ def image_box(one: Observation, frame: Frame) -> tuple[float, float, float, floa
     return float(u.min()), float(v.min()), float(u.max()), float(v.max())
 
 
-def path_points(memory: Memory) -> NDArray[np.float32]:
-    """The robot's path so far, (n, 3)."""
-    return np.array([point[1:] for point in memory.space.path.points], dtype=np.float32).reshape(-1, 3)
+def millimetres(frame: Frame) -> NDArray[np.uint16]:
+    """The depth image in millimetres; 0 where nothing was measured."""
+    found: NDArray[np.uint16] = np.nan_to_num(frame.depth * np.float32(PER_METRE)).clip(0, 65535).astype("<u2")
+    return found
 
 
 def words(one: Object) -> str:

@@ -10,37 +10,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from lastseen.bridges.bridge import (
     COLORS,
+    JPEG_QUALITY,
     PATH_COLOR,
     ROOM_COLOR,
     SEEN_COLOR,
-    ChangeTracker,
-    image_box,
-    path_points,
+    Bridge,
+    millimetres,
     words,
 )
+from lastseen.detection import Box
 from lastseen.errors import MissingExtra
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
-from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
-from lastseen.observation import Observation
+from lastseen.memory.rooms import Room
 
 WORLD, CAMERA = "map", "camera_color_optical_frame"
 HOST, PORT = "127.0.0.1", 8765
 """The server is for this machine alone; 8765 is where the app looks by itself."""
-_QUALITY = 80
 _LETTER = 0.12
+"""Metres: the height of a label's letters."""
 _log = logging.getLogger(__name__)
 
 
-class FoxgloveBridge:
+class FoxgloveBridge(Bridge):
     """Publishes /camera/color, /camera/depth, /camera/detections, /tf, /objects, /rooms, /path and /belief."""
 
     def __init__(self, file: Path | None, *, port: int = PORT) -> None:
+        super().__init__()
         try:
             import foxglove
             from foxglove import channels, messages
@@ -56,124 +58,110 @@ class FoxgloveBridge:
         )
         if file is None:
             _log.warning("Foxglove: open ws://%s:%d", HOST, self._sink.port)
-
-        def channel(kind: str, topic: str) -> Any:
-            return getattr(channels, f"{kind}Channel")(topic, context=context)
-
-        self._color, self._depth = channel("CompressedImage", "/camera/color"), channel("RawImage", "/camera/depth")
-        self._calibrations = [channel("CameraCalibration", f"/camera/{name}_info") for name in ("color", "depth")]
-        self._detections = channel("ImageAnnotations", "/camera/detections")
-        self._transform = channel("FrameTransform", "/tf")
-        self._objects, self._rooms = channel("SceneUpdate", "/objects"), channel("SceneUpdate", "/rooms")
-        self._path_channel = channel("SceneUpdate", "/path")
-        self._belief = foxglove.Channel("/belief", schema={"type": "object"}, context=context)
-        self._changes = ChangeTracker()
-        self._path = 0
-        self._closed = False
+        kinds = {
+            "/camera/color": "CompressedImage",
+            "/camera/color_info": "CameraCalibration",
+            "/camera/depth": "RawImage",
+            "/camera/depth_info": "CameraCalibration",
+            "/camera/detections": "ImageAnnotations",
+            "/tf": "FrameTransform",
+            "/objects": "SceneUpdate",
+            "/rooms": "SceneUpdate",
+            "/path": "SceneUpdate",
+        }
+        self._channels: dict[str, Any] = {
+            topic: getattr(channels, f"{kind}Channel")(topic, context=context) for topic, kind in kinds.items()
+        }
+        self._channels["/belief"] = foxglove.Channel("/belief", schema={"type": "object"}, context=context)
+        self._at, self._when = 0, messages.Timestamp(sec=0, nsec=0)
 
     @property
     def port(self) -> int:
         """The port of the server."""
         return int(self._sink.port)
 
-    def show(
-        self,
-        frame: Frame,
-        memory: Memory,
-        *,
-        seen: Sequence[Observation] = (),
-        belief: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Publish a frame and what became of the memory with it; the log time is the frame's."""
-        m, at = self._messages, round(max(frame.stamp, 0.0) * 1e9)
-        when = m.Timestamp(sec=at // 10**9, nsec=at % 10**9)
-        if frame.has_camera:
-            self._show_camera(frame, seen, when, at)
-        changes = self._changes.update(memory)
-        if changes.objects or changes.gone:
-            by_id = m.SceneEntityDeletionType.MatchingId
-            deletions = [m.SceneEntityDeletion(timestamp=when, type=by_id, id=one) for one in changes.gone]
-            entities = [self._entity(one, when) for one in changes.objects]
-            self._objects.log(m.SceneUpdate(deletions=deletions, entities=entities), log_time=at)
-        if changes.rooms is not None:
-            lines, texts = [], []
-            for room in changes.rooms:
-                lines.append(self._line([(x, y, 0.0) for x, y in (*room.outline, *room.outline[:1])], ROOM_COLOR))
-                place = m.Pose(position=m.Vector3(x=room.center[0], y=room.center[1], z=0.1))
-                texts.append(m.TextPrimitive(text=room.name, pose=place, font_size=0.3, billboard=True))
-            entity = m.SceneEntity(timestamp=when, frame_id=WORLD, id="rooms", lines=lines, texts=texts)
-            self._rooms.log(m.SceneUpdate(entities=[entity]), log_time=at)
-        points = path_points(memory)
-        if len(points) > max(1, self._path):
-            self._path = len(points)
-            line = self._line(points.tolist(), PATH_COLOR)
-            entity = m.SceneEntity(timestamp=when, frame_id=WORLD, id="path", lines=[line])
-            self._path_channel.log(m.SceneUpdate(entities=[entity]), log_time=at)
-        if belief is not None:
-            self._belief.log(json.loads(json.dumps(belief, default=str)), log_time=at)
+    def _begin(self, stamp: float) -> None:
+        # the log time is the frame's
+        self._at = round(max(stamp, 0.0) * 1e9)
+        self._when = self._messages.Timestamp(sec=self._at // 10**9, nsec=self._at % 10**9)
 
-    def close(self) -> None:
-        """Finish the file, or end the server."""
-        if not self._closed:
-            self._closed = True
-            self._sink.stop() if hasattr(self._sink, "stop") else self._sink.close()
-
-    def _show_camera(self, frame: Frame, seen: Sequence[Observation], when: Any, at: int) -> None:
+    def _show_camera(self, frame: Frame, boxes: Sequence[tuple[Box, str]]) -> None:
         m, pose = self._messages, frame.T_world_camera
         (x, y, z), (qx, qy, qz, qw) = pose.translation.tolist(), pose.quaternion.tolist()
-        self._transform.log(
-            m.FrameTransform(
-                timestamp=when,
-                parent_frame_id=WORLD,
-                child_frame_id=CAMERA,
-                translation=m.Vector3(x=x, y=y, z=z),
-                rotation=m.Quaternion(x=qx, y=qy, z=qz, w=qw),
-            ),
-            log_time=at,
+        transform = m.FrameTransform(
+            timestamp=self._when,
+            parent_frame_id=WORLD,
+            child_frame_id=CAMERA,
+            translation=m.Vector3(x=x, y=y, z=z),
+            rotation=m.Quaternion(x=qx, y=qy, z=qz, w=qw),
         )
-        for calibration, camera in zip(self._calibrations, (frame.intrinsics, frame.camera_of_depth), strict=True):
-            calibration.log(self._calibration(camera, when), log_time=at)
+        self._send("/tf", transform)
+        self._send("/camera/color_info", self._calibration(frame.intrinsics))
+        self._send("/camera/depth_info", self._calibration(frame.camera_of_depth))
         packed = io.BytesIO()
-        Image.fromarray(frame.rgb).save(packed, "jpeg", quality=_QUALITY)
-        self._color.log(
-            m.CompressedImage(timestamp=when, frame_id=CAMERA, data=packed.getvalue(), format="jpeg"), log_time=at
-        )
+        Image.fromarray(frame.rgb).save(packed, "jpeg", quality=JPEG_QUALITY)
+        color = m.CompressedImage(timestamp=self._when, frame_id=CAMERA, data=packed.getvalue(), format="jpeg")
+        self._send("/camera/color", color)
         high, wide = frame.depth.shape
-        millimetres = np.nan_to_num(frame.depth * np.float32(1000.0)).clip(0, 65535).astype("<u2")
-        self._depth.log(
-            m.RawImage(
-                timestamp=when,
-                frame_id=CAMERA,
-                width=wide,
-                height=high,
-                encoding="16UC1",
-                step=2 * wide,
-                data=millimetres.tobytes(),
-            ),
-            log_time=at,
+        depth = m.RawImage(
+            timestamp=self._when,
+            frame_id=CAMERA,
+            width=wide,
+            height=high,
+            encoding="16UC1",
+            step=2 * wide,
+            data=millimetres(frame).tobytes(),
         )
+        self._send("/camera/depth", depth)
         outlines, texts = [], []
-        for one in seen:
-            box = image_box(one, frame)
-            if box is None:
-                continue
-            left, top, right, bottom = box
+        for (left, top, right, bottom), label in boxes:
             corners = [m.Point2(x=u, y=v) for u, v in ((left, top), (right, top), (right, bottom), (left, bottom))]
-            loop = m.PointsAnnotationType.LineLoop
             outlines.append(
                 m.PointsAnnotation(
-                    timestamp=when, type=loop, points=corners, outline_color=_color(m, SEEN_COLOR), thickness=2.0
+                    timestamp=self._when,
+                    type=m.PointsAnnotationType.LineLoop,
+                    points=corners,
+                    outline_color=self._color(SEEN_COLOR),
+                    thickness=2.0,
                 )
             )
-            texts.append(
-                m.TextAnnotation(timestamp=when, position=corners[0], text=one.label or "thing", font_size=12.0)
-            )
-        self._detections.log(m.ImageAnnotations(timestamp=when, points=outlines, texts=texts), log_time=at)
+            texts.append(m.TextAnnotation(timestamp=self._when, position=corners[0], text=label, font_size=12.0))
+        self._send("/camera/detections", m.ImageAnnotations(timestamp=self._when, points=outlines, texts=texts))
 
-    def _calibration(self, camera: Intrinsics, when: Any) -> Any:
+    def _show_objects(self, changed: Sequence[Object], gone: Sequence[str]) -> None:
+        m = self._messages
+        by_id = m.SceneEntityDeletionType.MatchingId
+        deletions = [m.SceneEntityDeletion(timestamp=self._when, type=by_id, id=one) for one in gone]
+        self._send("/objects", m.SceneUpdate(deletions=deletions, entities=[self._entity(one) for one in changed]))
+
+    def _show_rooms(self, rooms: Sequence[Room]) -> None:
+        m = self._messages
+        lines, texts = [], []
+        for room in rooms:
+            lines.append(self._line([(x, y, 0.0) for x, y in (*room.outline, room.outline[0])], ROOM_COLOR))
+            place = m.Pose(position=m.Vector3(x=room.center[0], y=room.center[1], z=0.1))
+            texts.append(m.TextPrimitive(text=room.name, pose=place, font_size=0.3, billboard=True))
+        entity = m.SceneEntity(timestamp=self._when, frame_id=WORLD, id="rooms", lines=lines, texts=texts)
+        self._send("/rooms", m.SceneUpdate(entities=[entity]))
+
+    def _show_path(self, points: NDArray[np.float32]) -> None:
+        m, line = self._messages, self._line(points.tolist(), PATH_COLOR)
+        entity = m.SceneEntity(timestamp=self._when, frame_id=WORLD, id="path", lines=[line])
+        self._send("/path", m.SceneUpdate(entities=[entity]))
+
+    def _show_belief(self, belief: Mapping[str, Any]) -> None:
+        self._send("/belief", json.loads(json.dumps(belief, default=str)))
+
+    def _finish(self) -> None:
+        self._sink.stop() if hasattr(self._sink, "stop") else self._sink.close()
+
+    def _send(self, topic: str, message: Any) -> None:
+        self._channels[topic].log(message, log_time=self._at)
+
+    def _calibration(self, camera: Intrinsics) -> Any:
         fx, fy, cx, cy = camera.fx, camera.fy, camera.cx, camera.cy
         return self._messages.CameraCalibration(
-            timestamp=when,
+            timestamp=self._when,
             frame_id=CAMERA,
             width=camera.width,
             height=camera.height,
@@ -181,20 +169,20 @@ class FoxgloveBridge:
             P=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
         )
 
-    def _entity(self, one: Object, when: Any) -> Any:
+    def _entity(self, one: Object) -> Any:
         """An object: it stays until it is replaced or deleted, as in the memory."""
         m = self._messages
         x, y, z = one.position
         wide, deep, high = one.extent or (0.05, 0.05, 0.05)
-        color = _color(m, COLORS.get(one.state, COLORS["stale"]), alpha=0.5)
+        color = self._color(COLORS.get(one.state, COLORS["stale"]), alpha=0.5)
         pose = m.Pose(position=m.Vector3(x=x, y=y, z=z), orientation=m.Quaternion(w=1.0))
         above = m.Pose(position=m.Vector3(x=x, y=y, z=z + high / 2 + _LETTER), orientation=m.Quaternion(w=1.0))
         text = m.TextPrimitive(
-            text=words(one), pose=above, font_size=_LETTER, billboard=True, color=_color(m, (255,) * 3)
+            text=words(one), pose=above, font_size=_LETTER, billboard=True, color=self._color((255,) * 3)
         )
         facts = {"label": one.label or "", "state": one.state, "place": one.place or ""}
         return m.SceneEntity(
-            timestamp=when,
+            timestamp=self._when,
             frame_id=WORLD,
             id=one.id,
             metadata=[m.KeyValuePair(key=key, value=value) for key, value in facts.items()],
@@ -209,10 +197,9 @@ class FoxgloveBridge:
             pose=m.Pose(orientation=m.Quaternion(w=1.0)),
             thickness=0.03,
             points=[m.Point3(x=float(x), y=float(y), z=float(z)) for x, y, z in points],
-            color=_color(m, color),
+            color=self._color(color),
         )
 
-
-def _color(messages: Any, rgb: tuple[int, ...], *, alpha: float = 1.0) -> Any:
-    red, green, blue = (value / 255.0 for value in rgb)
-    return messages.Color(r=red, g=green, b=blue, a=alpha)
+    def _color(self, rgb: tuple[int, ...], *, alpha: float = 1.0) -> Any:
+        red, green, blue = (value / 255.0 for value in rgb)
+        return self._messages.Color(r=red, g=green, b=blue, a=alpha)

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
@@ -63,14 +63,10 @@ class GeminiBackend:
         self._seed = seed
         self._sleep = sleep
         options = types.HttpOptions(base_url=base_url, timeout=round(timeout * 1000))
-        place: dict[str, Any] = {}
+        place: dict[str, Any] = {"api_key": api_key}
         if mode == "vertex":
-            place = {"vertexai": True, "project": project, "location": location, "credentials": credentials}
-        elif mode == "express":
-            place = {"vertexai": True, "api_key": api_key}
-        else:
-            place = {"vertexai": False, "api_key": api_key}
-        self._client = genai.Client(**place, http_options=options)
+            place = {"project": project, "location": location, "credentials": credentials}
+        self._client = genai.Client(**place, vertexai=mode != "api_key", http_options=options)
 
     @property
     def name(self) -> str:
@@ -139,24 +135,8 @@ class GeminiBackend:
 def from_settings(argument: str, settings: Planner, seed: int) -> Backend:
     """Open ``gemini`` with the model of the settings, or ``gemini:MODEL``."""
     mode = _mode(settings)
-    key = _api_key()
     _say_which_wins(settings, mode)
-    if mode == "vertex":
-        return _vertex(argument or settings.model, settings, seed)
-    if not key:
-        raise InvalidValue(
-            "planner.gemini_mode", mode, f"needs {' or '.join(KEY_VARIABLES)}", remedy="export the key"
-        )
-    return GeminiBackend(
-        argument or settings.model,
-        mode=mode,
-        api_key=key,
-        base_url=settings.base_url or None,
-        timeout=settings.request_timeout,
-        http_retries=settings.http_retries,
-        backoff=settings.backoff,
-        seed=seed,
-    )
+    return _open(argument or settings.model, mode, settings, seed)
 
 
 def endpoint_from_settings(argument: str, settings: Planner, seed: int) -> Backend:
@@ -166,7 +146,8 @@ def endpoint_from_settings(argument: str, settings: Planner, seed: int) -> Backe
         raise InvalidValue(
             "planner.scene_endpoint", endpoint, "is empty", remedy="give the endpoint id of the cloud console"
         )
-    return _vertex(endpoint_name(endpoint, project=_project(settings), location=_location(settings)), settings, seed)
+    name = endpoint_name(endpoint, project=_project(settings), location=_location(settings))
+    return _open(name, "vertex", settings, seed)
 
 
 def endpoint_name(endpoint: str, *, project: str, location: str) -> str:
@@ -178,12 +159,18 @@ def endpoint_name(endpoint: str, *, project: str, location: str) -> str:
     return endpoint if "/" in endpoint else f"projects/{project}/locations/{location}/endpoints/{endpoint}"
 
 
-def _vertex(model: str, settings: Planner, seed: int) -> Backend:
+def _open(model: str, mode: Mode, settings: Planner, seed: int) -> Backend:
+    on_vertex, key = mode == "vertex", _api_key()
+    if not on_vertex and not key:
+        raise InvalidValue(
+            "planner.gemini_mode", mode, f"needs {' or '.join(KEY_VARIABLES)}", remedy="export the key"
+        )
     return GeminiBackend(
         model,
-        mode="vertex",
-        project=_project(settings),
-        location=_location(settings),
+        mode=mode,
+        api_key=None if on_vertex else key,
+        project=_project(settings) if on_vertex else None,
+        location=_location(settings) if on_vertex else None,
         base_url=settings.base_url or None,
         timeout=settings.request_timeout,
         http_retries=settings.http_retries,
@@ -193,10 +180,8 @@ def _vertex(model: str, settings: Planner, seed: int) -> Backend:
 
 
 def _mode(settings: Planner) -> Mode:
-    if settings.gemini_mode in ("api_key", "vertex", "express"):
-        chosen: Any = settings.gemini_mode
-        mode: Mode = chosen
-        return mode
+    if settings.gemini_mode in get_args(Mode):
+        return cast("Mode", settings.gemini_mode)
     on_vertex = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in ("1", "true")
     if settings.cloud_project or (not _api_key() and os.environ.get("GOOGLE_CLOUD_PROJECT")):
         return "vertex"

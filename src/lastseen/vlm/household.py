@@ -11,6 +11,9 @@ from functools import lru_cache
 
 SOURCE = "room-by-room home inventory checklists, compiled by hand"
 
+UNKNOWN = "unknown"
+_MOST_NAMED = 10
+"""Things that a place is remembered by."""
 _USUAL = 3.0
 _POSSIBLE = 1.0
 
@@ -221,6 +224,16 @@ def likely_room(labels: Sequence[tuple[str, float]]) -> str | None:
     """The likeliest room; ties go to the alphabetically first."""
     beliefs = room_beliefs(labels)
     return best(beliefs) if beliefs else None
+
+
+def describe_scene(labels: Sequence[tuple[str, float]]) -> tuple[str, tuple[str, ...], str]:
+    """The likeliest room or "unknown", what it is remembered by, and a sentence; empty where nothing tells."""
+    room = likely_room(labels) or UNKNOWN
+    objects = tuple(sorted({label for label, _ in labels})[:_MOST_NAMED])
+    named = "place" if room == UNKNOWN else room
+    held = f" with {', '.join(objects[:3])}" if objects else ""
+    sentence = f"{'An' if named[0] in 'aeiou' else 'A'} {named}{held}."
+    return room, objects, sentence if room != UNKNOWN or objects else ""
 
 
 def best(values: Mapping[str, float]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from lastseen.config.search import Planner
 from lastseen.errors import BackendError
-from lastseen.vlm.household import best, likely_room, room_beliefs, rooms_of, same_thing
+from lastseen.vlm.household import best, describe_scene, likely_room, room_beliefs, rooms_of, same_thing
 from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt
 from lastseen.vlm.protocol import Backend, EncodedImage
 
@@ -104,7 +104,9 @@ class OfflineBackend:
         if "angle" in asked:
             return json.dumps(self._plan(read, prompt), ensure_ascii=False)
         if "scene_type" in asked:
-            return json.dumps(_scene(read), ensure_ascii=False)
+            room, objects, description = describe_scene([label for view in read.views for label in view.labels])
+            scene = {"scene_type": room, "objects": objects, "description": description}
+            return json.dumps(scene, ensure_ascii=False)
         raise BackendError(
             self.name, "only plans directions and names scenes", remedy="ask with one of their schemas"
         )
@@ -265,14 +267,6 @@ def room_affinity(
     most = max(expected.values())
     less = discount or {}
     return sum(belief * less.get(room, 1.0) * expected.get(room, 0.0) / most for room, belief in beliefs.items())
-
-
-def _scene(read: ReadPrompt) -> dict[str, Any]:
-    labels = [label for view in read.views for label in view.labels]
-    room = likely_room(labels) or "unknown"
-    objects = sorted({label for label, _ in labels})[:10]
-    held = f" with {', '.join(objects[:3])}" if objects else ""
-    return {"scene_type": room, "objects": objects, "description": f"A {room}{held}."}
 
 
 def _answer(goal_flag: bool, angle: float, scene_type: str, why: str) -> dict[str, Any]:

@@ -7,13 +7,10 @@ from concurrent.futures import Future
 
 from lastseen.frame import Frame
 from lastseen.protocols import Scene
-from lastseen.vlm.household import likely_room
+from lastseen.vlm.household import describe_scene
 
 _MOST_SEEN = 12
 """Labels that are weighed: a view is told by its first dozen things."""
-_MOST_NAMED = 10
-"""Things that a place is remembered by."""
-UNKNOWN = "unknown"
 
 
 class RoomRules:
@@ -28,12 +25,6 @@ class RoomRules:
         """The likeliest room by the labels, or unknown; the frame itself is not looked at."""
         del frame
         labels = [(label, round(score, 2)) for label, score in seen[:_MOST_SEEN]]
-        room = likely_room(labels) or UNKNOWN
-        objects = tuple(sorted({label for label, _ in labels})[:_MOST_NAMED])
-        held = f" with {', '.join(objects[:3])}" if objects else ""
-        room_named = "place" if room == UNKNOWN else room
-        article = "An" if room_named[0] in "aeiou" else "A"
-        description = f"{article} {room_named}{held}." if room != UNKNOWN or objects else ""
         answer: Future[Scene | None] = Future()
-        answer.set_result(Scene(room, objects, description))
+        answer.set_result(Scene(*describe_scene(labels)))
         return answer

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
+from lastseen.server.map_schemas import SessionObjects
 from lastseen.server.run import Running
 from tests.memory.homes import ROOM, walk
+from tests.memory.walks_in_frames import house, look
 from tests.server.conftest import serving
 
 
@@ -185,3 +189,25 @@ def test_the_page_is_at_the_root(home: Running) -> None:
     assert answer.url.endswith("/viewer/")
     assert "<!doctype html>" in answer.text.lower()
     assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["while it runs", "from its file"])
+def test_what_a_session_kept_apart_has_seen_can_be_read(tmp_path: Path, running: bool) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        look(memory, house(1), FrameTransform())
+    with Memory.open(path) as memory:
+        look(memory, house(2), FrameTransform(), count=24)
+        if running:
+            check_apart(memory)
+    if not running:
+        with Memory.open(path, read_only=True) as memory:
+            check_apart(memory)
+
+
+def check_apart(memory: Memory) -> None:
+    with serving(memory) as served:
+        found = SessionObjects.model_validate(get(served, "/sessions/2/objects"))
+        assert [one.id for one in found.objects] == [f"session-2/obj-{number}" for number in range(1, 31)]
+        assert status(served, "/sessions/1/objects") == 404
+        assert status(served, "/sessions/9/objects") == 404

@@ -4,7 +4,7 @@ import type { Api, Timeline, WirePlaces } from "./net/api";
 import { happening, isAbort, placesOf, thingOf } from "./net/api";
 import { Socket, type ObjectEvent, type ObjectsUpdate, type RobotMessage, type SocketListener, type WireServer } from "./net/socket";
 import type { CloudPart } from "./net/cloud_message";
-import type { Happening, Thing } from "./model";
+import type { Happening, SessionFrame, Thing } from "./model";
 import type { MemoryClock } from "./memory_clock";
 import type { Store } from "./store";
 
@@ -180,7 +180,22 @@ export class LiveMemory implements SocketListener {
   private async readSessions(): Promise<void> {
     this.sessionsDue = performance.now() + SESSIONS_SECONDS * 1000;
     const sessions = await this.api.sessions().catch(() => null);
-    if (sessions) this.store.set({ sessions });
+    if (!sessions) return;
+    this.store.set({ sessions });
+    await this.readApart(sessions);
+  }
+
+  /** What sessions that are kept apart have seen: the newest may still grow, the others are read once. */
+  private async readApart(sessions: readonly SessionFrame[]): Promise<void> {
+    const known = this.store.state.apart;
+    const found = new Map<number, readonly Thing[]>();
+    for (const { id, state } of sessions) {
+      if (state !== "quarantined") continue;
+      const before = id === sessions.at(-1)?.id ? undefined : known.get(id);
+      // its file may be elsewhere: the session's row says that it is kept apart all the same
+      found.set(id, before ?? (await this.api.sessionObjects(id).catch(() => [])));
+    }
+    if (found.size || known.size) this.store.set({ apart: found });
   }
 
   private async readChanges(): Promise<void> {

@@ -25,7 +25,7 @@ import { origin, Status } from "./panels/status";
 import { TimelinePanel } from "./panels/timeline";
 import { ViewTools } from "./panels/view_tools";
 import { HomeScene } from "./scene/home_scene";
-import { isUnplaced, shownThings, Store } from "./store";
+import { isUnplaced, shownThings, Store, thingApart } from "./store";
 import { Theme } from "./theme";
 
 const api = new Api();
@@ -60,7 +60,7 @@ new CameraPanel(byId("camera"), store, api, clock, choose);
 const finder = new FindPanel(byId("find"), store, api, (found) => scene.showSearch(found));
 const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, ({ thing }) => {
   store.set({ selected: thing.id });
-  const known = store.state.things.get(thing.id);
+  const known = store.state.things.get(thing.id) ?? thingApart(store.state, thing.id);
   // what a session that is kept apart has seen lies in another map than the one shown
   if (known || !isUnplaced(store.state)) fly(known ?? thing);
 }, (goal, mayMove) => void finder.begin(goal, mayMove));
@@ -131,6 +131,16 @@ store.on(["sessions", "asOf"], (state) => {
   const unplaced = isUnplaced(state);
   scene.place(!unplaced);
   byId("unplaced").hidden = !unplaced;
+});
+let apartNow: number | null = null;
+store.on(["apart", "sessions", "asOf", "server"], (state, changed) => {
+  const began = new Map(state.sessions.map(({ id, first }) => [id, first]));
+  const shown = [...state.apart].filter(([id]) => state.asOf === null || (began.get(id) ?? 0) <= state.asOf);
+  // while frames come, the robot is where they are; a file knows where it was in the home's map
+  const running = isUnplaced(state) && state.asOf === null && clock.live ? (state.sessions.at(-1)?.id ?? null) : null;
+  if (running === apartNow && !changed.has("apart") && !changed.has("sessions") && !changed.has("asOf")) return;
+  apartNow = running;
+  scene.showApart(new Map(shown), running);
 });
 store.on(["asOf"], ({ asOf }) => scene.travel(asOf));
 

@@ -15,6 +15,8 @@ export interface State {
   happenings: readonly Happening[];
   /** oldest first */
   sessions: readonly SessionFrame[];
+  /** what sessions that are kept apart have seen, each in its own map */
+  apart: ReadonlyMap<number, readonly Thing[]>;
   span: Span | null;
   server: ServerNote | null;
   /** null is live, a number the memory time that is looked at */
@@ -49,6 +51,7 @@ export class Store {
     plans: [],
     happenings: [],
     sessions: [],
+    apart: new Map(),
     span: null,
     server: null,
     asOf: null,
@@ -96,6 +99,12 @@ export class Store {
 /** Whether the session of the moment shown is kept apart: where anything remembered is from there is not known yet. */
 export function isUnplaced({ sessions, asOf }: Readonly<State>): boolean {
   return sessions.filter(({ first }) => asOf === null || first <= asOf).at(-1)?.state === "quarantined";
+}
+
+/** A thing of a session that is kept apart, by its id. */
+export function thingApart({ apart }: Readonly<State>, id: string): Thing | undefined {
+  for (const things of apart.values()) for (const thing of things) if (thing.id === id) return thing;
+  return undefined;
 }
 
 /** The objects that pass the filters of the list: the scene and the list show the same ones. */

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from lastseen.finite import FARTHEST
 from lastseen.memory.alignment.transform import FrameTransform
 from lastseen.memory.rooms import floor_plan
-from lastseen.server.schemas import Clearance, ListedObject, MemoryTime, RobotPose, StrictBody, Wall
+from lastseen.server.schemas import Clearance, ListedObject, MemoryTime, Object, RobotPose, StrictBody, Wall
 
 
 class Place(BaseModel):
@@ -130,6 +130,13 @@ class SessionFrames(BaseModel):
 
     frame: FrameTransform = Field(description="From the map of the running session's poses to the memory's.")
     sessions: list[SessionFrame]
+
+
+class SessionObjects(BaseModel):
+    """The objects of a session that is kept apart; positions are in its own map, ids begin with ``session-N/``."""
+
+    session: int
+    objects: list[Object]
 
 
 class Mark(BaseModel):

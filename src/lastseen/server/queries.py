@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from lastseen.memory.object import Answer, Object, Point, Status
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import normalize_scene_type
 from lastseen.memory.reply import Reply
+from lastseen.memory.sessions import prefix_of
 from lastseen.memory.store.records import CropRecord
 from lastseen.server.parameters import DEFAULT_RADIUS, checked_point, parse_time
 from lastseen.server.serializers import (
@@ -29,6 +31,7 @@ from lastseen.server.serializers import (
     object_json,
     places_json,
     relations_json,
+    rest_object_json,
     session_json,
     times,
 )
@@ -43,6 +46,8 @@ _MOST_IN_PLACE = 2000
 _MARKS = 2000
 """Events that a timeline reads, from the newest back; more could not be told apart on a screen."""
 _MARKED = ("moved", "missing", "removed", "reappeared", "corrected", "confirmed")
+_MOST_APART = 2000
+"""Objects of a session that is kept apart: as many as a page can draw beside a home."""
 _ARRIVED = 0.8
 """Metres at which a robot stands before a thing."""
 _STRAIGHT = 15.0
@@ -260,6 +265,31 @@ def sessions(memory: Memory) -> Json:
         for session, frame in zip(memory.sessions(), memory.session_frames(), strict=True)
     ]
     return {"frame": asdict(frame), "sessions": found}
+
+
+def session_objects(memory: Memory, session: int) -> Json:
+    """What a session that is kept apart remembers, in a map of its own; ids begin with ``session-N/``."""
+    frames = {frame.session: frame for frame in memory.session_frames()}
+    frame = frames.get(session)
+    if frame is None or frame.state != "quarantined":
+        problem = "is not there" if frame is None else "is in the memory's map: its objects are among the memory's"
+        raise InvalidValue("session", session, problem, remedy="/sessions lists those that are kept apart")
+    with ExitStack() as opened:
+        if session == len(frames) and memory.current is not memory:
+            apart = memory.current
+        else:
+            file = None if memory.path is None or frame.file is None else memory.path.with_name(frame.file)
+            if file is None or not file.is_file():
+                name = frame.file or "of its own"
+                raise InvalidValue("session", session, f"has no file {name}", remedy="put it beside the memory again")
+            apart = opened.enter_context(Memory.open(file, settings=memory.settings, read_only=True))
+        found = [rest_object_json(one) for one in apart.objects()[:_MOST_APART]]
+        later = memory.browse.clock.sessions[session - 1].first - (apart.sessions()[0].first if found else 0.0)
+    for one in found:
+        one["id"] = f"{prefix_of(session)}{one['id']}"
+        one["last_seen_memory_time"] += later
+        one["place"] = one["place_id"] = None
+    return {"session": session, "objects": found}
 
 
 def places(memory: Memory) -> Json:

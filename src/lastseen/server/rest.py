@@ -289,6 +289,16 @@ def _places(service: Service) -> APIRouter:
         """Every session, the map it is in and how that is known; see docs/alignment.md."""
         return json_response(queries.sessions(service.memory))
 
+    @router.get(
+        "/sessions/{session}/objects",
+        response_model=map_schemas.SessionObjects,
+        tags=["places"],
+        responses=errors(404),
+    )
+    def session_objects(session: Annotated[int, Path(ge=1, le=1_000_000)]) -> Response:
+        """What a session that is kept apart remembers, in its own map; 404 for one that is not kept apart."""
+        return json_response(known(lambda: queries.session_objects(service.memory, session)))
+
     @router.get("/changes", response_model=schemas.Changes)
     def changes(since: TimeText = None, limit: Limit = 200) -> Response:
         """What happened to objects, oldest first; the newest when there are more than the limit."""

@@ -213,6 +213,12 @@ export class Api {
     return sessions.map(({ id, first_memory_time, state, reason, transform, pairs }) => ({ id, first: first_memory_time, state, reason, transform, pairs }));
   }
 
+  /** What a session that is kept apart has seen, in its own map. */
+  async sessionObjects(id: number): Promise<Thing[]> {
+    const { objects } = await this.get<{ objects: readonly WireObject[] }>(`/sessions/${id}/objects`);
+    return objects.flatMap((wire) => thingOf(wire) ?? []);
+  }
+
   /** What was met again in a session, by its first sighting there; things that are gone are left out. */
   async matches({ id, transform, pairs }: SessionFrame, things: ReadonlyMap<string, Thing>, most: number): Promise<Match[]> {
     interface Wire {

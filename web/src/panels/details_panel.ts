@@ -7,7 +7,7 @@ import type { MemoryClock } from "../memory_clock";
 import type { HistoryStep, Thing } from "../model";
 import { type Api, ApiError, type Details, isAbort } from "../net/api";
 import { spotsOf } from "../scene/track_layer";
-import { isUnplaced, type State, type Store } from "../store";
+import { isUnplaced, type State, type Store, thingApart } from "../store";
 import { Corrections } from "./corrections";
 import type { Notice } from "./notice";
 
@@ -61,6 +61,10 @@ export class DetailsPanel {
       return;
     }
     const thing = state.things.get(this.shownId);
+    if (thingApart(state, this.shownId)) {
+      this.draw();
+      return;
+    }
     const fresh = performance.now() - this.readAt > REREAD_SECONDS * 1000;
     // deleted or merged, here or elsewhere: asking again would only be told so
     const left = !thing && this.details !== null && state.asOf === null;
@@ -99,7 +103,8 @@ export class DetailsPanel {
     const { state } = this.store;
     const id = this.shownId;
     if (id === null || this.corrections.asking) return;
-    const thing = state.things.get(id) ?? (state.asOf === null ? this.details?.thing : undefined);
+    const apart = thingApart(state, id);
+    const thing = state.things.get(id) ?? apart ?? (state.asOf === null ? this.details?.thing : undefined);
     const now = state.asOf ?? this.clock.now;
     const place = state.places.find((candidate) => candidate.id === thing?.place)?.name;
     // building anew only what looks different keeps focus and scrolling where they are
@@ -124,6 +129,12 @@ export class DetailsPanel {
       const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Fly there");
       goto.addEventListener("click", () => this.fly(thing));
       parts.push(el("p", { class: "badges" }, el("span", { class: "badge", "data-state": thing.state }, el("i", { class: "glyph" }), thing.state), goto));
+      const apart = thingApart(this.store.state, id) !== undefined;
+      if (apart) {
+        parts.push(el("p", { class: "reason unplaced" }, `Seen in ${id.replace("-", " ").replace(/\/.*/, "")}, which is kept apart: where its map lies in this one is not known yet.`));
+        parts.push(this.facts(thing, now, place));
+        return parts;
+      }
       if (isUnplaced(this.store.state)) parts.push(el("p", { class: "reason unplaced" }, "Remembered, but where that is from here is not known yet."));
       if (this.canCorrect) parts.push(this.corrections.show(thing, this.store.state.things.values()));
       parts.push(this.pictures(thing));

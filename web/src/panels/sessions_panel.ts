@@ -27,14 +27,14 @@ export class SessionsPanel {
   ) {
     host.append(el("details", {}, el("summary", {}, el("h2", {}, "Sessions"), this.told), this.list));
     // the span tells that the clock knows the dates of sessions
-    store.on(["sessions", "span"], (state) => this.draw(state));
+    store.on(["sessions", "span", "apart"], (state) => this.draw(state));
   }
 
-  private draw({ sessions }: Readonly<State>): void {
+  private draw({ sessions, apart }: Readonly<State>): void {
     this.host.hidden = sessions.length < 2;
     if (this.shown !== null && !sessions.some(({ id, state }) => id === this.shown && state === "aligned")) this.hide();
     // building anew only what looks different keeps the focus where it is
-    const look = JSON.stringify([sessions.map(({ id, state, reason, first }) => [id, state, reason, dateTime(first, this.clock)]), this.shown]);
+    const look = JSON.stringify([sessions.map(({ id, state, reason, first }) => [id, state, reason, dateTime(first, this.clock), apart.get(id)?.length]), this.shown]);
     if (look === this.look) return;
     this.look = look;
     const newest = sessions.at(-1);
@@ -48,6 +48,8 @@ export class SessionsPanel {
     const { id, state, reason, first } = session;
     const head = el("p", {}, el("b", {}, `${id}: ${inWords(session)}`), el("time", {}, dateTime(first, this.clock)));
     const row = el("li", { "data-alignment": state }, head, reason ? el("p", { class: "hint" }, reason) : null);
+    const own = this.store.state.apart.get(id);
+    if (own?.length) row.append(el("p", { class: "hint" }, `${count(own.length, "thing")} of its own, drawn beside the home.`));
     if (state === "aligned" && session.transform && session.pairs.length) {
       const pressed = id === this.shown;
       const button = el("button", { type: "button", class: "plain", "data-key": `evidence ${id}`, "aria-pressed": String(pressed) }, pressed ? "Hide evidence" : "Show evidence");

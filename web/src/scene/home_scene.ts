@@ -7,6 +7,7 @@ import type { CloudPart } from "../net/cloud_message";
 import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
 import type { Palette } from "../theme";
+import { ApartLayer } from "./apart_layer";
 import { CloudLayer } from "./cloud_layer";
 import { EvidenceLayer } from "./evidence_layer";
 import { Labels } from "./labels";
@@ -39,7 +40,10 @@ export class HomeScene {
   private readonly track = new TrackLayer();
   private readonly search = new SearchLayer();
   private readonly evidence = new EvidenceLayer();
+  private readonly apart = new ApartLayer();
   private readonly labels: Labels;
+  /** the running session, where it is kept apart */
+  private apartNow: number | null = null;
   private insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
   private framed = new Box3();
   private settleTimer = 0;
@@ -48,8 +52,8 @@ export class HomeScene {
 
   constructor(canvas: HTMLCanvasElement, private readonly overlay: HTMLElement) {
     this.stage = new Stage(canvas);
-    this.stage.scene.add(this.cloud.group, this.plan.group, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group, this.evidence.group);
-    this.labels = new Labels(overlay, this.stage, () => this.insets, () => (this.places.group.visible ? this.places.names() : []), (spot, near) =>
+    this.stage.scene.add(this.cloud.group, this.plan.group, this.places.group, this.robot.group, this.objects.group, this.track.group, this.search.group, this.evidence.group, this.apart.group);
+    this.labels = new Labels(overlay, this.stage, () => this.insets, () => [...(this.places.group.visible ? this.places.names() : []), ...(this.apart.group.visible ? this.apart.names() : [])], (spot, near) =>
       this.cloud.group.visible && this.cloud.hides(this.stage.camera.position, spot, near),
     );
     this.stage.onFrame(() => {
@@ -63,6 +67,7 @@ export class HomeScene {
       canvas.dataset["calls"] = String(calls);
       canvas.dataset["triangles"] = String(triangles);
       canvas.dataset["walls"] = String(this.plan.count);
+      canvas.dataset["apart"] = String(this.apart.group.visible ? this.apart.things.length : 0);
       canvas.dataset["matches"] = String(this.evidence.count);
       canvas.dataset["waiting"] = String(this.cloud.waiting);
       canvas.dataset["lookingAt"] = this.stage.controls.target.toArray().map((value) => value.toFixed(2)).join(" ");
@@ -71,7 +76,7 @@ export class HomeScene {
   }
 
   paint(palette: Palette): void {
-    for (const layer of [this.objects, this.robot, this.places, this.plan, this.track, this.search, this.evidence]) layer.paint(palette);
+    for (const layer of [this.objects, this.robot, this.places, this.plan, this.track, this.search, this.evidence, this.apart]) layer.paint(palette);
     this.stage.paint(palette);
   }
 
@@ -83,7 +88,7 @@ export class HomeScene {
 
   showThings(things: readonly Thing[]): void {
     this.objects.show(things);
-    this.labels.things = things;
+    this.label();
     this.settle();
   }
 
@@ -92,6 +97,7 @@ export class HomeScene {
     const hits = answer && answer.status !== "not_found" ? answer.hits : [];
     const answers = new Set(answer?.status === "found" && answer.sentence === null ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
     this.objects.highlight(selected, hovered, answers);
+    this.apart.highlight(selected, hovered, answers);
     const byHand = this.labels.selected !== selected || this.labels.hovered !== hovered || answers.size > 0 || this.labels.answers.size > 0;
     Object.assign(this.labels, { selected, hovered, answers });
     // things that only changed by themselves may wait, what a person does may not
@@ -115,6 +121,21 @@ export class HomeScene {
   showSearch(search: RobotSearch | null): void {
     this.search.show(search);
     this.stage.refresh();
+  }
+
+  /** What sessions that are kept apart have seen; ``running`` is the one the robot is in, where it is one of them. */
+  showApart(sessions: ReadonlyMap<number, readonly Thing[]>, running: number | null): void {
+    this.apart.show(sessions);
+    this.apartNow = running;
+    this.label();
+    this.stage.insetsChanged ||= sessions.size > 0;
+    this.settle();
+  }
+
+  private label(): void {
+    this.labels.things = this.apart.things.length ? [...this.objects.things, ...this.apart.things] : this.objects.things;
+    this.labels.unplaced = new Set(this.apart.things.map(({ id }) => id));
+    this.robot.shift = this.apartNow === null ? null : this.apart.shiftOf(this.apartNow);
   }
 
   /** Things that cannot be placed from where the robot is look so. */
@@ -189,7 +210,8 @@ export class HomeScene {
     this.stage.frame(this.outline(this.bounds()), { fly: true, turn: false, above: true });
   }
 
-  flyTo({ centre, size }: Thing): void {
+  flyTo(thing: Thing): void {
+    const { centre, size } = this.apart.things.find(({ id }) => id === thing.id) ?? thing;
     this.stage.flyTo(centre, size, (eye, target) => this.cloud.between(eye, target));
   }
 
@@ -198,7 +220,7 @@ export class HomeScene {
     const point = new Vector3();
     for (const { centre } of this.landmarks()) box.expandByPoint(point.set(...centre));
     const robot = this.robot.at;
-    if (robot) box.expandByPoint(point.set(robot[0], robot[1], box.isEmpty() ? 0 : box.min.z));
+    if (robot && this.apartNow === null) box.expandByPoint(point.set(robot[0], robot[1], box.isEmpty() ? 0 : box.min.z));
     // a single mug must not fill the window
     if (!box.isEmpty()) box.expandByVector(new Vector3(0.25, 0.25, 0.05));
     return box;
@@ -214,6 +236,7 @@ export class HomeScene {
   private outline(box: Box3): Vector3[] {
     const points = this.cloud.sample(box);
     for (const { centre } of this.landmarks()) points.push(new Vector3(...centre));
+    for (const { centre } of this.apart.things) points.push(new Vector3(...centre));
     const robot = this.robot.at;
     // its body stands under its camera
     if (robot) points.push(new Vector3(...robot), new Vector3(robot[0], robot[1], box.isEmpty() ? robot[2] : box.min.z));
@@ -231,6 +254,8 @@ export class HomeScene {
       this.stage.stand(box);
       for (const layer of [this.places, this.plan, this.robot, this.search]) layer.lieAt(box.min.z);
       this.cloud.cutAbove(box.min.z);
+      this.apart.standBeside(box.max.x, box.min.y, box.min.z);
+      this.label();
       this.support();
       const first = this.framed.isEmpty();
       const shift = first ? 0 : box.min.distanceTo(this.framed.min) + box.max.distanceTo(this.framed.max);
@@ -256,7 +281,7 @@ export class HomeScene {
       if (!this.objects.group.visible) return null;
       const { x, y } = this.stage.size;
       caster.setFromCamera(new Vector2((event.offsetX / x) * 2 - 1, 1 - (event.offsetY / y) * 2), this.stage.camera);
-      return this.objects.pick(caster.ray);
+      return this.objects.pick(caster.ray) ?? this.apart.pick(caster.ray);
     };
     canvas.addEventListener("pointerdown", (event) => (down = { x: event.clientX, y: event.clientY }));
     canvas.addEventListener("pointerup", (event) => {

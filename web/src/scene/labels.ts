@@ -48,6 +48,8 @@ export class Labels {
   selected: string | null = null;
   hovered: string | null = null;
   answers: ReadonlySet<string> = new Set();
+  /** ids of things whose place is not known */
+  unplaced: ReadonlySet<string> = new Set();
   shown = true;
 
   private readonly tags = new Map<string, Tag>();
@@ -88,6 +90,7 @@ export class Labels {
       tag.element.dataset["state"] = thing.state;
       tag.element.classList.toggle("marked", marked);
       tag.element.classList.toggle("chosen", thing.id === this.selected);
+      tag.element.classList.toggle("apart", this.unplaced.has(thing.id));
       tag.element.classList.toggle("dim", this.answers.size > 0 && !marked);
       tag.element.style.transform = `translate(${left.toFixed(1)}px, ${(y - HEIGHT).toFixed(1)}px)`;
       tag.element.hidden = false;

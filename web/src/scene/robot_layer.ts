@@ -47,6 +47,8 @@ const NEAR = 0.4;
 /** metres between two points of a path that was walked */
 const LONGEST_STEP = 1.5;
 
+const NOWHERE = new Vector3();
+
 export class RobotLayer {
   readonly group = new Group();
 
@@ -65,6 +67,7 @@ export class RobotLayer {
   private shape: CameraShape | null = null;
   private built = "";
   private asOf: number | null = null;
+  private readonly moved = new Vector3();
   private floor = 0;
 
   constructor() {
@@ -77,8 +80,16 @@ export class RobotLayer {
     this.group.add(this.body, this.frustum, this.oldPath.object, this.path.object);
   }
 
+  /** Where a robot whose session is kept apart is drawn, from where its own map says; null in the memory's map. */
+  set shift(shift: Vector3 | null) {
+    if ((shift ?? NOWHERE).equals(this.moved)) return;
+    this.moved.copy(shift ?? NOWHERE);
+    this.redraw();
+  }
+
   get at(): Vec3 | null {
-    return this.pose?.at ?? null;
+    const at = this.pose?.at;
+    return at ? [at[0] + this.moved.x, at[1] + this.moved.y, at[2] + this.moved.z] : null;
   }
 
   walked(points: readonly PathPoint[], reset: boolean): void {
@@ -137,7 +148,7 @@ export class RobotLayer {
     const direction = new Vector3(0, 0, 1);
     let at: Vec3 | null = null;
     if (this.asOf === null && this.pose) {
-      at = this.pose.at;
+      at = this.at ?? this.pose.at;
       this.frustum.position.set(...at);
       this.frustum.quaternion.copy(new Quaternion(...this.pose.turn));
       direction.applyQuaternion(this.frustum.quaternion);

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lastseen.memory.memory import Memory
-from lastseen.ros2.calls import MAX_REQUEST, Calls, answer_request, response_tree
+from lastseen.ros2.calls import MAX_REQUEST, answer_request, response_tree
+from lastseen.ros2.calls import call as answered
 from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.memory_node import MemoryNode
 from tests.ros2.graph import FakeTransport, memory_with
@@ -21,7 +23,7 @@ def memory() -> Iterator[Memory]:
 
 
 def test_find_answers_as_the_memory_does(memory: Memory) -> None:
-    answer = Calls(memory).call("find", {"text": "mug"})
+    answer = answered(memory, "find", {"text": "mug"})
     assert answer["ok"]
     assert answer["status"] == memory.find("mug").status == "found"
     tree = response_tree("find", answer)
@@ -31,29 +33,27 @@ def test_find_answers_as_the_memory_does(memory: Memory) -> None:
 
 def test_find_near_a_point_leaves_out_what_is_farther(memory: Memory) -> None:
     near = {"x": 0.0, "y": 1.5, "z": 0.4}
-    assert Calls(memory).call("find", {"text": "mug", "near": near, "radius": 0.5})["status"] == "not_found"
-    assert Calls(memory).call("find", {"text": "mug", "near": near, "radius": 0.0})["status"] == "found"
+    assert answered(memory, "find", {"text": "mug", "near": near, "radius": 0.5})["status"] == "not_found"
+    assert answered(memory, "find", {"text": "mug", "near": near, "radius": 0.0})["status"] == "found"
 
 
 def test_last_seen_takes_words_or_an_id(memory: Memory) -> None:
-    by_words = Calls(memory).call("last_seen", {"text": "the mug"})
-    by_id = Calls(memory).call("last_seen", {"text": by_words["object"]["id"]})
+    by_words = answered(memory, "last_seen", {"text": "the mug"})
+    by_id = answered(memory, "last_seen", {"text": by_words["object"]["id"]})
     assert by_words["object"]["id"] == by_id["object"]["id"]
     assert response_tree("last_seen", by_id)["object"]["position"]["x"] == pytest.approx(1.0, abs=0.01)
 
 
 def test_ask_tell_what_changed_and_forget_go_through(memory: Memory) -> None:
-    calls = Calls(memory)
-    assert response_tree("ask", calls.call("ask", {"question": "how many chairs are there?"}))["count"] == 1
-    told = response_tree(
-        "tell", calls.call("tell", {"text": "there is a kettle", "position": {"x": 1, "y": 1, "z": 1}})
-    )
+    call = partial(answered, memory)
+    assert response_tree("ask", call("ask", {"question": "how many chairs are there?"}))["count"] == 1
+    told = response_tree("tell", call("tell", {"text": "there is a kettle", "position": {"x": 1, "y": 1, "z": 1}}))
     assert told["fact_id"]
-    kinds = [one["kind"] for one in response_tree("what_changed", calls.call("what_changed", {}))["events"]]
+    kinds = [one["kind"] for one in response_tree("what_changed", call("what_changed", {}))["events"]]
     assert "confirmed" in kinds
     since = {"sec": 2_000_000, "nanosec": 0}
-    assert calls.call("what_changed", {"since": since})["events"] == []
-    gone = response_tree("forget", calls.call("forget", {"id": told["fact_id"]}))
+    assert call("what_changed", {"since": since})["events"] == []
+    gone = response_tree("forget", call("forget", {"id": told["fact_id"]}))
     assert told["fact_id"] in gone["forgotten"]
 
 
@@ -80,7 +80,7 @@ def test_ask_tell_what_changed_and_forget_go_through(memory: Memory) -> None:
     ],
 )
 def test_nonsense_is_one_line_that_names_the_field(memory: Memory, call: str, request_: Any, words: str) -> None:
-    answer = Calls(memory).call(call, request_)
+    answer = answered(memory, call, request_)
     assert not answer["ok"]
     assert words in answer["error"]
     assert "\n" not in answer["error"]
@@ -89,13 +89,13 @@ def test_nonsense_is_one_line_that_names_the_field(memory: Memory, call: str, re
 
 @pytest.mark.parametrize("text", ["", "nonsense", "[]", "5", "[" * 5000, '"' + "a" * MAX_REQUEST + '"'])
 def test_a_request_that_is_no_json_object_is_answered(memory: Memory, text: str) -> None:
-    answer = json.loads(answer_request(text, Calls(memory).call))
+    answer = json.loads(answer_request(text, partial(answered, memory)))
     assert not answer["ok"]
     assert answer["error"].startswith("request = ")
 
 
 def test_a_response_carries_the_id_of_its_request(memory: Memory) -> None:
-    text = answer_request('{"id": "a7", "call": "find", "text": "mug"}', Calls(memory).call)
+    text = answer_request('{"id": "a7", "call": "find", "text": "mug"}', partial(answered, memory))
     answer = json.loads(text)
     assert (answer["id"], answer["call"], answer["status"]) == ("a7", "find", "found")
 
@@ -106,7 +106,7 @@ def test_a_response_carries_the_id_of_its_request(memory: Memory) -> None:
 def test_a_head_that_cannot_come_back_is_refused(memory: Memory, head: str) -> None:
     text = '{"call": "find", "text": "mug", ' + head + "}"
     node = MemoryNode(transport := FakeTransport())
-    node.calls = Calls(memory)
+    node.memory = memory
     node._on_request(to_cdr("std_msgs/msg/String", {"data": text}))
     response = transport.sent[-1].tree["data"]
     assert "NaN" not in response.split('"error"')[0]
@@ -115,11 +115,11 @@ def test_a_head_that_cannot_come_back_is_refused(memory: Memory, head: str) -> N
 
 
 def test_a_huge_number_of_events_is_as_many_as_there_are(memory: Memory) -> None:
-    assert Calls(memory).call("what_changed", {"newest": 10**30})["events"]
+    assert answered(memory, "what_changed", {"newest": 10**30})["events"]
 
 
 def test_an_object_is_forgotten_by_the_json_topic(memory: Memory) -> None:
-    gone = json.loads(answer_request('{"id": 3, "call": "forget", "object_id": "obj-1"}', Calls(memory).call))
+    gone = json.loads(answer_request('{"id": 3, "call": "forget", "object_id": "obj-1"}', partial(answered, memory)))
     assert (gone["id"], gone["forgotten"]) == (3, ["obj-1"])
 
 
@@ -154,7 +154,7 @@ def test_random_requests_never_break_a_call(memory: Memory, soak: int) -> None:
         "include_removed",
     ]
     node = MemoryNode(FakeTransport())
-    node.calls = Calls(memory)
+    node.memory = memory
     for _ in range(100 * soak):
         call = str(rng.choice(["find", "ask", "last_seen", "what_changed", "tell", "forget", "x"]))
         picked = rng.choice(names, int(rng.integers(0, 4)), replace=False)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.memory import Memory
@@ -147,4 +147,4 @@ def test_a_body_is_limited_by_what_it_says_and_must_say_it(home: Running) -> Non
 def test_cookies_that_are_none_are_no_error() -> None:
     access = Access(token=TOKEN, host="127.0.0.1", port=1, max_sessions=1)
     for text in ("", ";;;=", "lastseen_session_1", "lastseen_session_1=\x00"):
-        assert not access.allows(Headers({"cookie": text}))
+        assert not access.allows(HTTPConnection({"type": "http", "headers": [(b"cookie", text.encode())]}))

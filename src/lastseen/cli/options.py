@@ -109,7 +109,8 @@ class PerceptionOptions:
     encoder: Annotated[
         str | None,
         typer.Option(
-            "--encoder", help="The image encoder: look (usual), clip, siglip2 or clip:FOLDER; see docs/models.md."
+            "--encoder",
+            help="The image encoder: color-shape (default), clip, siglip2 or clip:FOLDER; see docs/models.md.",
         ),
     ] = None
     vocabulary: Annotated[

@@ -14,7 +14,9 @@ from typing import Any
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.finite import is_finite
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.clock import Moment
 from lastseen.ros2.publications import Tree, event_tree, object_tree
+from lastseen.server.parameters import parse_time
 from lastseen.server.serializers import answer_json, change_json, fact_json, object_json, reply_json
 
 REQUESTS, RESPONSES = "~/request", "~/response"
@@ -27,92 +29,84 @@ _MAX_EVENTS = 10**6
 """Events that are looked at, where so many are asked for."""
 
 _ID = re.compile(r"obj-\d+")
-_FIELDS: dict[str, dict[str, type]] = {
-    "find": {
-        "text": str,
-        "k": int,
-        "near": dict,
-        "radius": float,
-        "include_tentative": bool,
-        "include_removed": bool,
-    },
-    "ask": {"question": str},
-    "last_seen": {"text": str},
-    "what_changed": {"since": object, "newest": int},
-    "tell": {"text": str, "has_position": bool, "position": dict},
-    "forget": {"id": str},
-}
-"""The fields of each call and their types; the first one is required."""
-
 _KINDS = {str: "text", int: "a whole number from 0", float: "a number", bool: "true or false", dict: "x, y and z"}
+_TIME = object
+"""A time comes as text, as seconds or as a message."""
 
 
-class Calls:
-    """The calls on one memory."""
+def call(memory: Memory, name: str, request: Mapping[str, Any]) -> Tree:
+    """Answer a call; ``ok`` is false and ``error`` one line where it cannot be answered."""
+    try:
+        checked(name, request, _FIELDS)
+        return {"ok": True, "error": "", **_CALLS[name][0](memory, request)}
+    except LastseenError as error:
+        return {"ok": False, "error": str(error)}
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self._calls: dict[str, Callable[[Mapping[str, Any]], Tree]] = {
-            "find": self._find,
-            "ask": self._ask,
-            "last_seen": self._last_seen,
-            "what_changed": self._what_changed,
-            "tell": self._tell,
-            "forget": self._forget,
-        }
 
-    def call(self, name: str, request: Mapping[str, Any]) -> Tree:
-        """Answer a call; ``ok`` is false and ``error`` one line where it cannot be answered."""
-        try:
-            checked(name, request, _FIELDS)
-            return {"ok": True, "error": "", **self._calls[name](request)}
-        except LastseenError as error:
-            return {"ok": False, "error": str(error)}
+def _find(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    radius = float(request.get("radius") or 0.0)
+    near = _point("near", request["near"]) if radius and "near" in request else None
+    answer = memory.find(
+        request["text"],
+        k=min(request.get("k") or 0, MAX_OBJECTS) or None,
+        near=near,
+        radius=radius if near is not None else None,
+        include_tentative=request.get("include_tentative", False),
+        include_removed=request.get("include_removed", False),
+    )
+    return answer_json(answer)
 
-    def _find(self, request: Mapping[str, Any]) -> Tree:
-        radius = float(request.get("radius") or 0.0)
-        near = _point("near", request["near"]) if radius and "near" in request else None
-        answer = self.memory.find(
-            request["text"],
-            k=min(request.get("k") or 0, MAX_OBJECTS) or None,
-            near=near,
-            radius=radius if near is not None else None,
-            include_tentative=request.get("include_tentative", False),
-            include_removed=request.get("include_removed", False),
-        )
-        return answer_json(answer)
 
-    def _ask(self, request: Mapping[str, Any]) -> Tree:
-        return reply_json(self.memory, self.memory.ask(request["question"]))
+def _ask(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    return reply_json(memory, memory.ask(request["question"]))
 
-    def _last_seen(self, request: Mapping[str, Any]) -> Tree:
-        """The newest sighting of what fits, also of what is gone since."""
-        text = request["text"].strip()
-        if _ID.fullmatch(text):
-            one = self.memory.object(text)
-            return {"status": "found", "reason": f"remembered as {one.id}", "object": object_json(one)}
-        answer = self.memory.find(text, include_removed=True)
-        newest = max(answer.fitting, key=lambda hit: (hit.last_seen_memory_time, hit.id), default=None)
-        found = None if newest is None else object_json(newest)
-        return {"status": answer.status, "reason": answer.reason, "object": found}
 
-    def _what_changed(self, request: Mapping[str, Any]) -> Tree:
-        newest = request.get("newest")
-        changes = self.memory.what_changed(
-            _wall("since", request.get("since")), newest=None if not newest else min(newest, _MAX_EVENTS)
-        )
-        return {"events": [change_json(self.memory.browse.clock, one) for one in changes[-MAX_OBJECTS:]]}
+def _last_seen(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    """The newest sighting of what fits, also of what is gone since."""
+    text = request["text"].strip()
+    if _ID.fullmatch(text):
+        one = memory.object(text)
+        return {"status": "found", "reason": f"remembered as {one.id}", "object": object_json(one)}
+    answer = memory.find(text, include_removed=True)
+    newest = max(answer.fitting, key=lambda hit: (hit.last_seen_memory_time, hit.id), default=None)
+    found = None if newest is None else object_json(newest)
+    return {"status": answer.status, "reason": answer.reason, "object": found}
 
-    def _tell(self, request: Mapping[str, Any]) -> Tree:
-        given = request.get("has_position", "position" in request)
-        position = _point("position", request.get("position", {})) if given else None
-        return fact_json(self.memory.browse.clock, self.memory.tell(request["text"], position=position))
 
-    def _forget(self, request: Mapping[str, Any]) -> Tree:
-        if not request["id"]:
-            raise InvalidValue("id", "", "is empty", remedy="give the id of an object or a fact")
-        gone = self.memory.forget(request["id"])
-        return {"forgotten": list(gone), "not_yet": list(gone.not_yet)}
+def _what_changed(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    newest = request.get("newest")
+    changes = memory.what_changed(
+        _time("since", request.get("since")), newest=None if not newest else min(newest, _MAX_EVENTS)
+    )
+    return {"events": [change_json(memory.browse.clock, one) for one in changes[-MAX_OBJECTS:]]}
+
+
+def _tell(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    given = request.get("has_position", "position" in request)
+    position = _point("position", request.get("position", {})) if given else None
+    return fact_json(memory.browse.clock, memory.tell(request["text"], position=position))
+
+
+def _forget(memory: Memory, request: Mapping[str, Any]) -> Tree:
+    if not request["id"]:
+        raise InvalidValue("id", "", "is empty", remedy="give the id of an object or a fact")
+    gone = memory.forget(request["id"])
+    return {"forgotten": list(gone), "not_yet": list(gone.not_yet)}
+
+
+_CALLS: dict[str, tuple[Callable[[Memory, Mapping[str, Any]], Tree], dict[str, type]]] = {
+    "find": (
+        _find,
+        {"text": str, "k": int, "near": dict, "radius": float, "include_tentative": bool, "include_removed": bool},
+    ),
+    "ask": (_ask, {"question": str}),
+    "last_seen": (_last_seen, {"text": str}),
+    "what_changed": (_what_changed, {"since": _TIME, "newest": int}),
+    "tell": (_tell, {"text": str, "has_position": bool, "position": dict}),
+    "forget": (_forget, {"id": str}),
+}
+"""What answers each call, and its fields with their types; the first one is required, unless it is a time."""
+_FIELDS = {name: fields for name, (_, fields) in _CALLS.items()}
 
 
 def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[str, type]]) -> None:
@@ -120,8 +114,8 @@ def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[s
     if name not in calls:
         raise InvalidValue("call", name, "is not known", remedy=f"use one of {', '.join(calls)}")
     fields = calls[name]
-    required = next(iter(fields), "since")
-    if required not in request and required != "since":
+    required = next((key for key, kind in list(fields.items())[:1] if kind is not _TIME), None)
+    if required is not None and required not in request:
         raise InvalidValue(required, None, f"is missing in {name}", remedy=f"it has {', '.join(fields)}")
     for key, value in request.items():
         if key not in fields:
@@ -140,13 +134,13 @@ def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[s
             )
 
 
-def answer_request(text: str, call: Callable[[str, Mapping[str, Any]], Tree]) -> str:
+def answer_request(text: str, answer: Callable[[str, Mapping[str, Any]], Tree]) -> str:
     """The response to a request of the JSON topic; ``id`` and ``call`` come back, to tell whose it is."""
     try:
         head, request = parsed_request(text)
     except InvalidValue as error:
         return json.dumps({"id": None, "call": None, "ok": False, "error": str(error)})
-    return json.dumps({**head, **call(head["call"], request)})
+    return json.dumps({**head, **answer(head["call"], request)})
 
 
 def parsed_request(text: str) -> tuple[Tree, Tree]:
@@ -205,13 +199,13 @@ def _point(name: str, value: Mapping[str, Any]) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _wall(name: str, value: object) -> datetime | None:
-    """A wall time: ISO 8601 text, seconds since 1970, or a message's Time; None or zero for none."""
+def _time(name: str, value: object) -> Moment | None:
+    """A time: text as everywhere, seconds since 1970, or a message's Time; None or zero for none."""
+    if isinstance(value, str):
+        return parse_time(name, value)
     try:
         if isinstance(value, Mapping):
             value = float(value.get("sec", 0)) + float(value.get("nanosec", 0)) / 1e9
-        if isinstance(value, str):
-            return datetime.fromisoformat(value)
         if value is None or value == 0:
             return None
         return datetime.fromtimestamp(value, tz=UTC)  # type: ignore[arg-type]

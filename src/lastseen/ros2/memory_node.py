@@ -17,7 +17,7 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.memory import Memory
 from lastseen.protocols import Encoder
-from lastseen.ros2.calls import REQUESTS, RESPONSES, Calls, answer_request, checked, parsed_request
+from lastseen.ros2.calls import REQUESTS, RESPONSES, answer_request, call, checked, parsed_request
 from lastseen.ros2.driving import Limits, Mover
 from lastseen.ros2.feeder import Feeder, MakePerception
 from lastseen.ros2.publications import TEXT, Health, Publication, Publications, Tree
@@ -106,7 +106,6 @@ class MemoryNode:
         self.transport, self.name, self._node = transport, name, node
         self.health = Health(state="unconfigured")
         self.memory: Memory | None = None
-        self.calls: Calls | None = None
         self.feeder: Feeder | None = None
         self.options: NodeOptions | None = None
         self._searching: Searching | None = None
@@ -121,7 +120,6 @@ class MemoryNode:
         encoder, self._perception_of = options.open_models(options.settings)
         self.options = options
         self.memory = Memory.open(options.memory, settings=options.settings, image_encoder=encoder)
-        self.calls = Calls(self.memory)
         self._publications = Publications(self.memory, self.health, node=self.name)
         self._end_requests = self.transport.subscribe(REQUESTS, TEXT, self._on_request)
         self.health.state = "inactive"
@@ -202,16 +200,16 @@ class MemoryNode:
             self._publications.close()
         if self.memory is not None:
             self.memory.close()
-        self.memory = self.calls = self._publications = None
+        self.memory = self._publications = None
         self.health = Health(state="unconfigured")
 
     def call(self, name: str, request: Mapping[str, Any]) -> Tree:
         """Answer a call; one line where the node cannot."""
-        if self.calls is None:
+        if self.memory is None:
             error = InvalidValue("call", name, "comes before the node is configured", remedy="configure it first")
             return {"ok": False, "error": str(error)}
         try:
-            return self.calls.call(name, request)
+            return call(self.memory, name, request)
         except Exception as error:  # noqa: BLE001
             # whoever asked gets a line, and the node lives on
             _log.exception("%s failed", name)

@@ -14,7 +14,18 @@ from lastseen.frame import Frame, floor_pose
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Detector
-from lastseen.ros2.driving import Driver, GoalTopicMover, Limits, Mover, VelocityMover
+from lastseen.ros2.conversions import message_class, to_message
+from lastseen.ros2.driving import (
+    POSE_STAMPED,
+    Driver,
+    GoalTopicMover,
+    Limits,
+    Mover,
+    Moving,
+    Stopped,
+    VelocityMover,
+    stamped_tree,
+)
 from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate, Transport
 from lastseen.search.robot import Robot
 from lastseen.sources.options import SourceOptions
@@ -28,6 +39,13 @@ NO_IMAGE = 10.0
 """Seconds without an image after which a search ends."""
 _FIND_SERVER, _FIND_NAMED_SERVER = 2.0, 20.0
 """Seconds until Nav2's server must have shown up: where another way would do, and where it was asked for."""
+_NAV2_ACTION = "navigate_to_pose"
+_SUCCEEDED = 4
+"""action_msgs/GoalStatus."""
+_GONE = 2.0
+"""Seconds without a server after which the robot's navigation is given up."""
+_CANCELLED_WITHIN = 2.0
+"""Seconds that Nav2 is given to take note that a goal is cancelled."""
 
 NextFrame = Callable[[float], Frame | None]
 
@@ -163,6 +181,66 @@ def _refuse_silence(seconds: float) -> None:
         )
 
 
+class Nav2Mover:
+    """Sends one goal after the other to Nav2's NavigateToPose; whoever made ``node`` spins it.
+
+    Without rclpy or nav2_msgs it raises ImportError.
+    """
+
+    def __init__(self, node: Any, *, world: str) -> None:
+        from rclpy.action import ActionClient
+
+        self._world = world
+        self._kind = message_class("nav2_msgs/action/NavigateToPose")
+        self._client = ActionClient(node, self._kind, _NAV2_ACTION)
+        self._goal: Any = None
+        self._result: Any = None
+        self._seen = time.monotonic()
+
+    def is_there(self, seconds: float) -> bool:
+        """Whether a server shows up within some seconds."""
+        return bool(self._client.wait_for_server(timeout_sec=seconds))
+
+    def start(self, goal: Pose2D) -> None:
+        """Send the goal."""
+        pose = to_message(message_class(POSE_STAMPED), stamped_tree(goal, self._world))
+        self._result, self._seen = None, time.monotonic()
+        self._goal = self._client.send_goal_async(self._kind.Goal(pose=pose))
+
+    def poll(self, pose: Pose2D) -> Moving:
+        """What Nav2 says; a server that is gone raises ``Stopped``."""
+        del pose
+        if self._client.server_is_ready():
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > _GONE:
+            raise Stopped(f"stopped: the {_NAV2_ACTION} server is gone; start Nav2 and search again")
+        if not self._goal.done():
+            return "moving"
+        if self._result is None:
+            handle = self._goal.result()
+            if not handle.accepted:
+                return "failed"
+            self._result = handle.get_result_async()
+        if not self._result.done():
+            return "moving"
+        return "reached" if self._result.result().status == _SUCCEEDED else "failed"
+
+    def cancel(self, pose: Pose2D | None) -> None:
+        """Cancel the goal and wait until Nav2 has taken note."""
+        del pose
+        goal, self._goal = self._goal, None
+        if goal is None:
+            return
+        until = time.monotonic() + _CANCELLED_WITHIN
+        while not goal.done() and time.monotonic() < until:
+            time.sleep(0.02)
+        if not goal.done() or not goal.result().accepted:
+            return
+        cancelled = goal.result().cancel_goal_async()
+        while not cancelled.done() and time.monotonic() < until:
+            time.sleep(0.02)
+
+
 def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, world: str) -> Mover:
     """What moves the robot: ``auto``, ``nav2``, ``goal_pose`` or ``cmd_vel``; ``node`` is rclpy's, None without."""
     if way not in WAYS:
@@ -171,8 +249,6 @@ def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, wor
         return VelocityMover(transport.publish, limits)
     if way != "goal_pose" and node is not None:
         try:
-            from lastseen.ros2.navigation import Nav2Mover
-
             nav2 = Nav2Mover(node, world=world)
             if nav2.is_there(_FIND_NAMED_SERVER if way == "nav2" else _FIND_SERVER):
                 return nav2

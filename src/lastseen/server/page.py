@@ -42,7 +42,7 @@ def routes(access: Access) -> APIRouter:
     @router.get("", response_model=SessionState)
     def session(request: Request) -> Response:
         """Whether a token is wanted, and whether this browser has shown it."""
-        return json_response({"required": access.token is not None, "authenticated": access.allows(request.headers)})
+        return json_response({"required": access.token is not None, "authenticated": access.allows(request)})
 
     @router.post("", status_code=204, response_class=Response, responses=errors(401, 408, 411, 415, 422, 503))
     def login(body: Login) -> Response:
@@ -56,7 +56,7 @@ def routes(access: Access) -> APIRouter:
     @router.delete("", status_code=204, response_class=Response)
     def logout(request: Request) -> Response:
         """End the session."""
-        access.sessions.end(access.secret_of(request.headers))
+        access.sessions.end(request.cookies.get(access.cookie))
         answer = Response(status_code=204)
         answer.delete_cookie(access.cookie, path="/", httponly=True, samesite="strict")
         return answer

@@ -66,7 +66,7 @@ class Reset(BaseModel):
 
     status: str
     reset_time_utc: float = Field(description="Seconds since 1970 (UTC).")
-    cleared: dict[str, Any]
+    cleared: dict[str, int]
     backup: str = Field(description="The name of the copy, beside the memory file.")
 
 

@@ -15,11 +15,12 @@ import secrets
 import socket
 from collections import OrderedDict
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from lastseen.config.programs import Server
 from lastseen.errors import InvalidValue
@@ -121,23 +122,14 @@ class Access:
             return True
         return given is not None and hmac.compare_digest(_digest(given), _digest(self.token))
 
-    def allows(self, headers: Headers) -> bool:
+    def allows(self, request: HTTPConnection) -> bool:
         """Whether a request shows the token or the cookie of a session."""
         if self.token is None:
             return True
-        kind, _, given = headers.get("authorization", "").partition(" ")
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self.token_fits(given.strip()):
             return True
-        return self.sessions.holds(self.secret_of(headers))
-
-    def secret_of(self, headers: Headers) -> str | None:
-        """The session's secret in the cookies of a request."""
-        try:
-            cookies: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return None
-        found = cookies.get(self.cookie)
-        return None if found is None else found.value
+        return self.sessions.holds(request.cookies.get(self.cookie))
 
 
 def check_token(token: str | None) -> None:
@@ -166,24 +158,30 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refusal = self._refusal(scope, headers)
+        request = HTTPConnection(scope)
+        allowed = self.access.allows(request)
+        refusal = self._refusal(scope, request.headers, allowed=allowed)
         if refusal is not None:
             status, message = refusal
             if scope["type"] == "websocket":
-                await _close(receive, send, code=4401 if status == 401 else 1008, reason=message)
+                # accepted first: a browser shows a page the code of a close, but not of a refused handshake
+                socket = WebSocket(scope, receive, send)
+                await socket.accept()
+                await socket.close(4401 if status == 401 else 1008, message[:120])
                 return
             answer = error_response(status, message)
             if status == 401:
                 answer.headers["www-authenticate"] = 'Bearer realm="lastseen"'
             await answer(scope, receive, _with_headers(send))
             return
-        if self.access.allows(headers):
+        if allowed:
             self.connections.trust(scope.get("client"))
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
         elif _takes_body(scope):
-            await self._pass_on_with_body(scope, receive, _with_headers(send), length=int(headers["content-length"]))
+            await self._pass_on_with_body(
+                scope, receive, _with_headers(send), length=int(request.headers["content-length"])
+            )
         else:
             await self.app(scope, receive, _with_headers(send))
 
@@ -196,13 +194,13 @@ class Guard:
         try:
             try:
                 async with asyncio.timeout(BODY_DEADLINE):
-                    body = await _read(receive)
+                    body = await Request(scope, receive).body()
+            except ClientDisconnect:
+                return
             except TimeoutError:
                 answer = error_response(408, f"the body did not come within {BODY_DEADLINE:g} s")
                 answer.headers["connection"] = "close"
                 await answer(scope, receive, send)
-                return
-            if body is None:
                 return
             whole = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -213,7 +211,7 @@ class Guard:
         finally:
             self._held -= length
 
-    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, headers: Headers, *, allowed: bool) -> tuple[int, str] | None:
         host = headers.get("host")
         if not self.access.knows_host(host):
             return 400, "Host is not this server; use its address, or start it with --allow-host NAME"
@@ -226,7 +224,7 @@ class Guard:
             return 400, "another page may not ask this server"
         if len(scope.get("query_string", b"")) > MAX_QUERY:
             return 413, f"the query is longer than {MAX_QUERY} bytes"
-        if not is_page and not self.access.allows(headers):
+        if not is_page and not allowed:
             return 401, "this server wants a token: Authorization: Bearer TOKEN"
         if scope["type"] == "http" and _takes_body(scope):
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -267,25 +265,6 @@ def _with_headers(send: Send) -> Send:
 def _takes_body(scope: Scope) -> bool:
     """Whether a request has a body that some route reads; another method's is answered unread."""
     return scope["method"] in _WITH_BODY and scope["method"] in allowed_methods(scope["app"], scope)
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """The whole body of a request; None where the client went."""
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-async def _close(receive: Receive, send: Send, *, code: int, reason: str) -> None:
-    """Accept and close: a browser shows a page the code of a close, but not of a refused handshake."""
-    await receive()
-    await send({"type": "websocket.accept"})
-    await send({"type": "websocket.close", "code": code, "reason": reason[:120]})
 
 
 def _same_origin(origin: str, host: str | None) -> bool:

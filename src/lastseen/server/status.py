@@ -99,7 +99,7 @@ def routes(service: Service, access: Access) -> APIRouter:
         reasons = service.health()
         if not reasons:
             return json_response({"status": "ok"})
-        told = {"reasons": reasons} if access.allows(request.headers) else {}
+        told = {"reasons": reasons} if access.allows(request) else {}
         return json_response({"status": "degraded", **told})
 
     for path in ("/healthz", "/health"):

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,6 +40,8 @@ DATA = Path(os.environ.get("LASTSEEN_DATA", Path(__file__).resolve().parents[2] 
 RECORDINGS = ("open3d_livingroom", "lens_clip", "tum_fr1_rpy_60", "tum_fr3_cabinet")
 AS_RECORDED = {"lens_clip": ("world_up=y", "image_rotation=90")}
 """How a recording was made, by its own description."""
+ONE_SIDED = {"lens_clip"}
+"""Recordings whose camera hardly moves: one side confirms a thing there, as with --min-view-bins 1."""
 RATE = 30.0
 SAME_PLACE = 0.15
 """Metres within which a thing found with both kinds of poses is one."""
@@ -108,8 +111,10 @@ def objects_kept(recorded: RecordSource, tracked: RecordSource) -> tuple[int, in
     The worlds of both runs differ by a rotation and a shift, which the pose of the first frame gives.
     """
     things, paths = [], []
+    settings = Settings()
+    if Path(recorded.address).name in ONE_SIDED:
+        settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
     for source in (recorded, tracked):
-        settings = Settings()
         perception = Perception(settings)
         memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
         path: dict[float, Pose3D] = {}

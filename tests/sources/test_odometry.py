@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lastseen.config import Settings
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.memory import Memory
+from lastseen.perception.pipeline import Perception
 from lastseen.sources import open_source
+from lastseen.sources.follow import Summary, follow
 from lastseen.sources.odometry import OdometrySource
 from lastseen.sources.photometric import GrayImage
 from lastseen.sources.tracker import Tracker
@@ -69,7 +75,69 @@ def test_a_track_that_stays_lost_goes_on_in_a_session_and_a_map_of_its_own(tmp_p
         assert source.intake.frames == 30
         assert source.intake.skipped == {"lost track": 30}
         assert any("a map of its own" in note for note in source.intake.notes)
-    assert begun == [(15, "odometry from 101.467")]
+    assert begun == [(0, "odometry of walk from 100.000"), (15, "odometry of walk from 101.467")]
+
+
+def furnished(count: int = 16) -> list[Pose3D]:
+    """A walk past a cupboard that stands whole in the image."""
+    return [looking(-0.6 - 0.06 * step, 0.03 * step, yaw=-0.8 + 0.02 * step, pitch=-0.35) for step in range(count)]
+
+
+def run_told(folder: Path, told: list[Pose3D | None], memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Summary:
+    """Run a recording whose tracker is told every pose; None is a frame that it loses."""
+
+    class Told:
+        def __init__(self) -> None:
+            self.poses: dict[int, Pose3D] = {}
+            self.loops = 0
+
+        def track(self, number: int, *_: object) -> dict[int, Pose3D] | None:
+            pose = told[number]
+            if pose is None:
+                return None
+            self.poses[number] = pose
+            return {}
+
+    monkeypatch.setattr("lastseen.sources.odometry.Tracker", Told)
+    monkeypatch.setattr("lastseen.sources.odometry.GIVEN_UP", 3)
+    return follow(open_source(folder, changes=["poses=odometry"]), memory, Perception(memory.settings))
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    settings = Settings()
+    settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
+    with Memory.open(tmp_path / "home.lastseen", settings=settings, wall_clock=None) as memory:
+        yield memory
+
+
+def test_what_is_seen_after_a_lost_track_waits_in_a_map_of_its_own(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the same things again, but the tracker has lost where they are and begins at its origin
+    poses = furnished()
+    folder = write_recording(tmp_path / "walk", [*poses, *poses[:3], *poses])
+    away = Pose3D.from_quaternion([4.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0])
+    told = [*poses, *[None] * 3, *(away @ pose for pose in poses)]
+    summary = run_told(folder, told, memory, monkeypatch)
+    assert [one.state for one in memory.session_frames()] == ["first", "quarantined"]
+    assert len(memory.current.objects()) > 0
+    # nothing of the new map was put into the first one, whose things cannot be placed from here
+    assert all(one.position[0] < 3.0 for one in memory.objects())
+    assert {one.alignment for one in memory.objects()} == {"unknown"}
+    assert summary.skipped == {"lost track": 3}
+    assert any("in a map of their own until it is aligned" in note for note in summary.notes)
+
+
+def test_two_recordings_without_poses_are_not_taken_for_one_map(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("monday", "tuesday", "monday"):
+        folder = tmp_path / name
+        if not folder.exists():
+            write_recording(folder, furnished())
+        run_told(folder, [*furnished()], memory, monkeypatch)
+    assert [one.state for one in memory.session_frames()] == ["first", "quarantined", "stated"]
 
 
 def test_colour_follows_a_motion_along_a_bare_wall() -> None:

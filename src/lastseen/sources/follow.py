@@ -113,6 +113,9 @@ def follow(
     finally:
         source.gate = None
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
+    if memory.current is not memory:
+        waiting = len(memory.current.states(include_tentative=True))
+        summary.notes.append(f"{waiting} things wait in a map of their own until it is aligned: lastseen sessions")
     summary.cut_off = source.intake.cut_off
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()

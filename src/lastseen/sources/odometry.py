@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,9 @@ class OdometrySource(RecordSource):
                 # the session of the memory begins with the first frame that is placed again
                 self._updates = Updates(restarted=True)
                 self.intake.note(f"the stream began anew at stamp {frame.stamp:.3f}: known places are looked for")
+            if not tracker.poses and self._updates.map_id is None:
+                # poses begin where the camera did: another recording's are of another map, the same one's of the same
+                self._updates = Updates(restarted=True, map_id=self.options.map_id or self._map_id(frame.stamp))
             changed = tracker.track(frame.id, _points(frame), _gray(frame))
             if changed is None:
                 lost += 1
@@ -73,7 +77,7 @@ class OdometrySource(RecordSource):
                     number += len(first)
                     first, T_up_world, lost, given = [], None, 0, {}
                     self.tracker = tracker = Tracker()
-                    self._updates = Updates(restarted=True, map_id=f"odometry from {frame.stamp:.3f}")
+                    self._updates = Updates(restarted=True, map_id=self._map_id(frame.stamp))
                     self.intake.note(
                         f"the track was lost at stamp {frame.stamp:.3f}: what comes after it is in a map of its own"
                         " until it is aligned (docs/alignment.md)"
@@ -98,6 +102,10 @@ class OdometrySource(RecordSource):
                 number += 1
                 self.intake.frames = number
         yield from self._placed(first, tracker, number)
+
+    def _map_id(self, stamp: float) -> str:
+        """What the map of a track is called: the same for the same recording, and for no other."""
+        return f"odometry of {Path(self.address).name or self.address} from {stamp:.3f}"
 
     def _placed(self, frames: list[Frame], tracker: Tracker, number: int) -> Iterator[Frame]:
         """Frames at the end of a track that was too short for more, with their poses."""

@@ -145,10 +145,10 @@ def record(
     with McapRecorder(out, color=color, depth=depth) as recorder:
         for frame in source.frames():
             updates = source.updates()
-            if updates.map_id is not None:
-                source.intake.note(f"recorded up to stamp {max(stamps.values(), default=0.0):.3f}, in one map")
+            if updates.map_id is not None and stamps:
+                source.intake.note(f"recorded up to stamp {max(stamps.values()):.3f}, in one map")
                 break
-            if updates.restarted:
+            if updates.restarted and stamps:
                 raise InvalidValue(
                     "stamp", frame.stamp, "starts anew in the middle", remedy="record each run into its own file"
                 )

@@ -113,10 +113,22 @@ def lift_all(
 
     Crops do not show ``people``; without them, those that the detections name.
     """
+    lifted = lift_each(frame, detections, rules, with_crops=with_crops, people=people)
+    return [observation for observation in lifted if observation is not None]
+
+
+def lift_each(
+    frame: Frame,
+    detections: list[Detection],
+    rules: Lift | None = None,
+    *,
+    with_crops: bool = False,
+    people: Sequence[Detection] | None = None,
+) -> list[Observation | None]:
+    """The same with a None for every detection that depth cannot place."""
     if people is None:
         people = people_among(detections)
-    lifted = (lift(frame, detection, rules, with_crop=with_crops, people=people) for detection in detections)
-    return [observation for observation in lifted if observation is not None]
+    return [lift(frame, detection, rules, with_crop=with_crops, people=people) for detection in detections]
 
 
 def people_among(detections: Sequence[Detection]) -> list[Detection]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,12 @@ from lastseen.encoders import open_encoder
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.memory import Memory
+from lastseen.memory.objects.snapshot import ObjectState
 from lastseen.protocols import Encoder
-from lastseen.search.goal import Goal, StopCheck, distance_to
+from lastseen.search.goal import Goal, Names, StopCheck, distance_to
+from tests.memory.objects.scenes import frame_at
+from tests.memory.objects.scenes import seen as observed
 from tests.search.policy.box_world import BoxWorld
 
 CAMERA = Intrinsics.from_fov(64, 48, horizontal_deg=79.0)
@@ -153,3 +159,64 @@ def test_what_is_farther_off_is_never_within_reach_however_low(height: float) ->
 def test_what_a_view_from_within_reach_shows_is_measured_at_its_near_side() -> None:
     high = bed(0.8, height=0.5)
     assert distance_to(high.detect("bed")[0], high.look(), reach=0.9) == pytest.approx(0.85, abs=0.1)
+
+
+def test_what_is_in_front_of_a_far_thing_is_not_its_near_side() -> None:
+    behind = BoxWorld(boxes=[*FAR.boxes, ((0.6, -0.4, 0.0), (0.8, 0.4, 0.7))])
+    (found,) = behind.detect("chair")
+    assert found.mask is not None
+    ragged = dataclasses.replace(found, mask=found.mask | np.roll(found.mask, 3, axis=0))
+    assert distance_to(ragged, behind.look(), reach=0.9) == pytest.approx(2.0, abs=0.05)
+
+
+def thing(label: str, sightings: int) -> ObjectState:
+    """What memory holds of one thing after so many sightings from all sides."""
+    memory = Memory.open(wall_clock=None)
+    for number in range(sightings):
+        eye = (-1.5, 0.0, 1.2) if number % 2 else (1.5, 0.0, 1.2)
+        frame = frame_at(number, eye=eye, target=(0.0, 0.0, 0.8))
+        memory.observe(frame, [observed((0.0, 0.0, 0.8), eye=eye, stamp=frame.stamp, labels={label: 0.9})])
+    (state,) = memory.states(include_tentative=True)
+    return state
+
+
+def called(encoder: Encoder, state: ObjectState, *words: str) -> tuple[list[str | None], list[int | None]]:
+    """What one thing counts as in views that call it these words, and by how many votes it is then the tv."""
+    names, counted, leads = Names(Goal("tv", encoder)), [], []
+    for word in words:
+        (found,) = names.vote([Detection((2, 2, 9, 9), 0.9, {word: 0.8})], [state])
+        counted.append(found.label)
+        leads.append(names.lead(found))
+    return counted, leads
+
+
+def test_a_thing_that_most_views_called_otherwise_is_not_the_goal_for_two_views(encoder: Encoder) -> None:
+    counted, leads = called(encoder, thing("monitor", 1), "monitor", "monitor", "monitor", "tv", "tv")
+    assert counted == ["monitor"] * 5
+    assert leads == [-1, -2, -3, -2, -1]
+
+
+def test_a_view_that_misnames_the_goal_does_not_lose_it(encoder: Encoder) -> None:
+    counted, leads = called(encoder, thing("tv", 1), "tv", "tv", "monitor")
+    assert counted == ["tv"] * 3
+    assert leads == [1, 2, 1]
+
+
+def test_a_name_from_before_the_search_counts_and_can_be_outvoted(encoder: Encoder) -> None:
+    assert called(encoder, thing("monitor", 9), "tv", "tv", "tv", "tv")[0] == ["monitor", "monitor", "tv", "tv"]
+    assert called(encoder, thing("tv", 9), "monitor")[0] == ["tv"]
+
+
+def test_a_detection_that_memory_did_not_place_is_what_it_is_called(encoder: Encoder) -> None:
+    names = Names(Goal("tv", encoder))
+    (found,) = names.vote([Detection((2, 2, 9, 9), 0.9, {"tv": 0.8})], [None])
+    assert (found.label, names.lead(found)) == ("tv", None)
+
+
+def test_two_views_of_a_thing_that_was_never_seen_before_are_too_few_to_stop_at_it(encoder: Encoder) -> None:
+    names, check, state = Names(Goal("chair", encoder)), StopCheck("chair"), thing("chair", 1)
+    believed = []
+    for _ in range(3):
+        check.see(NEAR.look(), names.vote(NEAR.detect("chair"), [state]), names)
+        believed.append(check.believed(within=0.9))
+    assert believed == [False, False, True]

@@ -203,3 +203,55 @@ def test_what_was_seen_from_one_side_only_is_offered_where_nothing_confirmed_fit
     assert not memory.find("mug").hits
     (offer,) = recall_of(memory, "mug").remembered(HERE)
     assert offer.object.state == "tentative"
+
+
+def empty_views(recall: Recall, pose: Pose2D, count: int, *, seen_ids: tuple[str, ...] = ()) -> None:
+    room = BoxWorld(pose=pose)
+    for _ in range(count):
+        recall.see(room.look(), seen_ids)
+
+
+def test_a_spot_that_is_seen_empty_from_as_near_as_before_is_given_up_on_the_way() -> None:
+    recall = recall_of(room_with(("mug", 2.5, 0.0)))
+    (offer,) = recall.remembered(HERE)
+    recall.chose(offer.spot.heading)
+    gone = []
+    for _ in range(3):
+        empty_views(recall, Pose2D(1.5, 0.0, 0.0), 1)
+        gone.append(recall.gone_ahead)
+    assert gone == [False, False, True]
+    assert recall.remembered(HERE) == []
+
+
+@pytest.mark.parametrize(
+    ("pose", "there"),
+    [
+        pytest.param(Pose2D(0.0, 0.0, 0.0), False, id="farther off than it was ever seen from"),
+        pytest.param(Pose2D(1.5, 0.0, math.pi), False, id="behind the robot"),
+        pytest.param(Pose2D(1.5, 0.0, 0.0), True, id="still there"),
+    ],
+)
+def test_other_views_say_nothing_against_a_remembered_thing(pose: Pose2D, *, there: bool) -> None:
+    recall = recall_of(room_with(("mug", 2.5, 0.0)))
+    empty_views(recall, pose, 9, seen_ids=(recall.known[0].id,) if there else ())
+    assert len(recall.remembered(HERE)) == 1
+
+
+def test_of_goals_in_view_and_remembered_the_nearest_is_approached() -> None:
+    memory = room_with(("mug", 0.0, -3.0), ("mug", 2.0, 0.0))
+    recall = recall_of(memory)
+    far = [one for one in memory.states() if one.xyz_world[1] < -2.0]
+    spot = recall.approach(far, HERE)
+    assert spot is not None
+    assert (spot.x, spot.y) == pytest.approx((2.0, 0.0), abs=0.1)
+
+
+def test_the_nearest_goal_straight_ahead_is_walked_to_by_sight() -> None:
+    memory = room_with(("mug", 0.0, -3.0), ("mug", 2.0, 0.0))
+    near = [one for one in memory.states() if one.xyz_world[0] > 1.0]
+    assert recall_of(memory).approach(near, Pose2D(0.8, 0.0, 0.0)) is None
+
+
+def test_off_the_known_floor_a_goal_is_walked_to_by_sight() -> None:
+    memory = room_with(("mug", 2.0, 0.0))
+    assert recall_of(memory).approach(memory.states(), Pose2D(500.0, 0.0, 0.0)) is None

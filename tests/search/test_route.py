@@ -45,3 +45,11 @@ def test_a_waypoint_that_is_reached_already_is_passed_over() -> None:
     assert followed.next_segment(ORIGIN)
     assert (followed.waypoints, followed.turns, followed.aimed) == ([Pose2D(0.0, 2.0, 0.0)], 3, False)
     assert not followed.next_segment(Pose2D(0.0, 2.0, 0.0))
+
+
+def test_at_the_end_of_its_waypoints_it_turns_once_to_what_it_is_to_face() -> None:
+    followed = route(ORIGIN)
+    followed.face = Pose2D(0.0, 2.0, 0.0)
+    assert followed.next_segment(ORIGIN)
+    assert (followed.waypoints, followed.turns) == ([], 3)
+    assert not followed.next_segment(ORIGIN)

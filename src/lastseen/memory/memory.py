@@ -98,6 +98,7 @@ class Memory(ObjectReads, SpaceReads, Corrections):
         self._image_encoder = stored
         self._wall_clock = wall_clock
         self._models: dict[str, Backend] = {}
+        self._placed: tuple[bool, ...] = ()
         self._subscribers = []
         self._sessions = Sessions(self, self._another, self._reopen)
         self._sessions.map_id = map_id
@@ -383,14 +384,16 @@ class Memory(ObjectReads, SpaceReads, Corrections):
         """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
         # loaded with the first of them: a question needs neither
         from lastseen.appearance import with_embeddings
-        from lastseen.lift import lift_all
+        from lastseen.lift import lift_each
 
         encoder = self._finder.image_encoder
         if encoder is None and self._writes.store.image_encoder in (None, ColorShapeEncoder.name):
             encoder = self._finder.image_encoder = ColorShapeEncoder()
             self._writes.store.image_encoder = encoder.name
         found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
-        return lift_all(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
+        lifted = lift_each(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
+        self._placed = tuple(each is not None for each in lifted)
+        return [each for each in lifted if each is not None]
 
     def _ask(self, question: str) -> Reply:
         # loaded with the first of them, as tell is: most questions are finds, and a command is short

@@ -19,6 +19,7 @@ class ObjectReads:
 
     _writes: WritePath
     _sessions: Sessions
+    _placed: tuple[bool, ...]
     browse: Browse
     """Pages, earlier states, pictures and what changed lately: for whoever displays this memory."""
 
@@ -93,3 +94,12 @@ class ObjectReads:
         if apart is not None:
             return tuple(None if one is None else prefix + one for one in apart.matched)
         return self._writes.objects.matched
+
+    @property
+    def matched_detections(self) -> tuple[str | None, ...]:
+        """The same for the detections of the newest frame; None also for those that depth did not place."""
+        apart, prefix = self._sessions.apart, self._sessions.prefix
+        if apart is not None:
+            return tuple(None if one is None else prefix + one for one in apart.matched_detections)
+        ids = iter(self._writes.objects.matched)
+        return tuple(next(ids, None) if placed else None for placed in self._placed)

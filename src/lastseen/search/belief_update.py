@@ -71,6 +71,7 @@ def perceive(belief: BeliefState, sight: Sight, *, step: int, settings: Search) 
         belief["target_status"] == "visible"
         and belief["visible_streak"] >= settings.visible_streak
         and belief["next_action"] == "approach"
+        and sight.sure
         and sight.distance is not None
         and sight.distance <= settings.success_distance
     ):

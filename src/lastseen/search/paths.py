@@ -38,6 +38,7 @@ class FloorPaths:
 
     def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell, *, smeared: bool = True) -> None:
         self._ground, self._pose, self._smeared = ground, pose, smeared
+        self.here = here
         self.cell = ground.settings.cell
         occupied = ground.occupied
         free = ground.free & ~occupied

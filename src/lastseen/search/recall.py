@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lastseen.config import Settings
+from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes_of_memory import NodesOfMemory
-from lastseen.memory.object import Answer, Object
+from lastseen.memory.object import Answer, Object, Point
+from lastseen.memory.objects.snapshot import ObjectState
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.search.explored import Spot
 from lastseen.search.paths import FloorPaths, Segment, rounded_path, simplified
@@ -35,8 +41,15 @@ _CLOSE = 2.0
 """Metres from which an object would surely have been seen again, where it was seen from there before."""
 _SAME_SPOT = 1.0
 """Metres between two spots from which the same is seen."""
+_EMPTY_VIEWS, _EMPTY_RANGE = 3, 2.5
+"""Views running, and metres, in which a spot shows empty before its object is given up: a detector misses a small
+thing in one view of three from there."""
+_BORDER, _SLACK = 0.1, 0.3
+"""Share of the width along the sides of a view in which a thing is cut off, and metres that a pose may be off."""
 _SHORT_OF = 0.5
 """Metres before an object's middle at which a path to it ends: the robot turns to it and does not run into it."""
+_IN_REACH = 1.3
+"""Metres from an object's middle at which its near side is in reach: half of a wide thing, and what a stop allows."""
 _MOST = 3
 """Objects offered at a time, the nearest; when they were looked at, the next ones are."""
 _SAME_HEADING = math.radians(5.0)
@@ -67,6 +80,9 @@ class Recall:
         self._looked: list[Pose2D] = []
         self._offered: list[Remembered] = []
         self._tries: dict[str, tuple[float, int]] = {}
+        self._going_to: str | None = None
+        self._empty_views: Counter[str] = Counter()
+        """How often in a row the spot of each known object was in plain view without it."""
 
     def says(self) -> str:
         """What memory knows of the goal, as one line for people."""
@@ -113,10 +129,48 @@ class Recall:
                 found.add(node_id)
         return found
 
+    def see(self, frame: Frame, seen: Collection[str]) -> None:
+        """Take in one view; ``seen`` are the ids of the objects in it. What its spot shows empty for is given up."""
+        camera = frame.T_world_camera.inverse()
+        for hit in self.known:
+            if hit.id in seen:
+                self._empty_views[hit.id] = 0
+            elif self._shows_spot(frame, camera, hit):
+                self._empty_views[hit.id] += 1
+
+    @property
+    def gone_ahead(self) -> bool:
+        """Whether the object that the robot is on the way to was seen not to be there."""
+        return self._going_to is not None and self._was_seen_empty(self._going_to)
+
+    def _shows_spot(self, frame: Frame, camera: Pose3D, hit: Object) -> bool:
+        """Whether a view shows where an object was, as near as it was seen from before and with nothing in front."""
+        middle = np.asarray(hit.position)
+        x, y, z = (camera.rotation @ middle + camera.translation).tolist()
+        lens, (height, width) = frame.camera_of_depth, frame.depth.shape
+        if not 0.0 < z <= _EMPTY_RANGE:
+            return False
+        column, row = round(lens.fx * x / z + lens.cx), round(lens.fy * y / z + lens.cy)
+        if not (_BORDER * width <= column < (1.0 - _BORDER) * width and 0 <= row < height):
+            return False
+        depth = frame.depth[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
+        half = 0.5 * max(hit.extent or (0.0,))
+        if not bool((depth >= z - half - _SLACK).any()):
+            return False
+        here = frame.floor_pose
+        away = math.dist((here.x, here.y), hit.position[:2])
+        seen_from = [math.dist(spot, hit.position[:2]) for spot in self.memory.viewpoints(hit.id)]
+        return away <= max(seen_from, default=0.0)
+
+    def _was_seen_empty(self, object_id: str) -> bool:
+        return self._empty_views[object_id] >= _EMPTY_VIEWS
+
     def chose(self, heading: float) -> None:
         """A direction was taken, radians from where the robot faces; counts against the object it leads to."""
+        self._going_to = None
         for offer in self._offered:
             if abs(math.remainder(offer.spot.heading - heading, math.tau)) <= _SAME_HEADING:
+                self._going_to = offer.object.id
                 before, strikes = self._tries.get(offer.object.id, (math.inf, -1))
                 nearer = offer.spot.metres < before - _PROGRESS
                 self._tries[offer.object.id] = min(before, offer.spot.metres), 0 if nearer else strikes + 1
@@ -202,29 +256,65 @@ class Recall:
         """Whether a node is on the storey that the robot is on."""
         return not self.memory.spatial.on_other_storey(node_id)
 
+    def approach(self, seen: Sequence[ObjectState], here: Pose2D) -> Spot | None:
+        """The path to the nearest of the goals, in view or remembered; None where walking by sight is as good.
+
+        What is in view may be behind a table, or farther off than what memory knows to be round the corner.
+        """
+        cell = self.memory.floor.cell_of(here.x, here.y)
+        if cell is None or not seen:
+            return None
+        paths = FloorPaths(self.memory.floor, here, cell, smeared=False)
+        things = {hit.id: hit.position for hit in self._left_of_known() if not self._is_done(hit)}
+        things |= {one.id: _point(one) for one in seen}
+        found = [
+            (spot.metres, name, spot)
+            for name, position in sorted(things.items())
+            if (spot := self._spot(name, position, here, paths, also=((here.x, here.y),))) is not None
+        ]
+        if not found:
+            return None
+        _, name, spot = min(found, key=lambda each: each[:2])
+        straight = len(spot.segments) == 1 and len(seen) == 1 and name == seen[0].id
+        return None if straight else spot
+
     def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
         """The path to the best of its viewpoints, and on towards it; None where none can be reached."""
-        floor, (x, y, z) = self.memory.floor, hit.position
+        return self._spot(hit.id, hit.position, here, paths)
+
+    def _spot(
+        self, name: str, position: Point, here: Pose2D, paths: FloorPaths, *, also: Sequence[tuple[float, float]] = ()
+    ) -> Spot | None:
+        floor, (x, y, z) = self.memory.floor, position
         if not self.memory.space.storeys.is_here(z):
             # the floor under a thing upstairs leads nowhere near it
             return None
         spots = []
-        for viewpoint in self.memory.viewpoints(hit.id):
+        for viewpoint in (*self.memory.viewpoints(name), *also):
             cell = floor.cell_of(*viewpoint)
             apart = math.dist(viewpoint, (x, y))
             if cell is not None and math.isfinite(paths.lengths[cell]):
-                spots.append((float(paths.lengths[cell]) + apart, apart, viewpoint, cell))
+                total = float(paths.lengths[cell]) + apart
+                spots.append((not self._walkable(viewpoint, (x, y)), total, apart, viewpoint, cell))
         if not spots:
             return None
-        total, apart, (from_x, from_y), cell = min(spots)
-        segments = paths.segments(cell)
+        _, total, apart, (from_x, from_y), cell = min(spots)
+        segments = paths.segments(cell) if cell != paths.here else []
         if apart > 2.0 * _SHORT_OF:
             bearing = math.atan2(y - from_y, x - from_x)
             segments.append((apart - _SHORT_OF, wrap_angle(bearing - here.yaw)))
-        return Spot(x, y, total, tuple(segments), 1.0)
+        return Spot(x, y, total, tuple(segments or paths.segments(cell)), 1.0)
+
+    def _walkable(self, spot: tuple[float, float], thing: tuple[float, float]) -> bool:
+        """Whether a robot can go straight from a viewpoint to within reach of the thing that it saw from there."""
+        short = 1.0 - _IN_REACH / max(math.dist(spot, thing), _IN_REACH)
+        end = spot[0] + short * (thing[0] - spot[0]), spot[1] + short * (thing[1] - spot[1])
+        return self.memory.floor.straight(spot, end, through=~self.memory.floor.blocked, beyond=2)
 
     def _is_done(self, hit: Object) -> bool:
         """Whether there is no use in going: a look from where it was seen did not show it, or it is out of reach."""
+        if self._was_seen_empty(hit.id):
+            return True
         x, y, _ = hit.position
         spots = sorted((math.dist(spot, (x, y)), *spot) for spot in self.memory.viewpoints(hit.id))
         close = [(a, b) for apart, a, b in spots if apart <= _CLOSE] or [(a, b) for _, a, b in spots[:1]]
@@ -242,6 +332,11 @@ class Recall:
         segments = simplified([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
         path = rounded_path(segments, longest=self.settings.context.max_path)
         return {"distance": round(metres, 2), "angle": path[0][1], "path": path}
+
+
+def _point(thing: ObjectState) -> Point:
+    x, y, z = thing.xyz_world.tolist()
+    return x, y, z
 
 
 def _floor(hit: Object) -> Pose2D:

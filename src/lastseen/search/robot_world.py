@@ -20,11 +20,12 @@ from lastseen.detection import people_in
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
+from lastseen.memory.objects.snapshot import ObjectState
 from lastseen.memory.places.tracker import Step
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
 from lastseen.search.explored import ExploredMap, Spot
-from lastseen.search.goal import Goal, StopCheck
+from lastseen.search.goal import Goal, Names, StopCheck
 from lastseen.search.log import RunLog, view_record
 from lastseen.search.panorama import LookAround
 from lastseen.search.planning.decision import Decision
@@ -67,7 +68,7 @@ class RobotWorld:
         actions = getattr(robot, "possible_actions", tuple(Action))
         allow(policy, actions)
         self._tilts = Action.LOOK_UP in actions and Action.LOOK_DOWN in actions
-        self.check = StopCheck(goal.text, settings.stop)
+        self.check, self._names = StopCheck(goal.text, settings.stop), Names(goal)
         self.rule = CallRule(settings.planner)
         self.rule.due(stopped=False, goal_flag=False)
         self._around = LookAround(settings)
@@ -116,6 +117,7 @@ class RobotWorld:
             visible=self.check.streak > 0 and not self._rejected and not self._trust,
             rejected=self._rejected,
             trusted_stop=self._trusted_stop,
+            sure=self.check.sure,
             distance=self.check.distance,
             node_id=self.recall.node_at(self.pose),
             own_nodes=self.recall.own_nodes(),
@@ -179,12 +181,16 @@ class RobotWorld:
         if decision.node_id is not None and path is not None:
             segments = tuple(self.recall.segments_along(path, self.pose))
             heading = segments[0][1]
+        flag = decision.goal_flag and not self._trust
+        face = None
+        if flag and not segments and (known := self.recall.approach(self._goals_in_view, self.pose)) is not None:
+            segments, heading, face = known.segments, known.heading, Pose2D(known.x, known.y, 0.0)
         self.explored.chose(heading)
         self.recall.chose(heading)
         self._check_depth()
-        route = Route(decision, self.settings, waypoints(self.pose, segments))
+        route = Route(decision, self.settings, waypoints(self.pose, segments), face=face)
         # what is flagged and in this view already is walked to as it is seen
-        if not decision.goal_flag or self._trust or target_detection(self.marked, self.goal.text) is None:
+        if segments or not flag or target_detection(self.marked, self.goal.text) is None:
             route.turn_by(heading)
         return route
 
@@ -237,8 +243,9 @@ class RobotWorld:
     def _look_again(self, route: Route) -> Action | None:
         """A turn that keeps a goal in view which was seen too few times to stop at; None when it is no use."""
         found = target_detection(self.marked, self.goal.text)
-        views = self.settings.stop.views
-        if found is None or not 0 < self.check.streak < views or route.looked_again >= views:
+        views, check = self.settings.stop.views, self.check
+        enough = check.streak >= views and check.sure
+        if found is None or check.streak == 0 or enough or route.looked_again >= views:
             return None
         route.looked_again += 1
         middle = 0.5 * (found.box[0] + found.box[2])
@@ -282,7 +289,6 @@ class RobotWorld:
         self._fresh, self._told_pose = True, frame.floor_pose
         self._any_depth = self._any_depth or bool(np.isfinite(frame.depth).any())
         detections = self.detector.detect(frame, (self.goal.text,))
-        self.marked = self.goal.marked(frame, detections)
         place = self.memory.current.spatial.current_place_id
         people = people_in(detections, self.detector, names=self.settings.labels.ignore)
         self.memory.observe(frame, detections=detections, step=step, people=people)
@@ -291,15 +297,21 @@ class RobotWorld:
         if (self.memory.current, self.memory.frame) != self._map:
             self._enter_map()
         here = self.memory.current
+        things = _things(here, len(detections))
+        self.marked = self._names.vote(self.goal.marked(frame, detections), things)
+        self._goals_in_view = [
+            thing for one, thing in zip(self.marked, things, strict=True) if thing and one.label == self.goal.text
+        ]
         self._steps_here = self._steps_here + 1 if place == here.spatial.current_place_id else 0
         self.log.events(here.place_events)
-        self.check.see(frame, self.marked)
+        self.check.see(frame, self.marked, self._names)
         if step.action is not None:
             self.policy.moved(step.action, collided=step.collided)
         if self._route is None and self._level_camera() is None:
             self._around.add(frame, self.marked)
         self.policy.see(frame)
         self._explore(frame, collided=step.collided)
+        self.recall.see(frame, {thing.id for thing in things if thing})
         self._ask_anew(here.place_events)
         self._record = view_record(here, frame, step, detections)
 
@@ -309,6 +321,8 @@ class RobotWorld:
         self.explored = ExploredMap(self.settings.explored, policy=self.settings.policy, start=self.pose)
         self._route, self._context, self._set_out = None, None, False
         self._around = LookAround(self.settings)
+        # what was voted on is numbered anew in another memory
+        self._names = Names(self.goal)
         self.policy.reset()
         self.maps_entered += 1
 
@@ -327,8 +341,16 @@ class RobotWorld:
                 self.explored.saw(detection.label, detection.score * detection.labels[detection.label], x=x, y=y)
 
     def _ask_anew(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Look around, and ask the planner anew, when the robot begins to go in circles and the settings say so."""
+        """Look around, and ask the planner anew, when the robot begins to go in circles and the settings say so.
+
+        What memory sent the robot to and is seen not to be there is given up at once, for the next that it knows.
+        """
         route = self._route
+        if route is not None and route.decision.source == "memory" and self.recall.gone_ahead:
+            self.rule.due(stopped=True, goal_flag=False)
+            self._look_around()
+            self._set_out = False
+            return
         if route is None or all(event["event"] not in {"stuck", "ababa"} for event in events):
             return
         flag = route.decision.goal_flag
@@ -340,6 +362,16 @@ class RobotWorld:
         if not self._any_depth and (needs_depth(self.policy) or not self._trust):
             remedy = "use --policy pixelnav:CHECKPOINT with stop.trust_planner = true, or a depth camera"
             raise InvalidValue("depth", None, "is needed to walk by it, or to check a stop", remedy=remedy)
+
+
+def _things(memory: Memory, count: int) -> list[ObjectState | None]:
+    """What memory takes each of the detections of the newest view for."""
+    ids = memory.matched_detections
+    if len(ids) != count:
+        # a memory that this view began: it was given it in another form
+        return [None] * count
+    states = {state.id: state for state in memory.browse.states(sorted({one for one in ids if one is not None}))}
+    return [None if one is None else states.get(one) for one in ids]
 
 
 def _pitch(frame: Frame) -> float:

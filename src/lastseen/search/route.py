@@ -24,7 +24,7 @@ class Route:
     ``turns`` are the turns left before the walk, positive to the left; ``rest`` is what remains of the wanted angle
     then, in degrees. ``aimed`` tells that the policy was given its goal pixel, ``flagged`` that it walks to what the
     planner took for the goal, ``walked`` that the robot went forward at all, and ``looked_again`` counts the extra
-    looks at a goal that was seen too few times to stop at.
+    looks at a goal that was seen too few times to stop at. ``face`` is what to turn to at the end of the waypoints.
     """
 
     decision: Decision
@@ -36,6 +36,7 @@ class Route:
     flagged: bool = False
     walked: bool = False
     looked_again: int = 0
+    face: Pose2D | None = None
 
     def turn_by(self, heading: float) -> None:
         """Turn to the view of a heading in radians, and leave the rest of the angle to the goal pixel."""
@@ -55,9 +56,12 @@ class Route:
         near = self.settings.policy.waypoint_reached
         ahead = itertools.dropwhile(lambda waypoint: pose.distance_to(waypoint) <= near, self.waypoints[1:])
         self.waypoints = list(ahead)
-        if not self.waypoints:
+        there = self.waypoints[0] if self.waypoints else self.face
+        if there is None:
             return False
-        self.turn_by(pose.bearing_to(self.waypoints[0]))
+        if not self.waypoints:
+            self.face = None
+        self.turn_by(pose.bearing_to(there))
         self.aimed = False
         return True
 

@@ -19,7 +19,8 @@ class Sight:
     """What is perceived now.
 
     ``idle`` tells that the last decision is used up: arrived, or the policy stopped; ``ready`` that enough was
-    looked at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting.
+    looked at to decide anew; ``fresh`` that this view was not seen before, for one view is one sighting. ``sure``
+    tells that what is visible was called the goal in enough views to stop at it.
     ``own_nodes`` are the nodes that this walk made itself. ``rejected`` tells that a stop at what was seen failed its
     check, so that the sighting counts no longer; ``trusted_stop`` that the policy stopped at a goal which the planner
     flagged, where the settings take the planner's word for it.
@@ -29,6 +30,7 @@ class Sight:
 
     stamp: float
     visible: bool
+    sure: bool = True
     distance: float | None = None
     node_id: int | None = None
     idle: bool = True

@@ -188,6 +188,7 @@ def doctor(
     source: Source,
     options: OptionsFile = None,
     change: SourceChanges = None,
+    poses: SourcePoses = None,
     fix: Annotated[
         Path | None, typer.Option("--fix", help="Write the options that correct what was found to this file.")
     ] = None,
@@ -202,7 +203,7 @@ def doctor(
     from lastseen.sources.doctor import Verdict, examine
 
     settings = current_settings()
-    with open_source(source, options, changes=change or (), settings=settings) as opened:
+    with open_source(source, options, changes=source_changes(change, poses), settings=settings) as opened:
         _greet(opened)
         report = examine(opened, settings)
     if fix is not None:

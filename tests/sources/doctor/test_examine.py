@@ -178,6 +178,18 @@ def test_a_turning_camera_cannot_tell_the_depth_scale_and_says_so(tmp_path: Path
     assert report.check("depth scale").verdict is Verdict.UNSURE
 
 
+@pytest.mark.parametrize(("period", "faults"), [(1 / 30, []), (0.5, ["frames for odometry"])])
+def test_poses_from_the_images_are_not_judged_but_the_video_is(
+    tmp_path: Path, period: float, faults: list[str]
+) -> None:
+    pytest.importorskip("small_gicp")
+    folder = write_recording(tmp_path / "walk", walk(6), period=period)
+    (folder / "groundtruth.txt").unlink()
+    report = examine(open_source(folder, changes=["poses=odometry"]))
+    assert report.faults == faults
+    assert report.options.changed() == {"poses": "odometry"}
+
+
 def test_lost_frames_are_a_fault_when_they_are_many(tmp_path: Path) -> None:
     folder = write_recording(tmp_path / "r", walk(8))
     for path in sorted((folder / "depth").iterdir())[:3]:

@@ -20,6 +20,7 @@ from lastseen.sources.doctor.intake import (
     judge_order,
     judge_pose_coverage,
     judge_sizes,
+    judge_video,
 )
 from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_views
 from lastseen.sources.doctor.registration import align, judge_registration
@@ -65,6 +66,10 @@ class _Examination:
         yield present
         if present.verdict is Verdict.FAULT:
             return
+        if self.working.poses == "odometry":
+            yield self._noted(measured)
+            yield judge_video(self.sample)
+            return
         self.working = self.working.replaced(**measured.changes)
         rest = list(self._poses(turned=self.working.images_turned != self.fixed.images_turned))
         yield self._noted(_confirmed(measured, rest, self.working.depth_scale))
@@ -91,7 +96,8 @@ class _Examination:
         yield judge_frames(sample.intake, len(sample.records))
         yield order
         yield self._noted(clock)
-        yield coverage
+        if self.working.poses == "recorded":
+            yield coverage
 
     def _poses(self, *, turned: bool) -> Iterator[Check]:
         sample = self.sample

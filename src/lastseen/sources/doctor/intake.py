@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from lastseen.sources.doctor.report import Check, Verdict
@@ -55,6 +57,25 @@ def judge_pose_coverage(intake: Intake, read: int, options: SourceOptions) -> Ch
         return Check("images have poses", Verdict.OK, figure)
     verdict = Verdict.FAULT if share > 0.5 else Verdict.WARN
     return Check("images have poses", verdict, figure, "poses come too rarely, on another clock, or for another time")
+
+
+def judge_video(sample: Sample) -> Check:
+    """The check "frames for odometry", of a source whose poses come from its images: whether they are a video."""
+    from lastseen.sources.odometry import MAX_INTERVAL
+
+    stamps = [record.stamp for record in sample.records]
+    steps = [
+        second - first
+        for (first, second), (here, there) in zip(pairwise(stamps), pairwise(sample.stretch), strict=True)
+        if here == there
+    ]
+    name = "frames for odometry"
+    if not steps:
+        return Check(name, Verdict.UNSURE, "one frame", "give a longer recording")
+    figure = f"{float(np.median(steps)):.3f} s apart; poses come from the images and are not judged"
+    if float(np.median(steps)) > MAX_INTERVAL:
+        return Check(name, Verdict.FAULT, figure, "record 10 frames a second and more, or give poses")
+    return Check(name, Verdict.OK, figure)
 
 
 def judge_sizes(record: RawRecord, options: SourceOptions) -> tuple[Check, dict[str, object]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.files import matrix, part, read_json, read_numbers
+from lastseen.sources.layouts.files import matrix, part, read_json, read_numbers, values_of
 from lastseen.sources.layouts.sequence import fitted
 
 JSON_FILES = (
@@ -65,15 +65,12 @@ def _of_json(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float | Non
     tree = read_json(path)
     inner: dict[str, Any] = next((tree[name] for name in _WITHIN if isinstance(tree.get(name), dict)), {})
     tree = {**inner, **tree}
-    try:
+    with values_of(path.name, str(path), remedy="give fx, fy, cx, cy as numbers, or a matrix K"):
         found = next((tree[name] for name in _MATRICES if name in tree), None)
         if found is not None:
             tree |= dict(zip(("fx", "fy", "cx", "cy"), _of_matrix(found), strict=True))
         fx, fy, cx, cy = (float(tree[name]) for name in ("fx", "fy", "cx", "cy"))
         scale = None if "depth_scale" not in tree else float(tree["depth_scale"])
-    except (KeyError, TypeError, ValueError, IndexError):
-        remedy = "give fx, fy, cx, cy as numbers, or a matrix K"
-        raise SourceError(path.name, str(path), "holds no intrinsics", remedy=remedy) from None
     return fitted(fx, fy, cx, cy, size), None if scale is None else values_per_metre(scale, path.name)
 
 
@@ -82,5 +79,5 @@ def _of_matrix(found: Any) -> tuple[float, float, float, float]:
     found = found.get("data", found) if isinstance(found, dict) else found
     k = [float(value) for row in found for value in (row if isinstance(row, list) else [row])]
     if len(k) != 9:
-        raise ValueError
+        raise ValueError(f"a matrix of {len(k)} numbers")
     return (k[0], k[4], k[2], k[5]) if k[2] else (k[0], k[4], k[6], k[7])

@@ -6,13 +6,15 @@ import io
 import json
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import SourceError
+from lastseen.errors import InvalidValue, SourceError
 from lastseen.images import MAX_PIXELS, image_size, refuse_pointer
 from lastseen.sources.record import Intake
 
@@ -130,6 +132,19 @@ def by_number(
             remedy="give colour and depth of a frame the same number",
         )
     return list(zip(sorted(colors), colors.values(), depths.values(), strict=True))
+
+
+@contextmanager
+def values_of(name: str, value: object, *, remedy: str) -> Iterator[None]:
+    """Around reading values out of a file: what is missing or no number becomes one line that names the file."""
+    try:
+        yield
+    except InvalidValue:
+        raise
+    except KeyError as error:
+        raise SourceError(name, value, f"has no {error}", remedy=remedy) from error
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise SourceError(name, value, f"holds a wrong value ({error})", remedy=remedy) from error
 
 
 def read_text(path: Path) -> str:

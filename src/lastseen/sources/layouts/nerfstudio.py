@@ -10,7 +10,7 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.files import IMAGES, Stored, first_size, read_json
+from lastseen.sources.layouts.files import IMAGES, Stored, first_size, read_json, values_of
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
@@ -40,18 +40,11 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     for number, frame in enumerate(frames):
         color = as_stored(_with_suffix(_inside(path, frame.get("file_path"))))
         depth = as_stored(_inside(path, _depth_name(frame))) if _depth_name(frame) else None
-        try:
+        with values_of(f"transforms.json frame {number}", frame.get("file_path"), remedy="export it again"):
             matrix = np.array(frame["transform_matrix"], dtype=np.float64)
             camera = _camera({**tree, **frame}, color)
             stamp = float(frame.get("timestamp", number / FRAME_RATE))
             shots.append(Shot(stamp, color, depth, converted(matrix, CameraAxes.OPENGL, WorldUp.Z), None, camera))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SourceError):
-                raise
-            problem = f"has no {error}" if isinstance(error, KeyError) else f"holds a wrong number ({error})"
-            raise SourceError(
-                f"transforms.json frame {number}", frame.get("file_path"), problem, remedy="export it again"
-            ) from error
     unit = tree.get("depth_unit_scale_factor", tree.get("integer_depth_scale", MILLIMETRES))
     if isinstance(unit, bool) or not isinstance(unit, int | float) or unit <= 0:
         raise SourceError("depth_unit_scale_factor", unit, "must be positive", remedy="0.001 for millimetres")

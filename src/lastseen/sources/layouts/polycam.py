@@ -11,7 +11,7 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
-from lastseen.sources.layouts.files import DEPTHS, by_number, numbered, read_json
+from lastseen.sources.layouts.files import DEPTHS, by_number, numbered, read_json, values_of
 from lastseen.sources.layouts.sequence import Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
@@ -41,17 +41,11 @@ def read(path: Path, options: SourceOptions) -> Sequence:
             shots.append(Shot(number * MICROSECONDS, color, depth, None))
             continue
         tree = read_json(cameras[number])
-        try:
+        with values_of(cameras[number].name, str(cameras[number]), remedy="export the raw data again"):
             rows = [[float(tree[f"t_{row}{column}"]) for column in range(4)] for row in range(3)]
             size = int(tree["width"]), int(tree["height"])
             fx, fy, cx, cy = (float(tree[name]) for name in ("fx", "fy", "cx", "cy"))
             camera = fitted(fx, fy, cx, cy, size)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SourceError):
-                raise
-            raise SourceError(
-                cameras[number].name, str(cameras[number]), f"has no {error}", remedy="export the raw data again"
-            ) from error
         pose = converted(np.vstack([rows, [0, 0, 0, 1]]), CameraAxes.OPENGL, WorldUp.Y)
         shots.append(Shot(number * MICROSECONDS, color, depth, pose, grades.get(number), camera))
     return Sequence(shots, None, 1000.0, intake=intake)

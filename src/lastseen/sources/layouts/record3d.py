@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import InvalidValue, MissingExtra, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
 from lastseen.images import refuse_pointer
+from lastseen.sources.layouts.files import values_of
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, pose_matrix
 from lastseen.sources.options import SourceOptions
 
@@ -50,6 +51,14 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording: ARKit's camera axes (OpenGL) and world (y up). Its files are unpacked one at a time."""
     files = _in_folder(path) if path.is_dir() else _in_archive(path)
     try:
+        return _listed(files, path, options)
+    except InvalidValue:
+        files.close()
+        raise
+
+
+def _listed(files: _Files, path: Path, options: SourceOptions) -> Sequence:
+    with values_of("metadata", str(path), remedy="share it from Record3D again"):
         tree = _metadata(files, path)
         camera, size = _camera(tree, options.max_pixels)
         poses, stamps = tree.get("poses") or [], tree.get("frameTimestamps") or []
@@ -66,22 +75,9 @@ def read(path: Path, options: SourceOptions) -> Sequence:
             if number < len(own) and len(own[number]) >= 4:
                 fx, fy, cx, cy = (float(one) for one in own[number][:4])
                 focused = Intrinsics(fx, fy, cx, cy, camera.width, camera.height)
-            color, depth, conf = (Path(f"rgbd/{number}{end}") for end in (".jpg", ".depth", ".conf"))
-            shots.append(
-                Shot(
-                    stamp,
-                    color,
-                    depth if depth in files.names else None,
-                    pose,
-                    conf if conf in files.names else None,
-                    focused,
-                )
-            )
-    except (TypeError, ValueError, OverflowError) as error:
-        files.close()
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError("metadata", str(path), f"is not Record3D's ({error})", remedy="share it again") from error
+            paths = [Path(f"rgbd/{number}{end}") for end in (".jpg", ".depth", ".conf")]
+            color, depth, confidence = (one if one in files.names else None for one in paths)
+            shots.append(Shot(stamp, color or paths[0], depth, pose, confidence, focused))
     return Sequence(
         shots,
         camera,
@@ -156,14 +152,9 @@ def _unpacked(archive: zipfile.ZipFile, name: Path) -> bytes:
 
 def _camera(tree: dict[str, Any], max_pixels: int) -> tuple[Intrinsics, tuple[int, int] | None]:
     """Intrinsics of colour, and width and height of depth; None where old recordings do not give them."""
-    try:
-        k = [float(value) for value in tree["K"]]
-        camera = Intrinsics(k[0], k[4], k[6], k[7], int(tree["w"]), int(tree["h"]))
-        size = (int(tree["dw"]), int(tree["dh"])) if "dw" in tree and "dh" in tree else None
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise SourceError(
-            "metadata K, w, h", tree.get("K"), f"are missing ({error})", remedy="share it again"
-        ) from error
+    k = [float(value) for value in tree["K"]]
+    camera = Intrinsics(k[0], k[4], k[6], k[7], int(tree["w"]), int(tree["h"]))
+    size = (int(tree["dw"]), int(tree["dh"])) if "dw" in tree and "dh" in tree else None
     if size is not None and (min(size) < 1 or size[0] * size[1] > max_pixels):
         raise SourceError("metadata dw, dh", size, f"must be 1 to {max_pixels} pixels", remedy="share it again")
     return camera, size

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.files import DEPTHS, first_size, numbered, read_json
+from lastseen.sources.layouts.files import DEPTHS, first_size, numbered, read_json, values_of
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
@@ -38,17 +37,11 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         color: Path | int | None = number if video is not None else colors.get(number)
         if color is None or number < 0:
             continue
-        try:
+        with values_of(f"{POSES} {name}", str(path), remedy="copy it again"):
             k = np.array(frame["intrinsic"], dtype=np.float64).reshape(3, 3)
             pose = np.array(frame["aligned_pose"], dtype=np.float64) if frame.get("aligned_pose") else None
             stamp = float(frame.get("timestamp", number / FRAME_RATE))
             camera = Intrinsics(k[0, 0], k[1, 1], k[0, 2], k[1, 2], *SIZE).resized(*size)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, SourceError):
-                raise
-            raise SourceError(
-                f"{POSES} {name}", str(path), f"lacks or spoils {error}", remedy="copy it again"
-            ) from error
         shots.append(Shot(stamp, color, depths.get(number), pose, None, camera))
     intake = Intake()
     without = len(colors) - len(shots) if video is None else 0

@@ -123,6 +123,9 @@ class SequenceSource(RecordSource):
                 f"{self.address}: {error.field}", error.value, error.problem, remedy=error.remedy
             ) from error
         self._sequence.shots.sort(key=lambda shot: shot.stamp)
+        if self._sequence.depth_intrinsics == self._sequence.intrinsics:
+            # one camera said twice
+            self._sequence.depth_intrinsics = None
 
     def length(self) -> int:
         """How many colour images there are."""

@@ -13,7 +13,7 @@ import numpy as np
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
 from lastseen.sources.layouts.cameras import read_table
-from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text
+from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text, values_of
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
@@ -82,16 +82,12 @@ def _described(
     lines = (line.partition("=") for line in read_text(path).splitlines())
     values = {name.strip(): text.split() for name, _, text in lines}
     cameras = []
-    try:
+    with values_of(path.name, str(path), remedy="copy it again"):
         for kind, own in (("Color", size), ("Depth", depth_size)):
             k = np.array([float(word) for word in values[f"m_calibration{kind}Intrinsic"]]).reshape(-1, 4)
             width, height = (int(values[f"m_{kind.lower()}{name}"][0]) for name in ("Width", "Height"))
             cameras.append(Intrinsics(k[0, 0], k[1, 1], k[0, 2], k[1, 2], width, height).resized(*own))
         scale = float(values["m_depthShift"][0])
-    except (KeyError, ValueError, IndexError) as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(path.name, str(path), f"lacks or spoils {error}", remedy="copy it again") from error
     if not scale > 0:
         raise SourceError(f"{path.name} m_depthShift", scale, "must be positive", remedy="1000 for millimetres")
     return cameras[0], cameras[1], scale

@@ -46,12 +46,20 @@ def test_a_message_is_one_line_with_field_value_and_remedy() -> None:
         JournalLocked("home.lastseen", "12"),
         JournalChanged("home.lastseen", "was replaced"),
         StorageFull("home.lastseen"),
+        errors.JournalForeign("home.lastseen", "it is empty"),
+        errors.JournalIncomplete("home.lastseen", "home.lastseen-wal"),
+        errors.PlanError("plan", "x", "is no plan", remedy="ask again", reason="odd"),
+        errors.IndexUnreachable("milvus://here:1/c", "timeout"),
+        errors.DownloadError("clip", "is gone", remedy="try later"),
+        errors.BackendError("gemini", "is busy", remedy="wait", transient=True),
+        errors.HomeRefused("no place"),
     ],
 )
 def test_errors_cross_process_borders(error: LastseenError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
+    assert vars(again) == vars(error)
 
 
 def test_a_missing_extra_says_what_to_install() -> None:

@@ -35,6 +35,10 @@ class LastseenError(Exception):
 
     exit_code: ClassVar[int] = 1
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive the trip back from a worker process: the default would call the class with the message alone."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
 
 class InvalidValue(LastseenError, ValueError):
     """A value from outside does not fit; the message names the field, the value and the remedy.
@@ -51,10 +55,6 @@ class InvalidValue(LastseenError, ValueError):
         self.problem = problem
         self.remedy = remedy
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Survive the trip back from a worker process: keyword-only arguments defeat the default."""
-        return _rebuild, (type(self), self.field, self.value, self.problem, self.remedy)
-
 
 class SettingsError(InvalidValue):
     """A settings file or environment variable holds an unknown key or an unfit value."""
@@ -70,9 +70,6 @@ class PlanError(InvalidValue):
     def __init__(self, field: str, value: object, problem: str, *, remedy: str, reason: str = "unfit") -> None:
         super().__init__(field, value, problem, remedy=remedy)
         self.reason = reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_plan_error, (self.field, self.value, self.problem, self.remedy, self.reason)
 
 
 class SourceError(InvalidValue):
@@ -91,9 +88,6 @@ class JournalError(LastseenError):
         self.path = path
         self.problem = problem
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_journal, (type(self), self.path, self.problem)
-
 
 class JournalMissing(JournalError):
     """There is no memory file where one was to be read."""
@@ -103,7 +97,7 @@ class JournalForeign(JournalError):
     """The file belongs to another program or to a newer version; it is left as it is."""
 
     def __init__(self, path: object, problem: str) -> None:
-        super().__init__(path, problem if "nothing was changed" in problem else f"{problem}; nothing was changed")
+        super().__init__(path, f"{problem}; nothing was changed")
 
 
 class JournalDamaged(JournalError):
@@ -111,7 +105,7 @@ class JournalDamaged(JournalError):
 
     def __init__(self, path: object, problem: str) -> None:
         remedy = "; nothing was changed, restore it from a copy or take what is whole with `lastseen salvage`"
-        super().__init__(path, problem if problem.endswith(remedy) else f"the file is damaged ({problem}){remedy}")
+        super().__init__(path, f"the file is damaged ({problem}){remedy}")
 
 
 class JournalIncomplete(JournalError):
@@ -120,15 +114,15 @@ class JournalIncomplete(JournalError):
     def __init__(self, path: object, wal: str) -> None:
         problem = f"the file is incomplete: {wal}, which holds what was written last, is not beside it"
         remedy = "bring both together, or copy with `lastseen backup`; `lastseen salvage` takes what is there"
-        super().__init__(path, wal if remedy in wal else f"{problem}; {remedy}")
+        super().__init__(path, f"{problem}; {remedy}")
 
 
 class JournalLocked(JournalError):
     """Another process is writing the file."""
 
     def __init__(self, path: object, holder: str) -> None:
-        remedy = "; close it first, or open this one for reading"
-        super().__init__(path, holder if remedy in holder else f"process {holder} is writing this memory{remedy}")
+        remedy = "close it first, or open this one for reading"
+        super().__init__(path, f"process {holder} is writing this memory; {remedy}")
 
 
 class JournalChanged(JournalError):
@@ -142,10 +136,8 @@ class JournalReadOnly(JournalError):
 class StorageFull(JournalError):
     """The disk is full: reads go on, what was acknowledged is safe, and the next flush tries again."""
 
-    def __init__(self, path: object, problem: str = "") -> None:
-        super().__init__(
-            path, problem or "the disk is full; everything acknowledged is safe, free some space and flush again"
-        )
+    def __init__(self, path: object) -> None:
+        super().__init__(path, "the disk is full; everything acknowledged is safe, free some space and flush again")
 
 
 class IndexUnreachable(LastseenError):
@@ -155,9 +147,6 @@ class IndexUnreachable(LastseenError):
         super().__init__(f"the index at {address} does not answer ({problem})")
         self.address = address
         self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.address, self.problem)
 
 
 class HomeRefused(LastseenError):
@@ -172,9 +161,6 @@ class MissingExtra(LastseenError, ImportError):
         self.feature = feature
         self.extra = extra
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_missing, (self.feature, self.extra)
-
 
 class DownloadError(LastseenError):
     """A model's files could not be fetched, or are not what they should be; what was received is kept."""
@@ -184,9 +170,6 @@ class DownloadError(LastseenError):
         self.model = model
         self.problem = problem
         self.remedy = remedy
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_download, (self.model, self.problem, self.remedy)
 
 
 class BackendError(LastseenError):
@@ -205,9 +188,6 @@ class BackendError(LastseenError):
         self.remedy = remedy
         self.transient = transient
         self.lasting = lasting
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_backend, (self.backend, self.problem, self.remedy, self.transient, self.lasting)
 
 
 def shorten(value: object, *, limit: int = 80) -> str:
@@ -228,25 +208,7 @@ def shorten(value: object, *, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit // 2 - 1]}…{text[-limit // 2 :]}"
 
 
-def _rebuild(kind: type[InvalidValue], field: str, value: object, problem: str, remedy: str) -> InvalidValue:
-    return kind(field, value, problem, remedy=remedy)
-
-
-def _rebuild_missing(feature: str, extra: str) -> MissingExtra:
-    return MissingExtra(feature, extra=extra)
-
-
-def _rebuild_download(model: str, problem: str, remedy: str) -> DownloadError:
-    return DownloadError(model, problem, remedy=remedy)
-
-
-def _rebuild_backend(backend: str, problem: str, remedy: str, transient: bool, lasting: bool) -> BackendError:
-    return BackendError(backend, problem, remedy=remedy, transient=transient, lasting=lasting)
-
-
-def _rebuild_plan_error(field: str, value: object, problem: str, remedy: str, reason: str) -> PlanError:
-    return PlanError(field, value, problem, remedy=remedy, reason=reason)
-
-
-def _rebuild_journal(kind: type[JournalError], path: object, problem: str) -> JournalError:
-    return kind(path, problem)
+def _rebuilt(kind: type[LastseenError], args: tuple[object, ...], state: dict[str, object]) -> LastseenError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error

@@ -28,7 +28,7 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sim.generate import generate_home
-from lastseen.sim.level import Level
+from lastseen.sim.senses import Level
 from lastseen.sim.walk import Walk, WalkPlan
 from lastseen.sources import open_source
 from lastseen.sources.base import RecordSource

@@ -68,7 +68,7 @@ def opening(count: int) -> dict[str, float]:
         session = SessionRecord(1, "robot", 0.0, None, 0.0, 5.0)
         meta = {**counters_of(rows), "image_encoder": f"unnamed-{DIM}"}
         memory.store.journal.write(
-            Batch(time=5.0, session=session, meta=meta, views=views_of(rows)), settings=settings
+            Batch(time=5.0, session=session, meta=meta, bodies={"views": views_of(rows)}), settings=settings
         )
         memory.store.close()
         blobs = [

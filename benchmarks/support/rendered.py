@@ -30,10 +30,9 @@ from lastseen.sim.from_graph import home_from_graph
 from lastseen.sim.from_npz import load_npz
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
-from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer, camera_pose
-from lastseen.sim.senses import DepthNoise
+from lastseen.sim.senses import DepthNoise, Level
 from support.scenes import shared
 
 FRAMES = 260

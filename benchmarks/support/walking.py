@@ -17,8 +17,8 @@ from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector, source_of
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
-from lastseen.sim.level import Level
 from lastseen.sim.random_change import random_changes
+from lastseen.sim.senses import Level
 
 Sights = list[tuple[int, Observation]]
 """Observations of one frame with the thing each is of."""

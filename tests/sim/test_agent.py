@@ -11,9 +11,8 @@ from lastseen.config.programs import Robot
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.sim.agent import Agent
-from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
-from lastseen.sim.senses import ActuationNoise
+from lastseen.sim.senses import ActuationNoise, Level
 from tests.sim.tiny import tiny_home
 
 GRID = NavigationGrid(tiny_home())

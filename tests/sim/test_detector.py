@@ -15,7 +15,7 @@ from lastseen.sim.catalog import CLASSES
 from lastseen.sim.detector import SimulatedDetector, lookalikes
 from lastseen.sim.environment import SimEnvironment
 from lastseen.sim.home import Home
-from lastseen.sim.level import DETECTOR, Level
+from lastseen.sim.senses import DETECTOR, Level
 
 CAMERA = Intrinsics.from_fov(160, 120, horizontal_deg=79.0)
 

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 
 from lastseen.action import Action
 from lastseen.errors import InvalidValue
 from lastseen.sim.agent import Agent, next_action
-from lastseen.sim.episodes import NEAREST_START, Episode, load_episodes, make_episodes, save_episodes
+from lastseen.sim.episodes import NEAREST_START, Episode, make_episodes
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid, Point
@@ -64,12 +63,8 @@ def test_a_house_nobody_of_ours_made_has_episodes(aws_home: Home) -> None:
     check_solvable(aws_home, make_episodes(aws_home, 10, seed=1, goals=["chair", "tv", "bed", "vase"]))
 
 
-def test_files_hold_what_was_made(home: Home, tmp_path: Path) -> None:
-    episodes = make_episodes(home, 5, seed=3)
-    save_episodes(tmp_path / "a.jsonl", episodes)
-    assert load_episodes(tmp_path / "a.jsonl") == episodes
-    save_episodes(tmp_path / "b.jsonl", make_episodes(home, 5, seed=3))
-    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+def test_the_same_seed_gives_the_same_episodes(home: Home) -> None:
+    assert make_episodes(home, 5, seed=3) == make_episodes(home, 5, seed=3)
 
 
 def test_goals_can_be_named_and_distances_bounded(home: Home) -> None:
@@ -90,11 +85,3 @@ def test_unknown_goals_and_counts_are_refused(home: Home) -> None:
         make_episodes(home, 0, seed=0)
     with pytest.raises(InvalidValue, match="leaves no start"):
         make_episodes(home, 3, seed=0, goals=["mug"], farthest=0.5)
-
-
-def test_a_broken_file_names_its_line(tmp_path: Path) -> None:
-    (tmp_path / "broken.jsonl").write_text('{"id": 1}\n')
-    with pytest.raises(InvalidValue, match="line 1"):
-        load_episodes(tmp_path / "broken.jsonl")
-    with pytest.raises(InvalidValue, match="cannot be read"):
-        load_episodes(tmp_path / "none.jsonl")

@@ -88,10 +88,8 @@ def test_walls_doors_and_people_are_no_things(tiny: Home) -> None:
     assert set(tiny.things) == {30, 31, 33, 34}
 
 
-def test_what_lies_inside_a_solid_box_is_left_out_unless_asked_for(tmp_path: Path) -> None:
-    path = write(tmp_path, scene())
-    assert 32 not in home_from_graph(path).things
-    assert 32 in home_from_graph(path, enclosed=True).things
+def test_what_lies_inside_a_solid_box_is_left_out(tiny: Home) -> None:
+    assert 32 not in tiny.things
 
 
 def test_the_mug_stands_on_the_table_and_can_be_carried(tiny: Home) -> None:

@@ -8,9 +8,8 @@ import pytest
 from lastseen.errors import InvalidValue
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
-from lastseen.sim.level import DEPTH, MOTION, Level
 from lastseen.sim.render import Renderer, camera_pose
-from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, PoseNoise
+from lastseen.sim.senses import DEPTH, MOTION, ActuationNoise, DepthNoise, Drift, Level, PoseNoise
 
 CAMERA = Intrinsics.from_fov(160, 120, horizontal_deg=79.0)
 IMPERFECT = [Level.GOOD, Level.TYPICAL, Level.BAD]

@@ -23,8 +23,8 @@ from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment, random_start
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
-from lastseen.sim.level import Level
 from lastseen.sim.random_change import random_changes
+from lastseen.sim.senses import Level
 from lastseen.sim.topdown import save_map
 from lastseen.sim.walk import Walk, WalkPlan
 

@@ -227,7 +227,7 @@ def questions(
     Example: [bold]lastseen eval questions --homes 2 --level perfect[/bold]
     """
     from lastseen.evaluation.questions import evaluate
-    from lastseen.sim.level import Level
+    from lastseen.sim.senses import Level
 
     Level.of(level)
     score = evaluate(range(seed, seed + homes), level=level, minutes=minutes)

@@ -25,7 +25,7 @@ from lastseen.search.timing import TimingLog
 from lastseen.sim.agent import next_action
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
-from lastseen.sim.level import Level
+from lastseen.sim.senses import Level
 
 _UNSEARCHED: Record = {
     "reason": "",

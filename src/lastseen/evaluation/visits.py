@@ -31,9 +31,9 @@ from lastseen.sim.coverage import coverage_stops, tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
-from lastseen.sim.level import MOTION, Level
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.random_change import free_spot, random_changes
+from lastseen.sim.senses import MOTION, Level
 from lastseen.vlm.recorded import for_episode
 
 _STREAM = 71

@@ -14,12 +14,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lastseen.encoders.words import is_filler, singular, tokens
-from lastseen.memory.answers import MOST, NAMED, Answers
 from lastseen.memory.facts import Fact
 from lastseen.memory.object import Object
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
 from lastseen.memory.query.vocabulary import STOREYS, room_name
-from lastseen.memory.reply import Reply, capital, date, is_structure, name, noted, noted_words, seen
+from lastseen.memory.reply import (
+    MOST,
+    NAMED,
+    Answers,
+    Reply,
+    capital,
+    date,
+    is_structure,
+    name,
+    noted,
+    noted_words,
+    seen,
+)
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory

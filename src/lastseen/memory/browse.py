@@ -21,7 +21,6 @@ from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.snapshot import read_state
 from lastseen.memory.query.ranker import main_color
-from lastseen.memory.query.relations import Surroundings
 from lastseen.memory.session_frames import TRUSTED
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.records import MISSING, REMOVED, TENTATIVE, CropRecord
@@ -56,6 +55,7 @@ class Browse:
 
     def __init__(self, writes: WritePath, pose: Callable[[], Pose3D | None]) -> None:
         self.clock, self.facts, self.lock = writes.clock, writes.facts, writes.lock
+        self.storeys = writes.space.storeys
         self._writes, self._objects, self._store, self._pose = writes, writes.objects, writes.store, pose
 
     @property
@@ -161,7 +161,7 @@ class Browse:
         colors, alignment = self.colors([state.id for state in states]), self.alignment
         found = []
         for state, place in zip(
-            states, self._places([state.xyz_world for state in states], [state.id for state in states]), strict=True
+            states, self.places([state.xyz_world for state in states], [state.id for state in states]), strict=True
         ):
             session = self.clock.session_at(state.last_seen)
             found.append(
@@ -194,7 +194,7 @@ class Browse:
         known = {state.id: state for state in self.states([hit.id for hit in hits])}
         found = []
         for hit, place in zip(
-            hits, self._places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
+            hits, self.places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
         ):
             more: dict[str, Any] = {} if place is None else {"place_id": place[0], "place": place[1]}
             state = known.get(hit.id)
@@ -204,18 +204,11 @@ class Browse:
             found.append(replace(hit, **more))
         return found
 
-    def _places(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
+    def places(self, points: Sequence[Any], ids: Sequence[str]) -> list[tuple[int, str] | None]:
         """Id and name of the room that each object stands in, by its position and id."""
         with self.lock:
             rooms = self._writes.rooms.at(points, ids)
         return [None if room is None else (room.id, room.name) for room in rooms]
-
-    def surroundings(self) -> Surroundings:
-        """What the parts of a question that are no noun are compared with."""
-        storeys = self._writes.space.storeys
-        return Surroundings(
-            self.extents, self._places, self.support, self.here, self.lock, self.facts, storeys, self.told_inside
-        )
 
     def extents(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""

@@ -21,15 +21,14 @@ from lastseen.memory.browse import Browse
 from lastseen.memory.corrections import Corrections
 from lastseen.memory.facts import Fact
 from lastseen.memory.object import NOT_FROM_HERE, Answer, Point
-from lastseen.memory.object_reads import ObjectReads
 from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
 from lastseen.memory.query import Filter, Finder
+from lastseen.memory.reads import Reads
 from lastseen.memory.reply import Reply
 from lastseen.memory.sessions import Sessions
 from lastseen.memory.shared_index import SharedIndex
 from lastseen.memory.space.space import labels_of
-from lastseen.memory.space_reads import SpaceReads
 from lastseen.memory.store.clock import Moment
 from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
@@ -52,13 +51,13 @@ class Options(TypedDict, total=False):
     map_id: str | None
 
 
-class Memory(ObjectReads, SpaceReads, Corrections):
+class Memory(Reads, Corrections):
     """What a robot saw, where and when.
 
-    Here is what every program needs: ``observe``, ``find``, ``ask`` and ``tell``. Objects are read by ``ObjectReads``
-    (``object``, ``objects``, ``history``, ``what_changed``, ``relations``), rooms, places, floor and poses by
-    ``SpaceReads``; ``Corrections`` has what does not come from a frame (``relabel``, ``merge``, ``undo``, ``forget``
-    ...) and ``subscribe``.
+    Here is what every program needs: ``observe``, ``find``, ``ask`` and ``tell``. ``Reads`` has what is known of
+    objects (``object``, ``objects``, ``history``, ``what_changed``, ``relations``), rooms, places, floor and poses;
+    ``Corrections`` what does not come from a frame (``relabel``, ``merge``, ``undo``, ``forget`` ...) and
+    ``subscribe``.
 
     Time comes from the frames, never from the wall clock: the same stream gives the same memory.
 
@@ -349,16 +348,8 @@ class Memory(ObjectReads, SpaceReads, Corrections):
         """Answer from these parts."""
         self._writes = writes
         self.browse = Browse(writes, self._pose_here)
-        self._finder = Finder(
-            writes.store,
-            writes.clock,
-            writes.shared,
-            self.settings,
-            encoder=self.encoder,
-            image_encoder=None if isinstance(self._image_encoder, str) else self._image_encoder,
-            describe=self.browse.with_places,
-            around=self.browse.surroundings(),
-        )
+        image_encoder = None if isinstance(self._image_encoder, str) else self._image_encoder
+        self._finder = Finder(writes, self.browse, encoder=self.encoder, image_encoder=image_encoder)
 
     def _another(self, path: Path | None) -> Memory:
         """A memory of the same kind for a session alone; it takes its poses as they are."""

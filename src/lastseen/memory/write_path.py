@@ -33,7 +33,7 @@ from lastseen.memory.shared_index import SharedIndex
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.clock import PAUSE, Clock
 from lastseen.memory.store.journal.forgetting import MARK
-from lastseen.memory.store.records import CropRecord, EventRecord, SpaceChanges
+from lastseen.memory.store.records import CropRecord, EventRecord
 from lastseen.memory.store.store import LongTermStore
 from lastseen.memory.store.working import counters_of, encoder_name, records_of, views_of
 from lastseen.observation import Observation
@@ -103,7 +103,7 @@ class WritePath:
             self.facts = Facts(self.store.journal)
             self.frames = SessionFrames(self.store.journal)
             self.rooms = Rooms(self.space, self.objects, self.store.journal, self.facts)
-            self.shared = SharedIndex.open(index, self.store, self.clock, settings, wall_clock=wall_clock)
+            self.shared = SharedIndex(index, self.store, self.clock, settings, wall_clock=wall_clock)
         except BaseException:
             self.store.close()
             raise
@@ -228,7 +228,7 @@ class WritePath:
             reads_colors = self.store.image_encoder == ColorShapeEncoder.name
             records = records_of(rows, colors=self.colors, reads_colors=reads_colors)
             gone = [id_text(number) for number in rows.gone]
-            self.store.stage(objects=records, gone=gone, views=views_of(rows), meta=counters_of(rows))
+            self.store.stage(objects=records, gone=gone, bodies={"views": views_of(rows)}, meta=counters_of(rows))
             self._version = rows.version
             for object_id in gone:
                 self.colors.pop(object_id, None)
@@ -244,9 +244,9 @@ class WritePath:
         self.pull()
         with self.lock:
             self.space.drop_before(self.store.journal.history_kept)
-            self.store.stage_space(self.space.drain_changed(final=final))
-            self.store.stage_space(SpaceChanges(facts=self.facts.drain_changed(), frames=self.frames.drain_changed()))
-            self.store.stage(meta=self.rooms.drain_changed())
+            bodies, meta = self.space.drain_changed(final=final)
+            bodies |= {"facts": self.facts.drain_changed(), "frames": self.frames.drain_changed()}
+            self.store.stage(bodies=bodies, meta={**meta, **self.rooms.drain_changed()})
         if not self.store.waiting:
             return 0
         rows = self.store.commit(self.clock.now, session=self.clock.current, outbox=self.shared.used)

@@ -129,8 +129,8 @@ def _simulated(address: str, settings: Settings) -> SearchRobot:
     from lastseen.sim.detector import SimulatedDetector
     from lastseen.sim.environment import Senses, SimEnvironment, random_start
     from lastseen.sim.generate import generate_home
-    from lastseen.sim.level import Level
     from lastseen.sim.random_change import random_changes
+    from lastseen.sim.senses import Level
 
     text, _, query = address.removeprefix(_SIM).partition("?")
     if not text.isdecimal():

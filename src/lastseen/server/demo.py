@@ -19,8 +19,8 @@ from lastseen.sim.coverage import endless_tour
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.generate import generate_home
-from lastseen.sim.level import Level
 from lastseen.sim.random_change import random_changes
+from lastseen.sim.senses import Level
 
 WIDTH, HEIGHT = 320, 240
 _CHANGE_EVERY = 60

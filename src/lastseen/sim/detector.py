@@ -20,9 +20,9 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
-from lastseen.sim.level import DETECTOR, DetectorFigures, Level
 from lastseen.sim.mesh import Mesh
 from lastseen.sim.render import View
+from lastseen.sim.senses import DETECTOR, DetectorFigures, Level
 
 _REFERENCE_WIDTH = 640.0
 """Pixels: detectors bring images to about this width, so sizes are judged at it."""

@@ -21,10 +21,9 @@ from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
 from lastseen.sim.agent import Agent
 from lastseen.sim.home import Home
-from lastseen.sim.level import Level
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer, View, intrinsics_of
-from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, PoseNoise
+from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, Level, PoseNoise
 
 _KEPT_VIEWS = 64
 """Truths kept by frame id: five panoramas, so that a detector may lag behind a little."""

@@ -1,18 +1,15 @@
 """ObjectNav episodes: a start, a class to find, and the truth that success and SPL are measured by.
 
-Every episode can be solved: a path from its start to a viewpoint of a goal was found before it was written down.
+Every episode can be solved: a path from its start to a viewpoint of a goal was found before it was drawn.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,28 +40,6 @@ class Episode:
     geodesic_distance: float
     euclidean_distance: float
     viewpoints: tuple[Pose2D, ...]
-
-    def to_json(self) -> str:
-        """The episode on one line, keys sorted."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, line: str, *, where: str = "episode") -> Episode:
-        """Read one line; the error names the line where it does not fit."""
-        try:
-            values: dict[str, Any] = json.loads(line)
-            return cls(
-                id=str(values["id"]),
-                home=str(values["home"]),
-                start=Pose2D(**values["start"]),
-                goal=str(values["goal"]),
-                goal_ids=tuple(int(key) for key in values["goal_ids"]),
-                geodesic_distance=float(values["geodesic_distance"]),
-                euclidean_distance=float(values["euclidean_distance"]),
-                viewpoints=tuple(Pose2D(**one) for one in values["viewpoints"]),
-            )
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidValue(where, line, f"is not an episode ({error!r})", remedy="see save_episodes") from error
 
 
 def make_episodes(
@@ -107,26 +82,6 @@ def make_episodes(
             )
         episodes.append(episode)
     return episodes
-
-
-def save_episodes(path: str | Path, episodes: Iterable[Episode]) -> None:
-    """Write one episode per line."""
-    Path(path).write_text("".join(f"{episode.to_json()}\n" for episode in episodes), encoding="utf-8")
-
-
-def load_episodes(path: str | Path) -> list[Episode]:
-    """Read what ``save_episodes`` wrote."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InvalidValue(
-            "episodes", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
-        ) from error
-    return [
-        Episode.from_json(line, where=f"{path} line {number}")
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
 
 
 def _draw(

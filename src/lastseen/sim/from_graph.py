@@ -67,11 +67,11 @@ _POST = 0.05
 _Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
 
-def home_from_graph(path: str | Path, *, ceiling: bool = True, enclosed: bool = False) -> Home:
+def home_from_graph(path: str | Path) -> Home:
     """One scene as a home of boxes, ids and room ids as in the file.
 
     The data has no colours: each class gets one by its name. A thing whose box lies inside another's (a plate in a
-    closed cupboard) is left out unless ``enclosed`` is set, because no camera can see it.
+    closed cupboard) is left out, because no camera can see it.
     """
     scene = _read(Path(path))
     objects = [_checked(item, f"objects[{i}]") for i, item in enumerate(_list(scene, "objects"))]
@@ -79,15 +79,13 @@ def home_from_graph(path: str | Path, *, ceiling: bool = True, enclosed: bool = 
     walls = walls_between(rooms)
     plan = FloorPlan(rooms, walls, _openings(walls, objects), _WALL, _HEIGHT)
     things = [_thing(item) for item in objects if item["category"] not in _STRUCTURE]
-    if not enclosed:
-        things = _in_sight(things)
-    kept = {thing.id: thing for thing in things}
+    kept = {thing.id: thing for thing in _in_sight(things)}
     supported = {
         item["id"]: next((i for i in item.get("relations", {}).get("ON", ()) if i in kept and i != item["id"]), None)
         for item in objects
     }
     # seeded by nothing: the tints of a scene never change
-    structure = structure_mesh(plan, np.random.default_rng(0), ceiling=ceiling)
+    structure = structure_mesh(plan, np.random.default_rng(0), ceiling=True)
     return Home(
         str(scene.get("scene", Path(path).stem)),
         rooms,

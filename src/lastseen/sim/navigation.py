@@ -120,9 +120,9 @@ class NavigationGrid:
             self._reached[island] = cells
         return self._reached[island]
 
-    def area(self, start: Point | None = None) -> float:
-        """Square metres that the robot's centre can reach."""
-        return len(self.reachable(start)) * CELL**2
+    def area(self) -> float:
+        """Square metres that the robot's centre can reach on the largest area."""
+        return len(self.reachable()) * CELL**2
 
     def nearest_free(self, x: float, y: float, *, island: int = 1) -> Point:
         """The centre of the nearest cell of a free area; the point itself where it lies in it."""

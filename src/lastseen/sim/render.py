@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from lastseen.config.programs import Camera
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, camera_to_opencv
-from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.pose2d import Pose2D
 from lastseen.sim.home import Home
 from lastseen.sim.scene import NO_HIT, Scene
 from lastseen.sim.texture import LEVELS, SIZE, SIZE_LOG2, TextureStack
 
-PANORAMA_VIEWS = 12
 SKY = (200, 214, 228)
 _SUN = np.array([0.35, 0.55, 0.76]) / np.linalg.norm([0.35, 0.55, 0.76])
 _BAND = 1 << 14
@@ -124,13 +123,6 @@ class Renderer:
             depth[band] = hits["tfar"]
         shape = intrinsics.height, intrinsics.width
         return View(rgb.reshape(*shape, 3), depth.reshape(shape), ids.reshape(shape))
-
-    def panorama(
-        self, pose: Pose2D, intrinsics: Intrinsics, *, height: float, pitch: float = 0.0, views: int = PANORAMA_VIEWS
-    ) -> list[View]:
-        """Views all around, the first along the pose's yaw, each 360 / views degrees to the left of the last."""
-        turned = [Pose2D(pose.x, pose.y, wrap_angle(pose.yaw + math.tau * k / views)) for k in range(views)]
-        return [self.render(camera_pose(one, height=height, pitch=pitch), intrinsics) for one in turned]
 
     def _light(
         self, face: NDArray[np.intp], distance: NDArray[np.float32], camera: NDArray[np.float64]

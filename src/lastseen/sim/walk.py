@@ -16,8 +16,8 @@ from lastseen.sim.change import Change
 from lastseen.sim.coverage import endless_tour
 from lastseen.sim.environment import Senses, SimEnvironment
 from lastseen.sim.home import Home
-from lastseen.sim.level import Level
 from lastseen.sim.random_change import random_changes
+from lastseen.sim.senses import Level
 
 
 @dataclass(frozen=True, slots=True)

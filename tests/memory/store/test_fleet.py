@@ -225,7 +225,7 @@ def test_large_collections_are_read_in_pages_and_by_label(
         expected = ann.find("mug", robots="all", k=50)
         monkeypatch.setattr(milvus, "_PAGE", 3)
         assert len(held(index)) == 2 * len(ROOM)
-        monkeypatch.setattr("lastseen.memory.query.shared._FEW", 1)
+        monkeypatch.setattr("lastseen.memory.shared_index._FEW", 1)
         # ages go on between two questions: they are of the wall clock
         again = ann.find("mug", robots="all", k=50)
         assert [(hit.id, hit.score) for hit in again.hits[:4]] == [(hit.id, hit.score) for hit in expected.hits[:4]]

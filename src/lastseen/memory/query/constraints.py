@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from lastseen.encoders.words import parse, singular, tokens
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Relation, Thing
 from lastseen.memory.query.ranker import MARGIN, NameRanker, Ranking, main_color
-from lastseen.memory.query.relations import RANKED, Relations, Surroundings
+from lastseen.memory.query.relations import RANKED, Relations
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.vocabulary import ALL, room_name
 from lastseen.memory.rooms.room import UNKNOWN
+
+if TYPE_CHECKING:
+    from lastseen.memory.browse import Browse
 
 Refused = Literal[
     "thing", "colour", "anchor", "anchor colour", "relation", "place", "place not known", "number", "time"
@@ -39,7 +42,7 @@ class Constraints:
 
     snapshot: Snapshot
     names: NameRanker
-    around: Surroundings
+    around: Browse
     limits: Filter
     notes: list[str] = field(default_factory=list)
     _relations: Relations = field(init=False)

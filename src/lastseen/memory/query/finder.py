@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,26 +12,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.encoders.registry import open_stored, reads_both
 from lastseen.encoders.words import Parsed, parse
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, MissingExtra
 from lastseen.memory.history import past_table
-from lastseen.memory.object import Answer, Object, id_order
-from lastseen.memory.query.constraints import Constraints, Refusal
+from lastseen.memory.object import Answer, id_order
+from lastseen.memory.query.constraints import Constraints
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Thing, parse_question
 from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MARGIN, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
-from lastseen.memory.query.relations import Surroundings
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
-from lastseen.memory.store.clock import Clock, Moment
-from lastseen.memory.store.store import LongTermStore
+from lastseen.memory.store.clock import Moment
 from lastseen.protocols import Encoder
 
 if TYPE_CHECKING:
-    from lastseen.memory.shared_index import SharedIndex
+    from lastseen.memory.browse import Browse
+    from lastseen.memory.write_path import WritePath
 
 _log = logging.getLogger(__name__)
 
@@ -53,51 +51,30 @@ class Query:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A ranking after the parts of the question that are no noun, what they refused, and what was not compared."""
-
-    ranking: Ranking
-    refusal: Refusal | None = None
-    notes: tuple[str, ...] = ()
-
-
 class Finder:
     """Answers queries from one memory, or from the index that robots share.
 
-    ``describe`` adds to hits what the searched table does not hold of them: their places and extents.
+    ``browse`` tells what the searched table does not hold of objects: places, extents, what they stand on.
     """
 
-    def __init__(
-        self,
-        store: LongTermStore,
-        clock: Clock,
-        shared: SharedIndex,
-        settings: Settings,
-        *,
-        encoder: Encoder,
-        image_encoder: Encoder | None,
-        describe: Callable[[Sequence[Object]], list[Object]],
-        around: Surroundings,
-    ) -> None:
-        self._store, self._clock, self._shared, self._settings = store, clock, shared, settings
+    def __init__(self, writes: WritePath, browse: Browse, *, encoder: Encoder, image_encoder: Encoder | None) -> None:
+        self._store, self._clock, self._shared = writes.store, writes.clock, writes.shared
+        self._settings, self._browse = writes.settings, browse
         self.names = NameRanker(encoder)
         self.image_encoder = image_encoder
-        self._describe = describe
-        self._around = around
 
     def find(self, query: Query, limits: Filter, *, now: float, past: bool = False) -> Answer:
         """The answer of this memory at a memory time; a ``past`` one is read from the journal."""
         limited = query.thing is not None and query.thing.limited
-        with self._around.lock if limited else nullcontext(), self._store.guard:
+        with self._browse.lock if limited else nullcontext(), self._store.guard:
             # what is searched: the objects of now, or as they were known then
             table = past_table(self._store, now) if past else self._store.table
             stale_after = self._settings.lifecycle.stale_after
             snapshot = Snapshot(self._store, table, self._clock, now, stale_after, past)
             # which may answer, how well each fits, and whether the best is believed
-            answer = self.answer(query, limits, snapshot, self._around)
+            answer = self.answer(query, limits, snapshot, self._browse)
         # what people want to know of each: its place and extent
-        return replace(answer, hits=tuple(self._describe(answer.hits)))
+        return replace(answer, hits=tuple(self._browse.with_places(answer.hits)))
 
     def find_shared(
         self,
@@ -127,7 +104,7 @@ class Finder:
         answer = self.find(query, limits, now=now)
         return replace(answer, reason=f"{answer.reason} (the shared index is away: this memory alone)")
 
-    def answer(self, query: Query, limits: Filter, snapshot: Snapshot, around: Surroundings | None = None) -> Answer:
+    def answer(self, query: Query, limits: Filter, snapshot: Snapshot, around: Browse | None = None) -> Answer:
         """Rank what the limits leave, and judge it; without ``around`` relations and places cannot be compared."""
         if query.embedding is not None:
             return self._by_embedding(query.embedding, query, limits, snapshot)
@@ -136,7 +113,7 @@ class Finder:
         return _listed(query, limits, snapshot)
 
     def _by_words(
-        self, thing: Thing, query: Query, limits: Filter, snapshot: Snapshot, around: Surroundings | None
+        self, thing: Thing, query: Query, limits: Filter, snapshot: Snapshot, around: Browse | None
     ) -> Answer:
         phrase = thing.phrase
         anything = thing.anything and thing.limited
@@ -168,11 +145,15 @@ class Finder:
             drinking = replace(thing, noun=noun, phrase=parse(noun))
             return self._by_words(drinking, query, limits, snapshot, around)
         # relations, places, times, sizes and numbers, on remembered boxes
-        checked = Checked(ranking) if around is None else self._checked(thing, ranking, limits, snapshot, around)
-        if checked.refusal is not None:
-            hits = [snapshot.object(row, score) for row, score in ranking.pairs()[: query.k]]
-            part, reason = checked.refusal.part, checked.refusal.reason + _not_compared(checked.notes)
-            return Answer("not_found", reason, tuple(hits), ranking.accept, part, checked.notes)
+        left, notes = ranking, _parts(thing)
+        if around is not None:
+            constraints = Constraints(snapshot, self.names, around, limits)
+            left, refusal = constraints.apply(thing, ranking)
+            notes = tuple(dict.fromkeys(constraints.notes))
+            if refusal is not None:
+                hits = [snapshot.object(row, score) for row, score in ranking.pairs()[: query.k]]
+                reason = refusal.reason + _not_compared(notes)
+                return Answer("not_found", reason, tuple(hits), ranking.accept, refusal.part, notes)
 
         def why_not() -> str:
             reason = why_no_name_fits(snapshot, ranking, limits, names=self.names, phrase=phrase, asked=query.asked)
@@ -180,24 +161,11 @@ class Finder:
 
         # found, ambiguous or not found, and why
         answer = judge(
-            snapshot,
-            checked.ranking,
-            asked=query.asked,
-            k=query.k,
-            why_not=why_not,
-            several=thing.number is not None,
+            snapshot, left, asked=query.asked, k=query.k, why_not=why_not, several=thing.number is not None
         )
         if answer.status == "not_found":
             answer = replace(answer, refused=self._lacking(phrase, limits, snapshot))
-        notes = checked.notes if around is not None else _parts(thing)
         return replace(answer, reason=answer.reason + _not_compared(notes), not_understood=notes)
-
-    def _checked(
-        self, thing: Thing, ranking: Ranking, limits: Filter, snapshot: Snapshot, around: Surroundings
-    ) -> Checked:
-        constraints = Constraints(snapshot, self.names, around, limits)
-        left, refusal = constraints.apply(thing, ranking)
-        return Checked(left, refusal, tuple(dict.fromkeys(constraints.notes)))
 
     def _lacking(self, phrase: Parsed, limits: Filter, snapshot: Snapshot) -> str:
         """Whether nothing of that name is known, or something is, but not of that colour."""
@@ -292,7 +260,7 @@ class Finder:
         thing = Thing(text.strip(), parse(text))
         if plain in self._store.table.label_names:
             return thing
-        parsed = parse_question(text, self._around.facts.place_names())
+        parsed = parse_question(text, self._browse.facts.place_names())
         # without any relation the whole phrase counts: "somewhere to sit"
         return parsed if parsed.limited or parsed.not_understood else thing
 

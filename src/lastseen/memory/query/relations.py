@@ -5,16 +5,12 @@ Left, right, in front of and behind are as seen from somewhere: what the questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.facts import Facts
-from lastseen.memory.object import Point
 from lastseen.memory.query.geometry import (
     ASIDE_REACH,
     OVERHANG,
@@ -32,7 +28,9 @@ from lastseen.memory.query.geometry import (
 from lastseen.memory.query.parser import Relation
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.vocabulary import VIEWED
-from lastseen.memory.space.storeys import Storeys
+
+if TYPE_CHECKING:
+    from lastseen.memory.browse import Browse
 
 RANKED = ("closest", "farthest", "leftmost", "rightmost")
 """Relations that put things in an order and mean one of them."""
@@ -44,30 +42,10 @@ _MOST_PAIRED = 12
 """Things of one name that are tried as one end of "between"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What constraints need to know of objects besides their names.
-
-    ``extents`` gives sizes by id, ``places`` id and name of the room by position and id, ``support`` what a thing
-    stands on in words, ``here`` where the robot is, ``facts`` what was told, ``storeys`` the storeys of the building,
-    ``told_inside`` the id of what each object was told to be inside of. ``lock`` is held while they are asked, and is
-    taken before any lock of the store, as whoever writes does.
-    """
-
-    extents: Callable[[Sequence[str]], np.ndarray[Any, np.dtype[np.float64]]]
-    places: Callable[[Sequence[Any], Sequence[str]], list[tuple[int, str] | None]]
-    support: Callable[[str], str | None]
-    here: Callable[[], Point | None]
-    lock: AbstractContextManager[Any]
-    facts: Facts
-    storeys: Storeys
-    told_inside: Callable[[Sequence[str]], list[str | None]]
-
-
 class Relations:
     """Relations among the rows of one snapshot; ``notes`` takes what could not be compared."""
 
-    def __init__(self, snapshot: Snapshot, around: Surroundings, notes: list[str]) -> None:
+    def __init__(self, snapshot: Snapshot, around: Browse, notes: list[str]) -> None:
         self.snapshot, self.around, self.notes = snapshot, around, notes
 
     def boxes(self, rows: Sequence[int]) -> Boxes:

@@ -33,7 +33,6 @@ from lastseen.memory.space.storeys import APART, Storeys
 from lastseen.memory.space.surface import Surface
 from lastseen.memory.space.viewpoints import Viewpoints
 from lastseen.memory.store.journal import Journal
-from lastseen.memory.store.records import SpaceChanges
 from lastseen.observation import Observation
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.protocols import SceneAnalyzer
@@ -68,7 +67,7 @@ class Space:
         self.viewpoints.restore(journal.viewpoints(), path)
         # cells of a room's scale: finer ones cost more and say no more about where a robot can go
         policy = replace(settings.policy, cell=settings.explored.cell)
-        tiles = journal.tiles("floor"), journal.tiles("walls")
+        tiles = journal.bodies("floor"), journal.bodies("walls")
 
         def grids(storey: int) -> tuple[FloorGrid, FloorGrid]:
             made = FloorGrid(policy), wall_grid(settings.policy)
@@ -209,43 +208,46 @@ class Space:
             time = 0.0 if other.pose is None else other.pose.time + later
             self.surface.take_in(transform.apply(xyz.astype(np.float64)).astype(np.float32), colors, time=time)
 
-    def drain_changed(self, *, final: bool = False) -> SpaceChanges:
-        """What changed since the last call; whoever calls puts it into the journal.
+    def drain_changed(self, *, final: bool = False) -> tuple[dict[str, dict[Any, Any]], dict[str, str]]:
+        """What changed since the last call: bodies by table, and facts about the file; both go into the journal.
 
         The surface is given once in a while, and when the memory closes (``final``).
         """
-        changes = SpaceChanges(
-            viewpoints=self.viewpoints.drain_changed(),
-            path=self.path.drain_changed(),
-            keyframes={} if self._keyframes is None else self._keyframes.drain_changed(),
-        )
+        meta: dict[str, str] = {}
+        bodies: dict[str, dict[Any, Any]] = {
+            "viewpoints": self.viewpoints.drain_changed(),
+            "path": self.path.drain_changed(),
+            "keyframes": {} if self._keyframes is None else self._keyframes.drain_changed(),
+            "floor": {},
+            "walls": {},
+        }
         for storey in self.storeys:
-            for grid, tiles in ((storey.floor, changes.floor), (storey.walls, changes.walls)):
+            for grid, tiles in ((storey.floor, bodies["floor"]), (storey.walls, bodies["walls"])):
                 tiles.update({(storey.number, *tile): body for tile, body in grid.drain_changed().items()})
         now = -math.inf if self.pose is None else self.pose.time
         if self._surface is not None and (final or now - self._surface_written >= _SURFACE_PERIOD):
             self._surface_written = now
-            changes.surface.update(self._surface.drain_changed())
+            bodies["surface"] = self._surface.drain_changed()
         if self.spatial.revision != self._revision:
             self._revision = self.spatial.revision
             state = self.spatial.to_dict()
             graph = state.pop("graph")
-            changes.meta[_PLACES] = json.dumps(state)
-            changes.places.update(self._unwritten("places", "place_id", graph["places"]))
-            changes.anchors.update(self._unwritten("anchors", "anchor_id", graph["anchors"]))
+            meta[_PLACES] = json.dumps(state)
+            bodies["places"] = self._unwritten("places", "place_id", graph["places"])
+            bodies["anchors"] = self._unwritten("anchors", "anchor_id", graph["anchors"])
         state_text = self._state_text()
         if self.pose is not None and state_text != self._written_state:
-            changes.meta[_STATE] = self._written_state = state_text
+            meta[_STATE] = self._written_state = state_text
         if self.pose is not None and self.pose is not self._written_pose:
             self._written_pose = self.pose
-            changes.meta[_POSE] = json.dumps(
+            meta[_POSE] = json.dumps(
                 {
                     "xyz": self.pose.pose.translation.tolist(),
                     "quaternion_xyzw": self.pose.pose.quaternion.tolist(),
                     "time": self.pose.time,
                 }
             )
-        return changes
+        return bodies, meta
 
     def _state_text(self) -> str:
         """What the next frame depends on besides places and floor: with it, a stream may go on in another process."""

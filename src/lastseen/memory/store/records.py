@@ -13,6 +13,8 @@ from lastseen.detection import best_label
 
 TENTATIVE, CONFIRMED, MISSING, REMOVED = "tentative", "confirmed", "missing", "removed"
 STATES = (TENTATIVE, CONFIRMED, MISSING, REMOVED)
+Bodies = Mapping[str, Mapping[Any, str | bytes]]
+"""What is to be written to the tables of bodies, by table and key; an empty body deletes its row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,23 +100,3 @@ class VersionRecord:
     first_seen: float
     last_seen: float
     colors: NDArray[np.float32] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceChanges:
-    """What the journal has yet to learn of space: JSON by id of place and anchor, packed bytes by object and tile.
-
-    Tiles are numbered by storey, row and column.
-    """
-
-    meta: dict[str, str] = field(default_factory=dict)
-    places: dict[int, str] = field(default_factory=dict)
-    anchors: dict[int, str] = field(default_factory=dict)
-    viewpoints: dict[str, bytes] = field(default_factory=dict)
-    floor: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
-    walls: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
-    surface: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
-    path: dict[int, bytes] = field(default_factory=dict)
-    facts: dict[int, str] = field(default_factory=dict)
-    keyframes: dict[int, bytes] = field(default_factory=dict)
-    frames: dict[int, str] = field(default_factory=dict)

@@ -36,17 +36,7 @@ _KEYS = {
     "events": "id",
     "crops": "rowid",
     "outbox": "seq",
-    "places": "id",
-    "anchors": "id",
-    "viewpoints": "num",
-    "floor": "i",
-    "walls": "i",
-    "surface": "i",
-    "path": "id",
-    "facts": "id",
-    "keyframes": "id",
-    "frames": "id",
-    "views": "slot",
+    **{table: key[-1] for table, key in BODIES.items()},
 }
 """The tables beside objects, embeddings and meta, with the number by which their rows are read."""
 _FAR = 2**40

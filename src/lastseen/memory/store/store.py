@@ -7,7 +7,7 @@ which a search scans whole; the few that are tentative or gone stand aside and a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -21,20 +21,18 @@ from lastseen.errors import IndexMismatch, JournalDamaged, LastseenError, shorte
 from lastseen.memory.objects import ObjectMemory, Rows, State
 from lastseen.memory.store.index import FaissIndex, VectorIndex
 from lastseen.memory.store.journal import Batch, Journal
+from lastseen.memory.store.journal.schema import BODIES
 from lastseen.memory.store.records import (
     CONFIRMED,
     STATES,
+    Bodies,
     CropRecord,
     EventRecord,
     ObjectRecord,
     SessionRecord,
-    SpaceChanges,
 )
 from lastseen.memory.store.table import ObjectTable
 from lastseen.memory.store.working import Restoring, Room
-
-_SPACE = ("places", "anchors", "viewpoints", "floor", "walls", "surface", "path", "facts", "keyframes", "frames")
-
 
 IndexFactory = Callable[[int], VectorIndex]
 _CHECKED_BYTES = 256_000_000
@@ -65,9 +63,8 @@ class LongTermStore:
         self._unnamed: set[str] = set()
         self._events: list[EventRecord] = []
         self._crops: list[CropRecord] = []
-        self._views: dict[int, bytes] = {}
         self._meta: dict[str, str] = {}
-        self._space: dict[str, dict[Any, Any]] = {name: {} for name in _SPACE}
+        self._bodies: dict[str, dict[Any, str | bytes]] = {table: {} for table in BODIES}
 
     @classmethod
     def open(
@@ -115,7 +112,7 @@ class LongTermStore:
             restoring = Restoring(meta, self.journal.count(), gallery_size=size, path=path, room=room)
             for block in self.journal.load():
                 restoring.take(block)
-            rows = restoring.rows(self.journal.views())
+            rows = restoring.rows(self.journal.bodies("views"))
         self.colors = restoring.colors
         shares = np.zeros((len(restoring.ids), len(COLORS)), dtype=np.float32)
         for row, object_id in enumerate(restoring.ids):
@@ -139,7 +136,7 @@ class LongTermStore:
         gone: Sequence[str] = (),
         events: Sequence[EventRecord] = (),
         crops: Sequence[CropRecord] = (),
-        views: Mapping[int, bytes] | None = None,
+        bodies: Bodies | None = None,
         meta: Mapping[str, str] | None = None,
     ) -> None:
         """Take changes in: they can be searched from now on and wait for the next commit."""
@@ -155,7 +152,8 @@ class LongTermStore:
             self._events.extend(events)
             if self.settings.store.store_crops:
                 self._crops.extend(crops)
-            self._views.update(views or {})
+            for table, rows in (bodies or {}).items():
+                self._bodies[table].update(rows)
             self._meta.update(meta or {})
 
     def crops(self, object_id: str) -> list[CropRecord]:
@@ -167,19 +165,11 @@ class LongTermStore:
         best = sorted(found.values(), key=lambda crop: (-crop.quality, crop.time))
         return best[: self.settings.store.keep_crops]
 
-    def stage_space(self, changes: SpaceChanges) -> None:
-        """Take in what changed of space; it waits for the next commit."""
-        with self.guard:
-            self._meta.update(changes.meta)
-            for name, rows in self._space.items():
-                rows.update(getattr(changes, name))
-
     @property
     def waiting(self) -> int:
         """How many staged changes are not on disk yet."""
-        staged = (self._objects, self._gone, self._forgotten, self._events, self._crops, self._views, self._meta)
-        staged += tuple(self._space.values())
-        return sum(len(kind) for kind in staged)
+        staged: list[Sized] = [self._objects, self._gone, self._forgotten, self._events, self._crops, self._meta]
+        return sum(map(len, [*staged, *self._bodies.values()]))
 
     def commit(self, time: float, *, session: SessionRecord | None, outbox: bool = False) -> int:
         """Put everything staged on disk in one transaction; on an error it stays staged for the next try."""
@@ -195,9 +185,8 @@ class LongTermStore:
                     crops=list(self._crops),
                     session=session,
                     turned={event.object_id: event.time for event in self._events if event.kind != "appeared"},
-                    views=dict(self._views),
                     meta={**self._meta, **({"image_encoder": self.image_encoder} if self.image_encoder else {})},
-                    **{name: dict(rows) for name, rows in self._space.items()},
+                    bodies={table: dict(rows) for table, rows in self._bodies.items()},
                 )
             rows = self.journal.write(batch, settings=self.settings, outbox=outbox)
             self.rows_written += rows
@@ -213,11 +202,10 @@ class LongTermStore:
                 del self._events[: len(batch.events)]
                 del self._crops[: len(batch.crops)]
                 # what was staged again meanwhile waits for the next commit
-                self._views = {slot: body for slot, body in self._views.items() if batch.views.get(slot) is not body}
                 self._meta = {key: text for key, text in self._meta.items() if batch.meta.get(key) is not text}
-                for name, staged in self._space.items():
-                    written = getattr(batch, name)
-                    self._space[name] = {key: body for key, body in staged.items() if written.get(key) is not body}
+                for table, written in batch.bodies.items():
+                    staged = self._bodies[table]
+                    self._bodies[table] = {key: body for key, body in staged.items() if written.get(key) is not body}
             return rows
 
     def forget(self, ids: Sequence[str], *, labels: Collection[str] = ()) -> None:

@@ -112,11 +112,8 @@ def test_sessions_events_places_and_meta_come_back(file: Path) -> None:
     session = SessionRecord(1, "robot", 0.0, 1.7e9, 0.0, 9.0)
     event = EventRecord(3.0, "obj-1", "moved", {"from": [0, 0, 0]})
     journal = Journal.open(file)
-    places, anchors = {1: '{"type": "kitchen"}'}, {4: '{"tags": ["mug"]}'}
-    journal.write(
-        Batch(time=9.0, events=[event], session=session, meta={"a": "b"}, places=places, anchors=anchors),
-        settings=SETTINGS,
-    )
+    bodies = {"places": {1: '{"type": "kitchen"}'}, "anchors": {4: '{"tags": ["mug"]}'}}
+    journal.write(Batch(time=9.0, events=[event], session=session, meta={"a": "b"}, bodies=bodies), settings=SETTINGS)
     journal.close()
     again = Journal.open(file, read_only=True)
     assert again.sessions() == [session]

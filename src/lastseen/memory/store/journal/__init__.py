@@ -2,6 +2,6 @@
 
 from lastseen.memory.store.journal.journal import Journal
 from lastseen.memory.store.journal.reading import Block
-from lastseen.memory.store.journal.writing import Batch
+from lastseen.memory.store.journal.rows import Batch
 
 __all__ = ["Batch", "Block", "Journal"]

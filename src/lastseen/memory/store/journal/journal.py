@@ -29,23 +29,26 @@ from lastseen.memory.store.journal.opening import (
     is_unborn,
 )
 from lastseen.memory.store.journal.reading import JournalReader
-from lastseen.memory.store.journal.rows import embedding_row, object_row, put_meta, version_row
-from lastseen.memory.store.journal.savepoint import Savepoint
-from lastseen.memory.store.journal.schema import BODIES, in_newest_version
-from lastseen.memory.store.journal.thinning import Thinning
-from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
-from lastseen.memory.store.journal.writing import (
+from lastseen.memory.store.journal.rows import (
     UPSERT_OBJECT,
     Batch,
     Written,
     digests_of,
+    embedding_row,
+    object_row,
     put_bodies,
     put_crops,
     put_events,
+    put_meta,
     put_session,
     put_version,
     queue,
+    version_row,
 )
+from lastseen.memory.store.journal.savepoint import Savepoint
+from lastseen.memory.store.journal.schema import BODIES, in_newest_version
+from lastseen.memory.store.journal.thinning import Thinning
+from lastseen.memory.store.journal.writer_lock import WriterLock, wal_of
 from lastseen.memory.store.records import TENTATIVE, ObjectRecord
 
 _PATIENCE = 0.5
@@ -151,7 +154,7 @@ class Journal(JournalReader):
             for key, value in sorted(batch.meta.items()):
                 put_meta(db, key, value)
             for table in BODIES:
-                put_bodies(db, table, getattr(batch, table))
+                put_bodies(db, table, batch.bodies.get(table, {}))
             if batch.forgotten:
                 self._forget(db, batch, outbox=outbox)
             thinning = copy(self._thinning)

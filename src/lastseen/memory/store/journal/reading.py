@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,10 +253,6 @@ class JournalReader:
                 found[tuple(key) if len(key) > 1 else key[0]] = body
         return found
 
-    def views(self) -> dict[int, bytes]:
-        """What working memory keeps of places it looked at, by slot."""
-        return self.bodies("views")
-
     def places(self) -> dict[str, list[dict[str, Any]]]:
         """The places and the anchors of the file, each in the order of their ids."""
         return {table: [json.loads(body) for body in self.bodies(table).values()] for table in ("places", "anchors")}
@@ -266,10 +262,6 @@ class JournalReader:
         with self._reading() as db:
             ids = dict(db.execute("SELECT num, id FROM objects"))
         return {ids[num]: body for num, body in self.bodies("viewpoints").items() if num in ids}
-
-    def tiles(self, layer: Literal["floor", "walls"]) -> dict[tuple[int, int, int], bytes]:
-        """The tiles of explored floor or of walls, packed, by storey and numbers."""
-        return self.bodies(layer)
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk by kind of record, and of the whole file."""
@@ -353,6 +345,9 @@ _AS_OF = (
     "FROM objects o JOIN versions v ON v.num = o.num AND v.time = "
     "(SELECT max(time) FROM versions WHERE num = o.num AND time <= ?)"
 )
+_KEY_BYTES = {"viewpoints": 16, "floor": 24, "walls": 24, "surface": 32}
+_KEY_BYTES |= dict.fromkeys(("path", "facts", "keyframes", "frames"), 16)
+"""Bytes that a body's key and checksum take, by table."""
 _SIZE_QUERIES = {
     "objects": "SELECT sum(length(working) + length(label_scores) + 160) FROM objects",
     "embeddings": "SELECT sum(length(mean) + length(gallery) + 16) FROM embeddings",
@@ -362,13 +357,6 @@ _SIZE_QUERIES = {
     "views": "SELECT sum(length(body) + 16) FROM views",
     "places": "SELECT sum(size) FROM (SELECT length(CAST(body AS BLOB)) AS size FROM places "
     "UNION ALL SELECT length(CAST(body AS BLOB)) FROM anchors)",
-    "viewpoints": "SELECT sum(length(body) + 16) FROM viewpoints",
-    "floor": "SELECT sum(length(body) + 24) FROM floor",
-    "walls": "SELECT sum(length(body) + 24) FROM walls",
-    "surface": "SELECT sum(length(body) + 32) FROM surface",
-    "path": "SELECT sum(length(body) + 16) FROM path",
-    "facts": "SELECT sum(length(body) + 16) FROM facts",
-    "keyframes": "SELECT sum(length(body) + 16) FROM keyframes",
-    "frames": "SELECT sum(length(body) + 16) FROM frames",
+    **{table: f"SELECT sum(length(body) + {key}) FROM {table}" for table, key in _KEY_BYTES.items()},
     "outbox": "SELECT count(*) * 24 FROM outbox",
 }

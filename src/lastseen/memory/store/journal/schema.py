@@ -7,8 +7,8 @@ To add a table or a column: write ``VERSION_N`` (statements) or ``to_version_N``
 the end of this file, add it to ``STEPS``, and run ``python -m tests.memory.store.journal.make_golden``, which writes
 the golden file of the new version for ``test_versions.py``. Steps of the past are never edited: they stand for files
 that people have. Each table has a column ``checksum``, which is ``row_sum`` of all others in their order, so that a
-changed value is noticed; a table of bodies by key needs no more than an entry in ``BODIES``, a field of ``Batch`` and
-of ``SpaceChanges``, and whoever reads it calls ``JournalReader.bodies(table)``. An empty body deletes its row.
+changed value is noticed; a table of bodies by key needs no more than an entry in ``BODIES``: whoever writes it stages
+its bodies, and whoever reads it calls ``JournalReader.bodies(table)``. An empty body deletes its row.
 """
 
 from __future__ import annotations

@@ -102,10 +102,8 @@ class Browse:
                     label=label, include_tentative=include_tentative, include_absent=include_removed
                 )
                 return Page(len(found), found[offset : offset + limit])
-            store = self._objects.store
             rows = self._objects.listed(include_tentative=include_tentative, include_absent=include_removed)
-            some = rows[offset : offset + limit].tolist()
-            return Page(len(rows), [read_state(store, row, now=self._objects.now) for row in some])
+            return Page(len(rows), self._read(rows[offset : offset + limit]))
 
     def past(
         self,
@@ -139,13 +137,8 @@ class Browse:
     def states(self, ids: list[str]) -> list[ObjectState]:
         """The objects of these ids that are still remembered, in their order."""
         with self.lock:
-            store = self._objects.store
-            found = []
-            for object_id in ids:
-                row = store.row_of.get(int(object_id.rpartition("-")[2]))
-                if row is not None:
-                    found.append(read_state(store, row, now=self._objects.now))
-            return found
+            rows = self._rows(ids)
+            return self._read(rows[rows >= 0])
 
     def gone(self) -> list[ObjectState]:
         """The objects that are missing or removed, in the order of their ids."""
@@ -153,7 +146,15 @@ class Browse:
             store = self._objects.store
             rows = self._objects.listed(include_absent=True)
             rows = rows[store.state[rows] > State.CONFIRMED]
-            return [read_state(store, row, now=self._objects.now) for row in rows.tolist()]
+            return self._read(rows)
+
+    def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Where working memory holds objects; -1 for one that is not remembered."""
+        row_of = self._objects.store.row_of
+        return np.array([row_of.get(int(object_id.rpartition("-")[2]), -1) for object_id in ids], dtype=np.int64)
+
+    def _read(self, rows: NDArray[np.int64]) -> list[ObjectState]:
+        return [read_state(self._objects.store, row, now=self._objects.now) for row in rows.tolist()]
 
     def described(self, states: Sequence[ObjectState], *, now: float | None = None) -> list[Object]:
         """Records of working memory as users see them; ``now`` is the memory time that ages count from."""
@@ -213,11 +214,9 @@ class Browse:
     def extents(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""
         with self.lock:
-            store = self._objects.store
-            numbers = [int(object_id.rpartition("-")[2]) for object_id in ids]
-            rows = np.array([store.row_of.get(number, -1) for number in numbers], dtype=np.int64)
+            rows = self._rows(ids)
             found = np.zeros((len(rows), 3))
-            found[rows >= 0] = store.extent[rows[rows >= 0]]
+            found[rows >= 0] = self._objects.store.extent[rows[rows >= 0]]
             return found
 
     def here(self) -> Point | None:
@@ -258,11 +257,7 @@ class Browse:
             store = self._objects.store
             rows = store.live()
             changed = rows[store.changed_at[rows] > since] if since else rows
-            return Changed(
-                store.version,
-                [read_state(store, row, now=self._objects.now) for row in changed.tolist()],
-                store.seq[rows],
-            )
+            return Changed(store.version, self._read(changed), store.seq[rows])
 
     def labelled(self, weight: Callable[[str], float]) -> list[tuple[float, str, str]]:
         """Weighted score, id and label of what is there, tentative ones included, by the label that weighs most.

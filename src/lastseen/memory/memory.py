@@ -246,19 +246,12 @@ class Memory(Reads, Corrections):
         if apart is None or as_of is not None:
             return answer.with_alignment(self.browse.alignment)
         # what the robot sees now is in the map it is in, what was known before is not
-        seen = apart.find(
-            text,
-            image=image,
-            embedding=embedding,
-            near=near,
-            radius=radius,
-            within=within,
-            label=label,
-            include_stale=include_stale,
-            include_tentative=include_tentative,
-            include_removed=include_removed,
-            k=k,
-        )
+        apart._writes.pull()
+        now = apart._writes.clock.now
+        fresh_after = None if include_stale else now - self.settings.lifecycle.stale_after
+        limits = replace(limits, since=None, before=None, fresh_after=fresh_after)
+        query = apart._finder.query(text, image=image, embedding=embedding, k=k)
+        seen = apart._finder.find(query, limits, now=now)
         hits = tuple(replace(hit, id=self._sessions.prefix + hit.id) for hit in seen.hits)
         return replace(seen, hits=hits).followed_by(answer)
 

@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.store.index import Match, best_first, checked_query, checked_rows
+
+
+@runtime_checkable
+class VectorIndex(Protocol):
+    """Unit vectors of one length by key; results are sorted by score, then by key."""
+
+    @property
+    def dim(self) -> int:
+        """Length of every vector."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def keys(self) -> list[str]:
+        """Every key held, sorted."""
+        ...
+
+    def upsert(self, keys: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Put vectors in, one row per key; a key already held gets the new vector."""
+        ...
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Take keys out; a key not held is no error."""
+        ...
+
+    def search(self, query: NDArray[np.float32], *, k: int, among: Sequence[str] | None = None) -> list[Match]:
+        """The k nearest, or the k nearest of the keys in ``among``; fewer when there are fewer."""
+        ...
 
 
 class BruteForceIndex:

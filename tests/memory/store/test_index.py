@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.memory.store.brute import BruteForceIndex
+from tests.memory.store.brute import BruteForceIndex, VectorIndex
 
 from lastseen.errors import InvalidValue
 from lastseen.memory.store import index as index_module
-from lastseen.memory.store.index import FaissIndex, Match, VectorIndex
+from lastseen.memory.store.index import FaissIndex, Match
 
 BACKENDS: dict[str, Callable[[int], VectorIndex]] = {"brute": BruteForceIndex, "faiss": FaissIndex}
 DIM = 6

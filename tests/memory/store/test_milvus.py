@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from tests.memory.homes import ROOM, walk
 from tests.memory.store import test_index as contract
-from tests.memory.store.brute import BruteForceIndex
+from tests.memory.store.brute import BruteForceIndex, VectorIndex
 from tests.memory.store.milvus_server import MilvusServer
 
 from lastseen.config import Settings
 from lastseen.config.memory import Store
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue
 from lastseen.memory.memory import Memory
-from lastseen.memory.store.index import VectorIndex
 from lastseen.memory.store.milvus import MilvusAddress, MilvusIndex
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,11 @@ def select(table: ObjectTable, limits: Filter) -> NDArray[np.int64]:
     """The rows that may answer, in ascending order."""
     columns, count = table.columns, len(table)
     rows: NDArray[np.int64] | None = None
+
+    def left(column: NDArray[Any]) -> NDArray[Any]:
+        """The values of the rows that are left."""
+        return column[:count] if rows is None else column[rows]
+
     boxes = []
     if limits.radius is not None and limits.near is not None:
         boxes.append([(value - limits.radius, value + limits.radius) for value in limits.near])
@@ -89,7 +95,7 @@ def select(table: ObjectTable, limits: Filter) -> NDArray[np.int64]:
         boxes.append(list(zip(*limits.within, strict=True)))
     for box in boxes:
         for column, (low, high) in zip((columns.x, columns.y, columns.z), box, strict=True):
-            values = column[:count] if rows is None else column[rows]
+            values = left(column)
             inside = np.flatnonzero((values >= low) & (values <= high))
             rows = inside if rows is None else rows[inside]
     if rows is not None and limits.radius is not None and limits.near is not None:
@@ -97,17 +103,14 @@ def select(table: ObjectTable, limits: Filter) -> NDArray[np.int64]:
         distance = (columns.x[rows] - x) ** 2 + (columns.y[rows] - y) ** 2 + (columns.z[rows] - z) ** 2
         rows = rows[distance <= limits.radius**2]
     allowed = np.array([state in limits.states for state in STATES])
-    states = columns.state[:count] if rows is None else columns.state[rows]
-    keep = allowed[states]
+    keep = allowed[left(columns.state)]
     if limits.label is not None:
         names = {number for number, name in enumerate(table.label_names) if name.lower() == limits.label.lower()}
-        first = columns.labels[:count, 0] if rows is None else columns.labels[rows, 0]
-        keep &= np.isin(first, sorted(names))
-    for bound, passes in ((limits.since, np.greater_equal), (limits.before, np.less)):
+        keep &= np.isin(left(columns.labels[:, 0]), sorted(names))
+    bounds = ((limits.since, np.greater_equal), (limits.before, np.less), (limits.fresh_after, np.greater_equal))
+    for bound, passes in bounds:
         if bound is not None:
-            keep &= passes(columns.last_seen[:count] if rows is None else columns.last_seen[rows], bound)
-    if limits.fresh_after is not None:
-        keep &= (columns.last_seen[:count] if rows is None else columns.last_seen[rows]) >= limits.fresh_after
+            keep &= passes(left(columns.last_seen), bound)
     return np.flatnonzero(keep) if rows is None else rows[keep]
 
 

@@ -1,4 +1,4 @@
-"""Vector indexes: what one must do (unit vectors by key, the nearest in a fixed order), and the default, exact FAISS.
+"""Unit vectors by key and the nearest to one in a fixed order, by exact FAISS; and what every index checks alike.
 
 Rows are overwritten in place and deleted by moving the last row into the gap: FAISS's own removal shifts every later
 row. Its approximate indexes trade truth for a speed that is not needed: an exact scan of 100,000 vectors already runs
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,34 +30,6 @@ class Match(NamedTuple):
 
     key: str
     score: float
-
-
-@runtime_checkable
-class VectorIndex(Protocol):
-    """Unit vectors of one length by key; results are sorted by score, then by key."""
-
-    @property
-    def dim(self) -> int:
-        """Length of every vector."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def keys(self) -> list[str]:
-        """Every key held, sorted."""
-        ...
-
-    def upsert(self, keys: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Put vectors in, one row per key; a key already held gets the new vector."""
-        ...
-
-    def remove(self, keys: Sequence[str]) -> None:
-        """Take keys out; a key not held is no error."""
-        ...
-
-    def search(self, query: NDArray[np.float32], *, k: int, among: Sequence[str] | None = None) -> list[Match]:
-        """The k nearest, or the k nearest of the keys in ``among``; fewer when there are fewer."""
-        ...
 
 
 def checked_rows(keys: Sequence[str], vectors: NDArray[np.float32], dim: int) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ which a search scans whole; the few that are tentative or gone stand aside and a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +19,7 @@ from lastseen.config import Settings
 from lastseen.encoders.colors import COLORS
 from lastseen.errors import IndexMismatch, JournalDamaged, LastseenError, shorten
 from lastseen.memory.objects import ObjectMemory, Rows, State
-from lastseen.memory.store.index import FaissIndex, VectorIndex
+from lastseen.memory.store.index import FaissIndex
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.journal.schema import BODIES
 from lastseen.memory.store.records import (
@@ -34,7 +34,6 @@ from lastseen.memory.store.records import (
 from lastseen.memory.store.table import ObjectTable
 from lastseen.memory.store.working import Restoring, Room
 
-IndexFactory = Callable[[int], VectorIndex]
 _CHECKED_BYTES = 256_000_000
 """Files up to this size are checked for broken structure whenever they are opened: a tenth of a second at most."""
 _STEP = 256
@@ -44,19 +43,18 @@ _STEP = 256
 class LongTermStore:
     """The journal with its table and indexes; writes and searches may come from different threads."""
 
-    def __init__(self, journal: Journal, settings: Settings, *, make_index: IndexFactory = FaissIndex) -> None:
+    def __init__(self, journal: Journal, settings: Settings) -> None:
         self.journal = journal
         self.settings = settings
         self.table = ObjectTable()
         self.guard = threading.RLock()
         # held through a commit, so that two never write the same events; searches do not wait for it
         self._committing = threading.Lock()
-        self.main: VectorIndex | None = None
-        self.aside: VectorIndex | None = None
+        self.main: FaissIndex | None = None
+        self.aside: FaissIndex | None = None
         self.image_encoder: str | None = None
         self.colors: dict[str, NDArray[np.float32]] = {}
         self.rows_written = 0
-        self._make_index = make_index
         self._objects: dict[str, ObjectRecord] = {}
         self._gone: dict[str, None] = {}
         self._forgotten: dict[str, None] = {}
@@ -74,7 +72,6 @@ class LongTermStore:
         *,
         read_only: bool = False,
         image_encoder: str | None = None,
-        make_index: IndexFactory = FaissIndex,
         room: Room | None = None,
         journal: Journal | None = None,
     ) -> tuple[Self, Rows | None]:
@@ -84,7 +81,7 @@ class LongTermStore:
         anew.
         """
         opened = Journal.open(path, read_only=read_only) if journal is None else journal
-        store = cls(opened, settings, make_index=make_index)
+        store = cls(opened, settings)
         try:
             store.image_encoder = store.journal.meta().get("image_encoder")
             if image_encoder is not None and store.image_encoder is not None and image_encoder != store.image_encoder:
@@ -250,9 +247,9 @@ class LongTermStore:
             if index is not None:
                 index.remove(ids)
 
-    def _indexes(self, dim: int) -> tuple[VectorIndex, VectorIndex]:
+    def _indexes(self, dim: int) -> tuple[FaissIndex, FaissIndex]:
         if self.main is None or self.aside is None:
-            self.main, self.aside = self._make_index(dim), self._make_index(dim)
+            self.main, self.aside = FaissIndex(dim), FaissIndex(dim)
         return self.main, self.aside
 
 

@@ -12,8 +12,6 @@ class Retrieval(Section):
     """Semantic nodes and how a goal is matched against them; see docs/memory-nodes.md."""
 
     k: int = setting(5, unit="nodes", low=1, why="the candidates kept in belief and log")
-    embedding_weight: float = setting(0.8, low=0.0, high=1.0, why="the embedding's share of the score")
-    keyword_weight: float = setting(0.2, low=0.0, high=1.0, why="the keywords' share of the score")
     score_threshold: float = setting(
         0.3,
         low=0.0,
@@ -21,7 +19,6 @@ class Retrieval(Section):
         why="from here on a goal is likely_in_memory; weak (an unrelated node scores about 0.4), so a pass means "
         "'something to try', never 'known'",
     )
-    embedder_dim: int = setting(64, unit="dimensions", low=1, why="length of DeterministicEmbedder's vectors")
 
 
 @dataclass(frozen=True, kw_only=True)

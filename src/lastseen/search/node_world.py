@@ -59,7 +59,7 @@ def open_nodes(file: str | PathLike[str], settings: Settings) -> Iterator[Search
 def linked_by_distance(store: SemanticMemoryStore, settings: Settings) -> SearchedNodes:
     """Nodes without a history: those near each other are taken to be joined."""
     paths = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
-    return SearchedNodes(store, paths, DeterministicEmbedder(settings.retrieval.embedder_dim))
+    return SearchedNodes(store, paths, DeterministicEmbedder())
 
 
 def _walked(memory: Memory, file: Path) -> SearchedNodes:

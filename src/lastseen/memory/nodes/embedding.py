@@ -8,13 +8,13 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from lastseen.config.search import Retrieval
 from lastseen.errors import InvalidValue
 
 if TYPE_CHECKING:
     from lastseen.protocols import Encoder
 
-_DEFAULTS = Retrieval()
+EMBEDDER_DIM = 64
+"""Length of the stub's vectors: docs/memory-nodes.md."""
 
 
 class Embedder(Protocol):
@@ -31,7 +31,7 @@ class DeterministicEmbedder:
     Unrelated texts have a cosine near 0, and so do synonyms; only equal texts (case and outer spaces aside) agree.
     """
 
-    def __init__(self, dim: int = _DEFAULTS.embedder_dim) -> None:
+    def __init__(self, dim: int = EMBEDDER_DIM) -> None:
         if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
             raise InvalidValue("embedder.dim", dim, "must be a whole number from 1", remedy="64 is the default")
         self.dim = dim

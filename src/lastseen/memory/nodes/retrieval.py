@@ -24,6 +24,8 @@ from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.nodes.utils import tokenize
 
 _DEFAULTS = Retrieval()
+EMBEDDING_WEIGHT, KEYWORD_WEIGHT = 0.8, 0.2
+"""Shares of the embedding's and the keywords' score in the blend: docs/memory-nodes.md."""
 ROUGH_ERROR = 1e-9
 """How far a rough score may lie from the exact one; a million times what rounding can do at unit length."""
 MAX_KEPT_ANSWERS = 64
@@ -61,7 +63,7 @@ def keyword_score(goal_tokens: Sequence[str], node_tokens: frozenset[str] | set[
 
 def blend(embedding_score: float, keywords: float) -> float:
     """The final score: 0.8 of the embedding's and 0.2 of the keywords', kept in 0 to 1."""
-    score = _DEFAULTS.embedding_weight * embedding_score + _DEFAULTS.keyword_weight * keywords
+    score = EMBEDDING_WEIGHT * embedding_score + KEYWORD_WEIGHT * keywords
     return min(1.0, max(0.0, score))
 
 
@@ -207,8 +209,8 @@ def _contenders(
     for token in set(goal_tokens):
         for position in index.holders.get(token, ()):
             shared[position] += 1
-    per_distance = _DEFAULTS.embedding_weight / 4.0
-    per_word = _DEFAULTS.keyword_weight / len(goal_tokens)
+    per_distance = EMBEDDING_WEIGHT / 4.0
+    per_word = KEYWORD_WEIGHT / len(goal_tokens)
     distances = map(math.dist, repeat(tuple(normalize(goal))), index.units)
     rough = [per_word * words - per_distance * d * d for d, words in zip(distances, shared, strict=True)]
     for position in index.without_direction:

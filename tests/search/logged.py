@@ -6,7 +6,9 @@ from typing import Any
 
 from lastseen.action import Action
 from lastseen.belief import new_belief
+from lastseen.config import Settings, describe, settings_from_mapping
 from lastseen.memory.places import SpatialMemory
+from lastseen.pose2d import Pose2D
 from lastseen.search.log import Run, RunLog, planner_meta, retrieval_meta
 
 
@@ -49,3 +51,38 @@ def run_of(log: RunLog) -> Run:
         [record for record in records if record["type"] == "step"],
         [record for record in records if record["type"] == "event"],
     )
+
+
+def settings_of(run: Run) -> Settings:
+    """The settings the run was made with; a name that is no setting any more is a constant of this version."""
+    tree: dict[str, Any] = {}
+    known = {row.name for row in describe(Settings())}
+    for name, value in run.header["settings"].items():
+        if name not in known:
+            continue
+        *sections, leaf = name.split(".")
+        node = tree
+        for section in sections:
+            node = node.setdefault(section, {})
+        node[leaf] = value
+    return settings_from_mapping(tree)
+
+
+def replay(run: Run) -> SpatialMemory:
+    """Build the places and anchors of a run again from its log alone."""
+    memory = SpatialMemory(settings_of(run))
+    for step in run.steps:
+        world_pose = None if step["world_pose"] is None else Pose2D(*step["world_pose"])
+        if step["action"] is not None:
+            memory.step(
+                Action(step["action"]),
+                collided=step["collided"],
+                branch=step["branch"],
+                panorama=step["panorama"],
+                world_pose=world_pose,
+            )
+        memory.saw(step["seen"])
+        if step["scene_analyzed"]:
+            scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
+            memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)
+    return memory

@@ -15,10 +15,10 @@ from lastseen.config import Settings
 from lastseen.config.memory import Places
 from lastseen.errors import InvalidValue
 from lastseen.memory.places import SpatialMemory
-from lastseen.search.log import JsonLines, RunLog, read_log, replay
+from lastseen.search.log import JsonLines, RunLog, read_log
 from lastseen.search.planning.plan import FALLBACK_PLAN
 from tests.memory.places.walks import Step, steps
-from tests.search.logged import line, run_of
+from tests.search.logged import line, replay, run_of, settings_of
 
 
 def test_a_record_is_one_line_with_sorted_keys(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_the_settings_of_a_run_come_back_from_its_header(tmp_path: Path) -> None
     memory, _ = logged([(Action.TURN_LEFT, False, False, "bedroom")] * 20, tmp_path / "run.jsonl", settings)
     run = read_log(tmp_path / "run.jsonl")
     run.header["settings"]["branches.reach"] = 3.0  # a setting of 0.1
-    assert run.settings() == settings
+    assert settings_of(run) == settings
     assert replay(run).to_dict() == memory.to_dict()
     assert len(memory.graph.places) == 2
 

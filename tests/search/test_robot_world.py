@@ -21,12 +21,13 @@ from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import StepResult
-from lastseen.search.log import RunLog, read_log, replay
+from lastseen.search.log import RunLog, read_log
 from lastseen.search.loop import SearchLoop, SearchResult
 from lastseen.search.planning.decision import Decision
 from lastseen.search.robot_world import RobotWorld
 from lastseen.search.search import Search
 from lastseen.vlm.protocol import EncodedImage
+from tests.search.logged import replay
 from tests.search.policy.box_world import Box, BoxWorld
 
 MUG: Box = ((1.6, -0.4, 0.0), (2.0, 0.4, 1.0))
@@ -176,7 +177,7 @@ def test_angles_are_told_from_where_the_robot_faces_now() -> None:
     for _ in range(11):
         ready.world.confirm()
     views = ready.world.look("mug").context["views"]
-    seen = sorted(view["angle"] for view in views if view["labels"])
+    seen = sorted(view.angle for view in views if view.labels)
     assert ready.environment.room.pose.yaw == pytest.approx(math.radians(-30.0))
     assert sum(seen) / len(seen) == pytest.approx(30.0)
 

@@ -27,7 +27,7 @@ from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Scene, StepResult
-from lastseen.search.log import RunLog, read_log, replay
+from lastseen.search.log import RunLog, read_log
 from lastseen.search.loop import SearchResult
 from lastseen.search.policy.geometric import GeometricPixelPolicy
 from lastseen.search.policy.goal_pixel import GoalPixel
@@ -35,6 +35,7 @@ from lastseen.search.robot import Driven, Robot
 from lastseen.search.search import Search
 from lastseen.search.timing import TimingLog
 from lastseen.vlm.mock import ScriptedBackend
+from tests.search.logged import replay
 from tests.search.policy.box_world import BoxWorld
 from tests.search.test_robot_world import BoxEnvironment
 

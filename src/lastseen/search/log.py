@@ -16,16 +16,13 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from lastseen import schemas
-from lastseen.action import Action
 from lastseen.belief import BeliefState, Candidate
-from lastseen.config import Settings, describe, settings_from_mapping
+from lastseen.config import Settings, describe
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
-from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.tracker import Step
-from lastseen.pose2d import Pose2D
 from lastseen.search.planning.decision import Decision, PlannerCall
 from lastseen.search.planning.node_graph import Verdict
 from lastseen.search.planning.prompt import clean
@@ -127,20 +124,6 @@ class Run:
     events: list[dict[str, Any]] = field(default_factory=list)
     torn: bool = False
 
-    def settings(self) -> Settings:
-        """The settings the run was made with; a name that is no setting any more is a constant of this version."""
-        tree: dict[str, Any] = {}
-        known = {row.name for row in describe(Settings())}
-        for name, value in self.header["settings"].items():
-            if name not in known:
-                continue
-            *sections, leaf = name.split(".")
-            node = tree
-            for section in sections:
-                node = node.setdefault(section, {})
-            node[leaf] = value
-        return settings_from_mapping(tree)
-
 
 def read_log(path: str | Path) -> Run:
     """Read and check a log; a wrong line is named by its number."""
@@ -157,26 +140,6 @@ def read_log(path: str | Path) -> Run:
     for record in records[1:]:
         (run.events if record["type"] == "event" else run.steps).append(record)
     return run
-
-
-def replay(run: Run) -> SpatialMemory:
-    """Build the places and anchors of a run again from its log alone."""
-    memory = SpatialMemory(run.settings())
-    for step in run.steps:
-        world_pose = None if step["world_pose"] is None else Pose2D(*step["world_pose"])
-        if step["action"] is not None:
-            memory.step(
-                Action(step["action"]),
-                collided=step["collided"],
-                branch=step["branch"],
-                panorama=step["panorama"],
-                world_pose=world_pose,
-            )
-        memory.saw(step["seen"])
-        if step["scene_analyzed"]:
-            scene = step["scene"] or {"scene_type": None, "objects": [], "description": ""}
-            memory.scene_analyzed(scene["scene_type"], scene["objects"], scene["description"], world_pose=world_pose)
-    return memory
 
 
 def _record(path: str | Path, number: int, line: str) -> dict[str, Any]:

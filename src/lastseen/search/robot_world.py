@@ -30,7 +30,7 @@ from lastseen.search.log import RunLog, view_record
 from lastseen.search.panorama import LookAround
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.node_graph import NodePath
-from lastseen.search.planning.panorama_planner import CallRule, view_to_dict
+from lastseen.search.planning.panorama_planner import CallRule
 from lastseen.search.policy.goal_pixel import detection_mask, target_detection
 from lastseen.search.policy.protocol import PixelPolicy, allow, needs_depth
 from lastseen.search.recall import Recall, Remembered
@@ -160,7 +160,7 @@ class RobotWorld:
             self._context = (
                 step_id,
                 {
-                    "views": [view_to_dict(view) for view in self._around.views()],
+                    "views": self._around.views(),
                     "unexplored": [_edge(each) for each in edges],
                     "sightings": [_sighting(each) for each in sightings],
                     "here": self.pose,

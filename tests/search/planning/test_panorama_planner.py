@@ -18,7 +18,7 @@ from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
-from lastseen.search.planning.panorama_planner import CallRule, MemoryFirstPlanner, PanoramaPlanner, view_to_dict
+from lastseen.search.planning.panorama_planner import CallRule, MemoryFirstPlanner, PanoramaPlanner
 from lastseen.search.planning.prompt import View
 from lastseen.vlm import EncodedImage
 from lastseen.vlm.mock import ScriptedBackend
@@ -95,7 +95,7 @@ def test_it_is_a_planner_of_the_one_loop() -> None:
 def test_target_panorama_and_context_are_shown() -> None:
     made, backend = planner(said())
     view = View(30.0, (("sofa", 0.8),), 2.0)
-    made.decide(situation(views=[view_to_dict(view)]))
+    made.decide(situation(views=[view]))
     assert 'TARGET: "red mug"' in backend.prompts[0]
     assert 'view +30 deg: "sofa" 0.80; free 2.0 m' in backend.prompts[0]
     assert 'place 0: "bedroom", here; objects "bed"' in backend.prompts[0]
@@ -139,7 +139,7 @@ def test_candidates_are_shown_with_their_direction() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": {7: node}}))
+    made.decide(Situation(step=0, belief=belief, context={"nodes": (node,)}))
     assert 'candidate node 7: score 0.80, 2.0 m at -90 deg, "kitchen"' in backend.prompts[0]
 
 
@@ -148,7 +148,7 @@ def test_a_node_that_was_tried_is_no_candidate_any_more() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": {7: node}, "tried": [7]}))
+    made.decide(Situation(step=0, belief=belief, context={"nodes": (node,), "tried": [7]}))
     assert "candidate node" not in backend.prompts[0]
 
 
@@ -222,9 +222,9 @@ def test_a_goal_in_view_is_the_others_business(status: TargetStatus) -> None:
 
 def test_what_was_seen_on_this_walk_goes_before_what_is_remembered() -> None:
     assert decide(offer(), sightings=[{"angle": 0.0}])[2] == 1
-    view = {"angle": 0.0, "labels": [["mug", 0.6]], "free": None}
+    view = View(0.0, (("mug", 0.6),))
     assert decide(offer(), views=[view])[2] == 1
-    assert decide(offer(), views=[{**view, "labels": [["mug", 0.4], ["bed", 0.9]]}])[2] == 0
+    assert decide(offer(), views=[View(0.0, (("mug", 0.4), ("bed", 0.9)))])[2] == 0
 
 
 def test_after_an_approach_that_failed_memory_may_know_a_path_round() -> None:

@@ -8,17 +8,17 @@ the fallback's too, and opens a try whose outcome the next call will be told. Wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from lastseen.config import Settings
 from lastseen.config.search import Planner as PlannerSettings
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.places import SpatialMemory
-from lastseen.pose2d import Pose2D, wrap_angle
+from lastseen.pose2d import wrap_angle
 from lastseen.search.panorama import stitch, view_angles
 from lastseen.search.paths import Segments, path_at
-from lastseen.search.planning.context import NodeLike, build_context
+from lastseen.search.planning.context import build_context
 from lastseen.search.planning.context_text import Context, render
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
@@ -114,13 +114,13 @@ class PanoramaPlanner:
                 self.spatial,
                 self.queue,
                 belief=situation.belief,
-                nodes=_nodes_by_id(situation.context.get("nodes", ())),
+                nodes={node.node_id: node for node in situation.context.get("nodes", ())},
                 tried=self.tried.from_here(self.spatial.pose),
                 unexplored=situation.context.get("unexplored", ()),
                 sightings=situation.context.get("sightings", ()),
                 remembered=situation.context.get("remembered", ()),
                 rooms=situation.context.get("rooms", ()),
-                here=_pose(situation.context.get("here")),
+                here=situation.context.get("here"),
                 paths=situation.context.get("paths"),
                 # a node that was tried gets no second visit, whoever went there
                 exhausted={*situation.context.get("exhausted", ()), *situation.context.get("tried", ())},
@@ -167,33 +167,10 @@ class PanoramaPlanner:
         return path_at(self.last_context, plan.angle)
 
 
-def view_to_dict(view: View) -> dict[str, Any]:
-    """A view in the plain values that a situation carries under ``views``."""
-    return {"angle": view.angle, "labels": [list(label) for label in view.labels], "free": view.free}
-
-
-def _views(situation: Situation) -> list[View]:
-    views: Sequence[Mapping[str, Any]] = situation.context.get("views", ())
-    if views:
-        return [
-            View(
-                float(view["angle"]),
-                tuple((str(label), float(score)) for label, score in view["labels"]),
-                view["free"],
-            )
-            for view in views
-        ]
-    return [View(float(angle)) for angle in view_angles(len(situation.images))] if situation.images else []
-
-
-def _nodes_by_id(nodes: Mapping[int, Any] | Iterable[Any]) -> dict[int, NodeLike]:
-    """Nodes as a store holds them, or a plain list of them."""
-    listed: Iterable[Any] = nodes.values() if isinstance(nodes, Mapping) else nodes
-    return {node.node_id: node for node in listed}
-
-
-def _pose(value: object) -> Pose2D | None:
-    return value if isinstance(value, Pose2D) else None
+def _views(situation: Situation) -> Sequence[View]:
+    """What was seen in each direction; pictures alone have a direction and nothing else."""
+    views: Sequence[View] = situation.context.get("views", ())
+    return views or [View(float(angle)) for angle in view_angles(len(situation.images)) if situation.images]
 
 
 MEMORY = "memory"
@@ -232,7 +209,7 @@ class MemoryFirstPlanner:
             return True
         goal = situation.belief["goal_text"]
         views = situation.context.get("views", ())
-        return any(label == goal and score >= _IN_VIEW for view in views for label, score in view["labels"])
+        return any(label == goal and score >= _IN_VIEW for view in views for label, score in view.labels)
 
 
 def _breaks(constraint: Constraint, offer: Mapping[str, Any]) -> bool:

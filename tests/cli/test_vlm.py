@@ -52,7 +52,7 @@ def test_check_calls_each_role_once_and_says_what_it_cost(
     assert said[0].startswith("planner openai:plans: ")
     assert said[0].endswith(" s in 1 call, 1000 + 100 tokens, 0.000140 USD")
     assert said[2].startswith("scene analyzer openai:names: ")
-    assert "scene_type='kitchen'" in said[3]
+    assert said[3] == "  kitchen: A kitchen."
 
 
 def test_the_scene_analyzer_may_have_a_server_and_a_model_of_its_own(

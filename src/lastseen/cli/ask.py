@@ -22,7 +22,7 @@ from lastseen.cli.options import (
     Tentative,
     current_settings,
 )
-from lastseen.cli.text import age_text, position_text, print_json, print_note, print_table, time_text
+from lastseen.cli.text import age_text, position_text, print_json, print_note, print_table, say, time_text
 
 if TYPE_CHECKING:
     from lastseen.memory.object import Object
@@ -92,7 +92,7 @@ def find(
     if as_json:
         print_json(answer_json(answer))
     else:
-        typer.echo(f"{answer.status.replace('_', ' ')}: {answer.reason}")
+        say(f"{answer.status.replace('_', ' ')}: {answer.reason}")
         # the past is told from its own end, the present from now
         now = None if as_of is not None else datetime.now(UTC)
         _print_hits(answer.fitting, now)
@@ -126,7 +126,7 @@ def ask(
     if as_json:
         print_json(found)
     else:
-        typer.echo(reply.phrased or reply.sentence)
+        say(reply.phrased or reply.sentence)
         print_note(f"{reply.cut} of the model's sentences had no evidence and were cut" if reply.cut else None)
         print_note(reply.model_error)
     if reply.status == "not_remembered":
@@ -195,7 +195,7 @@ def tell(
         print_json(found)
     else:
         about = f" ({fact.object_id})" if fact.object_id is not None else ""
-        typer.echo(f"{fact.id}: {fact.kind}{about}: {fact.text}")
+        say(f"{fact.id}: {fact.kind}{about}: {fact.text}")
 
 
 def facts(memory: MemoryFile = DEFAULT_FILE, as_json: AsJson = False) -> None:

@@ -11,13 +11,16 @@ import typer
 
 from lastseen.cli.memory import check_file, open_memory
 from lastseen.cli.options import DEFAULT_FILE, AsJson, MemoryFile, current_settings
-from lastseen.cli.text import print_json, print_table
+from lastseen.cli.text import counted, print_json, print_table, say
 
 if TYPE_CHECKING:
     from lastseen.memory.store.salvage import Report
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory file.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="A new file.", show_default=False)]
+
+_ROWS = {"meta": "setting", "floor": "floor tile", "surface": "surface tile", "path": "path piece"}
+"""What one row of a table is called, where the table has no plural for its name."""
 
 
 def register(app: typer.Typer) -> None:
@@ -197,8 +200,10 @@ def _print(report: Report, *, as_json: bool) -> None:
             {"file": str(report.path), "whole": report.whole, "lost": report.lost, "problems": report.problems}
         )
         return
-    typer.echo(", ".join(f"{count:,} {table}" for table, count in report.whole.items() if count) or "no rows")
+    nouns = {table: _ROWS.get(table, table.removesuffix("s")) for table in report.whole}
+    rows = [counted(count, nouns[table]) for table, count in report.whole.items() if count]
+    say(", ".join(rows) or "no rows")
     for problem in report.problems:
-        typer.echo(f"damaged: {problem}")
+        say(f"damaged: {problem}", indent="  ")
     if not report.problems:
         typer.echo("whole: every row matches its checksum")

@@ -21,7 +21,7 @@ from lastseen.cli.options import (
     Tentative,
     current_settings,
 )
-from lastseen.cli.text import counted, evidence_text, position_text, print_json, print_table, time_text
+from lastseen.cli.text import counted, evidence_text, minute_text, position_text, print_json, print_table, time_text
 from lastseen.errors import InvalidValue, JournalMissing
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def objects(
         [
             one.id,
             what(one),
-            one.place or "-",
+            "-" if one.place in (None, "unknown") else str(one.place),
             position_text(one.position),
             str(one.hits),
-            time_text(one.last_seen, one.last_seen_memory_time),
+            minute_text(one.last_seen, one.last_seen_memory_time),
         ]
         for one in found
     ]
@@ -340,6 +340,6 @@ def open_memory(
 
 def what(one: Object) -> str:
     """An object in words: its colour and label, and its state where it is not simply there."""
-    words = (None if one.name == one.label else "maybe", one.color, one.label or "without a name")
+    words = (None if one.name == one.label else "maybe", one.color, one.label or "thing")
     named = " ".join(filter(None, words))
     return named if one.state == "confirmed" else f"{named} ({one.state})"

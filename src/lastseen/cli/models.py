@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastseen.cli.options import AsJson, current_settings
-from lastseen.cli.text import counted, print_json, print_table
+from lastseen.cli.text import counted, print_json, print_table, say
 from lastseen.errors import LastseenError
 
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ def list_known(as_json: AsJson = False) -> None:
                 str(row["use"]),
                 str(row["licence"]),
                 f"{int(str(row['bytes'])) / 1e6:,.0f}",
-                str(row["sha256"]),
+                "known" if row["sha256"] == "known" else "needs --trust",
                 "yes" if row["present"] else "no",
             ]
             for row in rows
         ],
         right=["MB"],
-        whole=["model"],
+        whole=["model", "licence", "sha256", "here"],
     )
-    typer.echo(f"they lie in {folder} (LASTSEEN_MODELS changes that)")
+    say(f"they lie in {folder} (LASTSEEN_MODELS changes that)")
 
 
 @app.command("pull")
@@ -155,13 +155,24 @@ def _checked(role: str, ask: Callable[[Settings], tuple[str, ModelAnswer[Any]]],
     try:
         name, answered = ask(settings)
     except LastseenError as error:
-        typer.echo(f"{role}: {error}")
+        say(f"{role}: {error}")
         return False
     typer.echo(f"{role} {name}: {_spent(answered, settings)}")
     for failure in answered.failures:
-        typer.echo(f"  {failure.reason}: {failure.message}")
-    typer.echo("  no usable answer" if answered.answer is None else f"  {answered.answer}")
+        say(f"  {failure.reason}: {failure.message}", indent="  ")
+    say("  no usable answer" if answered.answer is None else f"  {_told(answered.answer)}", indent="  ")
     return answered.answer is not None
+
+
+def _told(answer: Any) -> str:
+    """A plan or a scene in words."""
+    from lastseen.search.planning.plan import Plan
+
+    if isinstance(answer, Plan):
+        seen = "the goal is in view" if answer.goal_flag else "the goal is not in view"
+        context = answer.discovered_context
+        return f"{seen}; go {answer.angle:+.0f} deg, toward {context.goal_scene_type!r}: {context.why}"
+    return f"{answer.scene_type}: {answer.description}"
 
 
 def _spent(answered: ModelAnswer[Any], settings: Settings) -> str:

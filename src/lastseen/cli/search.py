@@ -22,7 +22,7 @@ from lastseen.cli.options import (
     current_settings,
     viewers,
 )
-from lastseen.cli.text import counted, print_json, progress_bar
+from lastseen.cli.text import counted, print_json, progress_bar, say
 from lastseen.errors import InvalidValue, LastseenError
 
 if TYPE_CHECKING:
@@ -155,12 +155,12 @@ def search(
         outcome = {name: getattr(result, name) for name in _OUTCOME}
         print_json({**outcome, "memory": None if result.answer is None else asdict(result.answer)})
     else:
-        typer.echo(
+        say(
             f"{result.status.replace('_', ' ')} after {counted(result.steps, 'step')}, {result.metres:.1f} m and "
             f"{counted(result.planner_calls, 'planner call')}: {result.question or result.reason}"
         )
         if log is not None:
-            typer.echo(f"look at it: lastseen log show {log}; lastseen log map {log} run.png")
+            say(f"look at it: lastseen log show {log}; lastseen log map {log} run.png")
     if result.status != "found":
         raise typer.Exit(1)
 
@@ -247,8 +247,8 @@ def _print_plan(goal: str, file: Path, settings: Settings, *, as_json: bool) -> 
         stops = [{"metres": stop.metres, **asdict(stop.object)} for stop in plan.stops]
         print_json({"goal": goal, "status": plan.answer.status, "reason": plan.answer.reason, "stops": stops})
         return
-    typer.echo("\n".join(plan.lines()))
-    typer.echo("to walk it: add --robot sim://SEED, ros2://, or package.module:function (docs/robot.md)", err=True)
+    say("\n".join(plan.lines()), indent="  ")
+    say("to walk it: add --robot sim://SEED, ros2://, or package.module:function (docs/robot.md)", err=True)
 
 
 def _walk(
@@ -280,7 +280,7 @@ def _walk(
     ):
         running = Search(goal, walking, memory, log=run_log, timing=times, **asked)
         if not quiet:
-            typer.echo(f"looking for {running.goal.text!r}; {running.recall.says()}")
+            say(f"looking for {running.goal.text!r}; {running.recall.says()}")
         with progress_bar() as bar:
             task = bar.add_task("steps", total=settings.search.max_steps)
             last = None

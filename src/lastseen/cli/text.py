@@ -60,6 +60,14 @@ def print_table(
             typer.echo(_line(columns, parts, widths, right, colors or {}))
 
 
+def say(text: str, *, indent: str = "", err: bool = False) -> None:
+    """Print sentences, broken between words where the terminal ends; lines that go on begin with ``indent``."""
+    for line in text.splitlines() or [""]:
+        lead = line[: len(line) - len(line.lstrip())]
+        options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+        typer.echo(textwrap.fill(line, terminal_width(), subsequent_indent=lead + indent, **options), err=err)
+
+
 def print_json(value: Any) -> None:
     """Print a value for programs."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
@@ -103,6 +111,11 @@ def time_text(wall: datetime | None, seconds: float) -> str:
     return f"{seconds:.1f} s" if wall is None else wall.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def minute_text(wall: datetime | None, seconds: float) -> str:
+    """The same to the minute, for tables whose rows must fit a terminal."""
+    return time_text(wall, seconds) if wall is None else time_text(wall, seconds)[:16]
+
+
 def position_text(xyz: Any) -> str:
     """A position in metres, to the centimetre."""
     return " ".join(f"{float(value):.2f}" for value in xyz)
@@ -123,6 +136,8 @@ def evidence_text(kind: str, evidence: Mapping[str, Any]) -> str:
         return f"with {known['absorbed']}"
     if kind == "appeared" and "xyz" in known:
         return f"at {position_text(known['xyz'])}"
+    if known.get("how") == "tell":
+        return f"told to be at {position_text(known['xyz'])}" if "xyz" in known else "told"
     if known.get("how") == "relabel":
         return f"was called {known.get('before') or 'nothing'}"
     values = ((name.replace("_", " "), value) for name, value in sorted(known.items()))

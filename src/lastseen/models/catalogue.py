@@ -119,17 +119,18 @@ _SAM = _files(
     ("preprocessor_config.json", 500, None),
 )
 
-_DETECTOR = "names 80 everyday things in pictures"
+_DETECTOR = "names 80 kinds"
+_TOWERS = "words, images"
 CATALOGUE: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("clip", "images and words in one space (CLIP ViT-B/32)", "MIT", tuple(_CLIP)),
-        Model("dfine-n", f"{_DETECTOR}, the fastest (D-FINE N)", "Apache-2.0", tuple(_DFINE_N)),
-        Model("dfine-s", f"{_DETECTOR} (D-FINE S)", "Apache-2.0", tuple(_DFINE_S)),
-        Model("grounding-dino", "finds what you name (Grounding DINO tiny)", "Apache-2.0", tuple(_GROUNDING_DINO)),
-        Model("rtdetr", f"{_DETECTOR} (RT-DETRv2 R18)", "Apache-2.0", tuple(_RTDETR)),
-        Model("sam", "outlines of things (SAM ViT-B)", "Apache-2.0", tuple(_SAM)),
-        Model("siglip2", "images and words in one space (SigLIP 2 base)", "Apache-2.0", tuple(_SIGLIP2)),
+        Model("clip", f"{_TOWERS} (CLIP)", "MIT", tuple(_CLIP)),
+        Model("dfine-n", f"{_DETECTOR}, fastest", "Apache-2.0", tuple(_DFINE_N)),
+        Model("dfine-s", _DETECTOR, "Apache-2.0", tuple(_DFINE_S)),
+        Model("grounding-dino", "finds what you name", "Apache-2.0", tuple(_GROUNDING_DINO)),
+        Model("rtdetr", f"{_DETECTOR}, largest", "Apache-2.0", tuple(_RTDETR)),
+        Model("sam", "outlines of things", "Apache-2.0", tuple(_SAM)),
+        Model("siglip2", f"{_TOWERS} (SigLIP 2)", "Apache-2.0", tuple(_SIGLIP2)),
     )
 }
 """Every model known by name, in the order of the names."""

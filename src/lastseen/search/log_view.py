@@ -65,7 +65,7 @@ def _folded(steps: list[dict[str, Any]]) -> Iterator[str]:
     x, y, yaw = last["pose"]
     spot = f"at ({x:.2f}, {y:.2f}) facing {say_angle(math.degrees(yaw))}"
     where = f"place {last['current_place_id']}, anchor {last['current_anchor_id']}"
-    bumped = f", {bumps} bumps" if bumps else ""
+    bumped = f", {bumps} bump{'' if bumps == 1 else 's'}" if bumps else ""
     yield _line(last["step_id"], f"      {shown}{bumped}; {spot}, {where}")
 
 
@@ -79,6 +79,8 @@ def _event(event: dict[str, Any]) -> str:
     name = event["event"].upper().replace("_", " ")
     if event.get("description"):
         return f"{name}  {event['description']}"
+    if event["event"] == "scene_analyzed":
+        return f"{name}  not recognised"
     facts = [(key, value) for key, value in event.items() if key not in _UNSAID and value is not None]
     told = ", ".join(f"{key.removesuffix('_id').replace('_', ' ')} {_value(value)}" for key, value in facts)
     return f"{name}  {told}".rstrip()

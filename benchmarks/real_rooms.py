@@ -25,6 +25,7 @@ from lastseen.detection import Detection
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
+from lastseen.memory.objects.boxes import vectors_in_axes
 from lastseen.observation import Observation
 from lastseen.perception.detectors import open_detector
 from lastseen.perception.pipeline import Perception
@@ -32,7 +33,7 @@ from lastseen.perception.warm_up import warm_up
 from lastseen.protocols import Detector
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource
-from recordings import DATA, OPTIONS, cabinet, draw_crops, draw_map, lens_objects, lens_truth
+from recordings import DATA, OPTIONS, cabinet, draw_crops, draw_map, lens_objects, lens_truth, shared_volume
 from support.rendered import homes, remember_rendered
 
 Floats = NDArray[np.float64]
@@ -374,14 +375,6 @@ def duplicates(things: list[Thing], own: dict[str, ObjectState], objects: list[O
     return doubles
 
 
-def shared_volume(one: ObjectState, other: ObjectState) -> tuple[float, float, float]:
-    """Cubic metres that two boxes share, and of each; flat boxes count as 2 cm thick."""
-    size_a, size_b = np.maximum(one.extent, 0.02), np.maximum(other.extent, 0.02)
-    low = np.maximum(one.xyz_world - size_a / 2, other.xyz_world - size_b / 2)
-    high = np.minimum(one.xyz_world + size_a / 2, other.xyz_world + size_b / 2)
-    return float(np.prod(np.maximum(high - low, 0.0))), float(np.prod(size_a)), float(np.prod(size_b))
-
-
 def overlap(one: ObjectState, other: ObjectState) -> float:
     shared, a, b = shared_volume(one, other)
     return shared / (a + b - shared)
@@ -407,7 +400,9 @@ def slab_objects(objects: list[ObjectState], seen: list[Observation]) -> list[Ob
         mine = [
             flat[id(one)]
             for one in seen
-            if (np.abs(one.position - state.xyz_world) <= 0.25 * state.extent + 0.05).all()
+            if (
+                np.abs(vectors_in_axes(one.position - state.xyz_world, state.yaw)) <= 0.25 * state.extent + 0.05
+            ).all()
             and float(one.extent.max()) >= 0.5 * float(state.extent.max())
         ]
         if mine and float(np.mean(mine)) > 0.5 and float(state.extent.max()) > SLAB_LENGTH:

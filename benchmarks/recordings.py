@@ -19,6 +19,7 @@ from lastseen.config import Settings
 from lastseen.geometry import Pose3D, WorldUp, world_to_z_up
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import ObjectState
+from lastseen.memory.objects.boxes import corners, in_axes_of
 from lastseen.observation import OBJECT
 from lastseen.perception.pipeline import Perception
 from lastseen.sources import SourceOptions, open_source
@@ -123,12 +124,18 @@ def duplicate_pairs(states: list[ObjectState]) -> int:
     pairs = 0
     for index, one in enumerate(states):
         for other in states[index + 1 :]:
-            size_a, size_b = np.maximum(one.extent, 0.02), np.maximum(other.extent, 0.02)
-            low = np.maximum(one.xyz_world - size_a / 2, other.xyz_world - size_b / 2)
-            high = np.minimum(one.xyz_world + size_a / 2, other.xyz_world + size_b / 2)
-            shared = float(np.prod(np.maximum(high - low, 0.0)))
-            pairs += shared > 0.5 * min(float(np.prod(size_a)), float(np.prod(size_b)))
+            shared, volume, other_volume = shared_volume(one, other)
+            pairs += shared > 0.5 * min(volume, other_volume)
     return pairs
+
+
+def shared_volume(one: ObjectState, other: ObjectState) -> tuple[float, float, float]:
+    """Cubic metres that two boxes share, and of each; flat boxes count as 2 cm thick."""
+    offset, sides = in_axes_of(one.xyz_world, one.yaw, other.xyz_world, other.extent, other.yaw)
+    size_a, size_b = np.maximum(one.extent, 0.02), np.maximum(sides, 0.02)
+    low = np.maximum(-size_a / 2, offset - size_b / 2)
+    high = np.minimum(size_a / 2, offset + size_b / 2)
+    return float(np.prod(np.maximum(high - low, 0.0))), float(np.prod(size_a)), float(np.prod(size_b))
 
 
 def cabinet() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -161,11 +168,9 @@ def draw_map(states: list[ObjectState], marks: list[tuple[str, NDArray[np.float6
 
     for state in states:
         x, y = state.xyz_world[:2]
-        half = np.maximum(state.extent[:2], 0.03) / 2
-        x0, y0 = at(x - half[0], y + half[1])
-        x1, y1 = at(x + half[0], y - half[1])
-        pen.rectangle((x0, y0, x1, y1), outline=(40, 90, 200))
-        pen.text((x0 + 2, y0 + 1), f"{state.id} {state.hits}", fill=(40, 90, 200))
+        around = corners(state.xyz_world, np.maximum(state.extent, 0.03), state.yaw)[[0, 2, 6, 4], :2]
+        pen.polygon([at(*corner) for corner in around.tolist()], outline=(40, 90, 200))
+        pen.text(at(float(x), float(y)), f"{state.id} {state.hits}", fill=(40, 90, 200))
     for name, xyz in marks:
         x, y = at(float(xyz[0]), float(xyz[1]))
         pen.line((x - 6, y, x + 6, y), fill=(200, 30, 30), width=2)

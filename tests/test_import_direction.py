@@ -29,6 +29,7 @@ ORDER = [
     "lastseen.body",
     "lastseen.detection",
     "lastseen.observation",
+    "lastseen.box_axes",
     "lastseen.protocols",
     "lastseen.appearance",
     "lastseen.lift",

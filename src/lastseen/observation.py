@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,11 +25,12 @@ KINDS = (OBJECT, SURFACE)
 class Observation:
     """A thing with position, size and appearance, in world coordinates (metres, z up).
 
-    ``extent`` is the full axis-aligned size, ``points`` a small sample of the visible surface, ``view_direction``
-    the unit vector from the thing to the camera, ``sigma`` the standard deviation of the position, ``quality`` how
-    much of the thing was seen well (0 to 1), ``crop`` a JPEG, or a function that makes it when ``picture`` is called.
-    ``kind`` is one of ``KINDS``: surfaces are remembered and listed apart from objects. Embeddings are kept at unit
-    length.
+    ``extent`` is the full size of an upright box whose first side lies ``yaw`` radians about z from the world's x
+    (kept within an eighth of a turn: a quarter turn exchanges the sides), ``points`` a small sample of the visible
+    surface, ``view_direction`` the unit vector from the thing to the camera, ``sigma`` the standard deviation of the
+    position, ``quality`` how much of the thing was seen well (0 to 1), ``crop`` a JPEG, or a function that makes it
+    when ``picture`` is called. ``kind`` is one of ``KINDS``: surfaces are remembered and listed apart from objects.
+    Embeddings are kept at unit length.
     """
 
     position: NDArray[np.float64]
@@ -42,12 +44,16 @@ class Observation:
     quality: float = 1.0
     crop: bytes | Callable[[], bytes] | None = None
     kind: str = OBJECT
+    yaw: float = 0.0
 
     def __post_init__(self) -> None:
         self._set("position", _numbers("position", self.position, (3,), np.float64))
         extent = _numbers("extent", self.extent, (3,), np.float64)
         if (extent < 0).any():
             raise InvalidValue("observation.extent", extent, "must not be negative", remedy="give the full size")
+        if self.yaw != 0.0:
+            yaw, extent = _upright_box(self.yaw, extent)
+            object.__setattr__(self, "yaw", yaw)
         self._set("extent", extent)
         for name in ("position", "extent"):
             # lists, since numpy takes ten times as long for three numbers
@@ -96,6 +102,14 @@ class Observation:
     def _set(self, name: str, value: NDArray[Any]) -> None:
         value.flags.writeable = False
         object.__setattr__(self, name, value)
+
+
+def _upright_box(yaw: float, extent: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """The same box with its yaw within an eighth of a turn."""
+    if not math.isfinite(yaw):
+        raise InvalidValue("observation.yaw", yaw, "must be finite", remedy="give radians about the world's up")
+    turns = math.floor(yaw / (0.5 * math.pi) + 0.5)
+    return yaw - turns * (0.5 * math.pi), extent[[1, 0, 2]] if turns % 2 else extent
 
 
 def _numbers(name: str, value: object, shape: tuple[int, ...], dtype: type[np.floating[Any]]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Object
+from lastseen.memory.objects.boxes import corners
 from lastseen.memory.rooms import Room
 from lastseen.observation import Observation
 
@@ -68,7 +69,7 @@ class Bridge(ABC):
 
     def _show_changes(self, memory: Memory) -> None:
         objects = memory.objects(include_tentative=True)
-        looks = {one.id: (one.label, one.position, one.extent, one.state) for one in objects}
+        looks = {one.id: (one.label, one.position, one.extent, one.yaw, one.state) for one in objects}
         changed = [one for one in objects if self._objects.get(one.id) != looks[one.id]]
         gone = sorted(self._objects.keys() - looks.keys())
         self._objects = looks
@@ -111,13 +112,12 @@ class Bridge(ABC):
 
 def image_box(one: Observation, frame: Frame) -> Box | None:
     """The box of an observation in the colour image, from its extent; None where it is behind the camera."""
-    signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).T.reshape(-1, 3)
-    corners = frame.T_world_camera.inverse().transform(one.position + signs * one.extent)
-    if (corners[:, 2] < 0.05).any():
+    seen = frame.T_world_camera.inverse().transform(corners(one.position, one.extent, one.yaw))
+    if (seen[:, 2] < 0.05).any():
         return None
     camera = frame.intrinsics
-    u = np.clip(corners[:, 0] / corners[:, 2] * camera.fx + camera.cx, 0, camera.width)
-    v = np.clip(corners[:, 1] / corners[:, 2] * camera.fy + camera.cy, 0, camera.height)
+    u = np.clip(seen[:, 0] / seen[:, 2] * camera.fx + camera.cx, 0, camera.width)
+    v = np.clip(seen[:, 1] / seen[:, 2] * camera.fy + camera.cy, 0, camera.height)
     return float(u.min()), float(v.min()), float(u.max()), float(v.max())
 
 

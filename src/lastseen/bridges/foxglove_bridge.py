@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,8 @@ class FoxgloveBridge(Bridge):
         x, y, z = one.position
         wide, deep, high = one.extent or (0.05, 0.05, 0.05)
         color = self._color(COLORS.get(one.state, COLORS["stale"]), alpha=0.5)
-        pose = m.Pose(position=m.Vector3(x=x, y=y, z=z), orientation=m.Quaternion(w=1.0))
+        turn = m.Quaternion(z=math.sin(one.yaw / 2), w=math.cos(one.yaw / 2))
+        pose = m.Pose(position=m.Vector3(x=x, y=y, z=z), orientation=turn)
         above = m.Pose(position=m.Vector3(x=x, y=y, z=z + high / 2 + _LETTER), orientation=m.Quaternion(w=1.0))
         text = m.TextPrimitive(
             text=words(one), pose=above, font_size=_LETTER, billboard=True, color=self._color((255,) * 3)

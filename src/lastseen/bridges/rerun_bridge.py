@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,7 @@ class RerunBridge(Bridge):
             box = self._rerun.Boxes3D(
                 centers=[one.position],
                 sizes=[one.extent or (0.05, 0.05, 0.05)],
+                quaternions=[(0.0, 0.0, math.sin(one.yaw / 2), math.cos(one.yaw / 2))],
                 colors=[COLORS.get(one.state, COLORS["stale"])],
                 labels=[words(one)],
             )

@@ -185,6 +185,7 @@ class Browse:
                     kind=state.kind,
                     provenance=self.facts.provenance(state),
                     alignment=alignment,
+                    yaw=state.yaw,
                     record=state,
                 )
             )
@@ -201,7 +202,12 @@ class Browse:
             state = known.get(hit.id)
             if state is not None:
                 more |= {"extent": _point(state.extent), "hits": state.hits, "stability": state.stability}
-                more |= {"record": state, "kind": state.kind, "provenance": self.facts.provenance(state)}
+                more |= {
+                    "yaw": state.yaw,
+                    "record": state,
+                    "kind": state.kind,
+                    "provenance": self.facts.provenance(state),
+                }
             found.append(replace(hit, **more))
         return found
 
@@ -211,12 +217,12 @@ class Browse:
             rooms = self._writes.rooms.at(points, ids)
         return [None if room is None else (room.id, room.name) for room in rooms]
 
-    def extents(self, ids: Sequence[str]) -> NDArray[np.float64]:
-        """Width, depth and height of objects in metres, one row each; 0 for one that is not remembered."""
+    def sizes(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """Width, depth and height of objects in metres, and the yaw of their boxes; 0 for one not remembered."""
         with self.lock:
-            rows = self._rows(ids)
-            found = np.zeros((len(rows), 3))
-            found[rows >= 0] = self._objects.store.extent[rows[rows >= 0]]
+            rows, store = self._rows(ids), self._objects.store
+            found, known = np.zeros((len(rows), 4)), rows[rows >= 0]
+            found[rows >= 0] = np.column_stack([store.extent[known], store.yaw[known]])
             return found
 
     def here(self) -> Point | None:

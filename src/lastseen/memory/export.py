@@ -12,12 +12,14 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lastseen import schemas
 from lastseen.errors import InvalidValue, shorten
+from lastseen.memory.objects.boxes import corners
 
 if TYPE_CHECKING:
     from lastseen.memory.memory import Memory
@@ -92,7 +94,7 @@ def write_json(path: Path, home: Tree) -> None:
 
 def write_csv(path: Path, home: Tree) -> None:
     """One line per object; vectors in columns of their own."""
-    names = ["id", "label", "x", "y", "z", "width", "depth", "height", "hits", "stability", "state", "place"]
+    names = ["id", "label", "x", "y", "z", "width", "depth", "height", "yaw", "hits", "stability", "state", "place"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*names, "first_seen", "last_seen"])
@@ -103,6 +105,7 @@ def write_csv(path: Path, home: Tree) -> None:
                     _cell(one["label"]),
                     *one["position"],
                     *one["extent"],
+                    one.get("yaw", 0.0),
                     *(one.get(name) for name in ("hits", "stability", "state")),
                     _cell(one.get("place")),
                     *(one.get(name) for name in ("first_seen", "last_seen")),
@@ -118,8 +121,7 @@ def write_ply(path: Path, home: Tree) -> None:
     lines += [f"element vertex {8 * len(objects)}", *(f"property float {axis}" for axis in "xyz")]
     lines += [f"element edge {12 * len(objects)}", "property int vertex1", "property int vertex2", "end_header"]
     for one in objects:
-        for signs in product((-0.5, 0.5), repeat=3):
-            corner = (c + sign * size for c, sign, size in zip(one["position"], signs, one["extent"], strict=True))
+        for corner in corners(np.array(one["position"]), np.array(one["extent"]), one.get("yaw", 0.0)).tolist():
             lines.append(" ".join(f"{value:.4f}" for value in corner))
     lines += [f"{8 * i + a} {8 * i + b}" for i in range(len(objects)) for a, b in _EDGES]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -156,8 +158,8 @@ def write_spark_dsg(path: Path, home: Tree) -> None:
     building = _symbol("B", 0)
     rooms = {room["id"]: _symbol("R", room["id"]) for room in home["rooms"]}
     for room in home["rooms"]:
-        corners = room["outline"] or [room["center"]]
-        low, high = ([pick(point[axis] for point in corners) for axis in (0, 1)] for pick in (min, max))
+        outline = room["outline"] or [room["center"]]
+        low, high = ([pick(point[axis] for point in outline) for axis in (0, 1)] for pick in (min, max))
         center = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, 1.25]
         box = _box(center, [high[0] - low[0], high[1] - low[1], 2.5])
         attributes = _attributes("RoomNodeAttributes", [*room["center"], 0.0], room["name"], box)
@@ -168,7 +170,10 @@ def write_spark_dsg(path: Path, home: Tree) -> None:
     for number, one in enumerate(home["objects"]):
         symbol = _symbol("O", number)
         attributes = _attributes(
-            "ObjectNodeAttributes", one["position"], one["label"] or "", _box(one["position"], one["extent"])
+            "ObjectNodeAttributes",
+            one["position"],
+            one["label"] or "",
+            _box(one["position"], one["extent"], one.get("yaw", 0.0)),
         )
         attributes |= {"mesh_connections": [], "registered": False, "world_R_object": _TURN}
         attributes["semantic_label"] = labels.index(one["label"]) if one["label"] else _NO_LABEL
@@ -287,9 +292,9 @@ def _from_spark_dsg(tree: Tree) -> dict[str, Any]:
         elif node["id"] in room_ids:
             x, y = position[:2]
             half = size[0] / 2, size[1] / 2
-            corners = [(x + a * half[0], y + b * half[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            ends = [(x + a * half[0], y + b * half[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
             name = str(attributes.get("name") or "").strip() or "unknown"
-            outline = [list(corner) for corner in corners] if all(half) else []
+            outline = [list(corner) for corner in ends] if all(half) else []
             rooms.append({"id": room_ids[node["id"]], "name": name, "center": [x, y], "outline": outline})
     return {"format": FORMAT, "version": VERSION, "objects": objects, "rooms": rooms}
 
@@ -306,8 +311,11 @@ def _node(symbol: int, layer: int, attributes: dict[str, Any]) -> dict[str, Any]
     return {"id": symbol, "layer": layer, "partition": 0, "attributes": attributes}
 
 
-def _box(center: Sequence[float], size: Sequence[float]) -> dict[str, Any]:
-    return {"type": "AABB", "dimensions": list(size), "world_P_center": list(center), "world_R_center": _TURN}
+def _box(center: Sequence[float], size: Sequence[float], yaw: float = 0.0) -> dict[str, Any]:
+    """A box of a scene graph; RAABB is one that is turned about the vertical."""
+    turn = {"w": math.cos(yaw / 2), "x": 0.0, "y": 0.0, "z": math.sin(yaw / 2)} if yaw else _TURN
+    kind = "RAABB" if yaw else "AABB"
+    return {"type": kind, "dimensions": list(size), "world_P_center": list(center), "world_R_center": turn}
 
 
 def _attributes(kind: str, position: Sequence[float], name: str, box: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -85,6 +85,7 @@ def past_states(
                 extent=np.zeros(3) if today is None else today.extent,
                 detection_rate=0.5 if today is None else today.detection_rate,
                 kind=OBJECT if today is None else today.kind,
+                yaw=0.0 if today is None else today.yaw,
             )
         )
     return found

@@ -121,9 +121,10 @@ def _draw_furniture(draw: ImageDraw.ImageDraw, view: View, objects: Sequence[Obj
         x, y, _ = each.position
         if each.extent is not None and _floor_area(each) >= _FURNITURE and colour != _GONE:
             half_x, half_y = each.extent[0] / 2, each.extent[1] / 2
-            corners = [*view.pixel(x - half_x, y + half_y), *view.pixel(x + half_x, y - half_y)]
-            pale = _mixed(colour, 0.84)
-            draw.rounded_rectangle(corners, radius=4 * SCALE, fill=pale, outline=_mixed(colour, 0.5), width=SCALE)
+            cosine, sine = math.cos(each.yaw), math.sin(each.yaw)
+            sides = [(a * half_x, b * half_y) for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
+            corners = [view.pixel(x + cosine * a - sine * b, y + sine * a + cosine * b) for a, b in sides]
+            draw.polygon(corners, fill=_mixed(colour, 0.84), outline=_mixed(colour, 0.5), width=SCALE)
 
 
 def _draw_marks(

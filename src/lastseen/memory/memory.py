@@ -101,6 +101,8 @@ class Memory(Reads, Corrections):
         self._subscribers = []
         self._sessions = Sessions(self, self._another, self._reopen)
         self._sessions.map_id = map_id
+        self.box_yaw: float | None = None
+        """Along which axes the detections of the running session are measured; its first frame decides."""
         self._read_from(
             WritePath(
                 path,
@@ -185,6 +187,7 @@ class Memory(Reads, Corrections):
         """
         self._sessions.end()
         self._sessions.map_id = map_id
+        self.box_yaw = None
         self._writes.end_session()
 
     @property
@@ -368,6 +371,7 @@ class Memory(Reads, Corrections):
         """Detections with embeddings of this memory's own kind, placed in the world by the frame's depth."""
         # loaded with the first of them: a question needs neither
         from lastseen.appearance import with_embeddings
+        from lastseen.box_axes import axes_of, in_axes, in_world
         from lastseen.lift import lift_each
 
         encoder = self._finder.image_encoder
@@ -375,9 +379,14 @@ class Memory(Reads, Corrections):
             encoder = self._finder.image_encoder = ColorShapeEncoder()
             self._writes.store.image_encoder = encoder.name
         found = list(detections) if encoder is None else with_embeddings(frame, detections, encoder)
-        lifted = lift_each(frame, found, self.settings.lift, with_crops=self.settings.store.store_crops)
+        if self.box_yaw is None:
+            self.box_yaw = axes_of(frame)
+        # boxes that a segmenter measured lie along the axes of the world already
+        yaw = 0.0 if any(one.world_box is not None for one in found) else self.box_yaw
+        with_crops = self.settings.store.store_crops
+        lifted = lift_each(in_axes(frame, yaw), found, self.settings.lift, with_crops=with_crops)
         self._placed = tuple(each is not None for each in lifted)
-        return [each for each in lifted if each is not None]
+        return in_world([each for each in lifted if each is not None], yaw)
 
     def _ask(self, question: str) -> Reply:
         # loaded with the first of them, as tell is: most questions are finds, and a command is short

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.box_axes import quarter
 from lastseen.config import Settings
 from lastseen.errors import IndexMismatch, InvalidValue
 from lastseen.memory.alignment import Alignment, FrameTransform, align, landmarks_of
 from lastseen.memory.alignment.landmarks import likeness
 from lastseen.memory.objects import EventKind, ObjectMemory, Rows
 from lastseen.memory.objects.columns import CONFIRMED, RING, TENTATIVE, id_text
+from lastseen.memory.objects.duplicates import turned_bins
+from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.store.clock import PAUSE
 from lastseen.memory.store.records import CropRecord, EventRecord
 from lastseen.memory.store.salvage import backup, new_file
@@ -224,7 +227,7 @@ def _add_rows(objects: ObjectMemory, rows: Rows, transform: FrameTransform, late
             store.column(name)[made] = columns[name][chosen]
     for name in ("xyz", "points_origin"):
         store.column(name)[made] = transform.apply(columns[name][chosen])
-    store.extent[made] = transform.turn_boxes(columns["extent"][chosen])
+    _turn_boxes(store, made, transform.yaw)
     store.points[made] = _turned(columns["points"][chosen], transform)
     store.empty_from[made] = 0.0
     store.empty_views[made], store.doubt[made] = 0, 0.0
@@ -232,10 +235,6 @@ def _add_rows(objects: ObjectMemory, rows: Rows, transform: FrameTransform, late
     place = columns["ring_place"][chosen].astype(np.float64)
     place[..., 3:] = transform.apply(place[..., 3:].reshape(-1, 3)).reshape(len(chosen), RING, 3)
     store.ring_place[made] = place
-    views = store.settings.views
-    sectors = columns["bins"][chosen].reshape(-1, views.elevation_bins, views.azimuth_bins)
-    turns = round(transform.yaw / (2.0 * math.pi) * views.azimuth_bins)
-    store.bins[made] = np.roll(sectors, turns, axis=2).reshape(len(chosen), -1)
     for name in ("first_seen", "last_seen", "missing_since"):
         store.column(name)[made] = columns[name][chosen] + later
     numbers = np.array([0, *(store.labels.id_of(name) for name in rows.labels)], dtype=np.int32)
@@ -251,6 +250,16 @@ def _add_rows(objects: ObjectMemory, rows: Rows, transform: FrameTransform, late
     return {id_text(old): id_text(new) for old, new in new_of.items()}
 
 
+def _turn_boxes(store: ObjectStore, rows: NDArray[np.int64], turn: float) -> None:
+    """Turn boxes with their map; each yaw is kept within an eighth of a turn, and quarters exchange the sides."""
+    for row in rows.tolist():
+        yaw = float(store.yaw[row]) + turn
+        store.yaw[row] = quarter(yaw)
+        quarters = round((yaw - store.yaw[row]) / (0.5 * math.pi))
+        store.extent[row] = store.extent[row][[1, 0, 2]] if quarters % 2 else store.extent[row]
+        store.bins[row] = turned_bins(store, store.bins[row], quarters * 0.5 * math.pi)
+
+
 def _turned(points: NDArray[np.float16], transform: FrameTransform) -> NDArray[np.float64]:
     flat = transform.turn(points.reshape(-1, 3).astype(np.float64))
     return flat.reshape(points.shape)
@@ -263,9 +272,9 @@ def _join(objects: ObjectMemory, keep: int, lose: int, how: str | None) -> None:
         objects.lifecycle.relocate(keep, lose, math.nan)
         return
     share = float(store.hits[lose]) / max(float(store.hits[keep] + store.hits[lose]), 1.0)
-    # one place and one size for both: a box that was turned is larger than the thing
+    # one place and one size for both
     store.xyz[[keep, lose]] = (1.0 - share) * store.xyz[keep] + share * store.xyz[lose]
-    store.extent[lose] = store.extent[keep]
+    store.extent[lose], store.yaw[lose] = store.extent[keep], store.yaw[keep]
     if store.state[keep] > CONFIRMED:
         objects.lifecycle.reappear(np.array([keep]))
     objects.lifecycle.merge(keep, lose, how=how)

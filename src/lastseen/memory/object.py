@@ -29,6 +29,9 @@ SURE_NAME = 0.5
 class Object:
     """One remembered object; positions are metres in the world frame, z up.
 
+    ``extent`` is the size of an upright box around it, whose first side is turned by ``yaw`` radians about z from the
+    world's x.
+
     ``state`` is tentative (not yet confirmed), confirmed, stale (not seen for long), missing (its place was seen
     empty) or removed (seen empty again later). ``place`` is the room it stands in ("kitchen", or "unknown" where too
     little tells), ``place_id`` which one (``Memory.rooms``); None where no floor was seen near. ``last_seen`` and
@@ -61,6 +64,7 @@ class Object:
     kind: str = "object"
     provenance: str = "seen"
     alignment: AlignmentStatus = "aligned"
+    yaw: float = 0.0
     record: ObjectState | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.box_axes import quarter
 from lastseen.detection import Box, Detection
 from lastseen.frame import Frame
 from lastseen.memory.alignment import Alignment, FrameTransform, Landmarks, align, landmarks_of
@@ -250,6 +251,7 @@ class Sessions:
             apart._writes.store.journal.copy_to(file)
             apart.close()
             apart = self._make(file)
+        apart.box_yaw = home.box_yaw
         self.apart, self._tried, self._compared = apart, stamp, stamp
         frame = SessionFrame(session=record.id, state="unverified", map_id=self.map_id, time=record.first)
         # its memory is in the map that it claimed to be in
@@ -278,6 +280,8 @@ class Sessions:
         writes.space.tracker.end_walk()
         self._begins = True
         apart, self.apart = self.apart, None
+        if apart.box_yaw is not None:
+            self._home.box_yaw = quarter(apart.box_yaw + found.candidates[0].transform.yaw)
         apart.close()
         _log.warning("session %d is aligned: %s", frame.session, found.reason)
 
@@ -304,9 +308,9 @@ def _moved(
         replace(
             one,
             position=transform.apply(one.position[None])[0],
-            extent=transform.turn_boxes(one.extent[None])[0],
             view_direction=transform.turn(one.view_direction[None])[0],
             points=None if one.points is None else transform.apply(one.points.astype(np.float64)).astype(np.float32),
+            yaw=one.yaw + transform.yaw,
         )
         for one in observations
     ]

@@ -23,6 +23,7 @@ from lastseen.errors import JournalReadOnly
 from lastseen.frame import Frame, StampOrder
 from lastseen.memory.facts import Facts
 from lastseen.memory.objects import Crop, Event, EventKind, ObjectMemory, ObjectState, Rows
+from lastseen.memory.objects.boxes import around
 from lastseen.memory.objects.columns import id_text
 from lastseen.memory.objects.snapshot import room
 from lastseen.memory.places.events import SpatialEvent
@@ -193,7 +194,11 @@ class WritePath:
             absorbed = self.store.journal.absorbed_by(ids)
             states = [self.objects.state(object_id) for object_id in ids]
             # where it stands, and where it stood before: pictures may show it there without naming it
-            boxes = [(place, state.extent.tolist()) for state in states for place in self._places_of(state)]
+            boxes = [
+                (place, around(state.extent, state.yaw).tolist())
+                for state in states
+                for place in self._places_of(state)
+            ]
             labels = self.objects.forget(ids, absorbed=absorbed)
             self.space.forget([*ids, *absorbed], labels, boxes=boxes)
             for object_id in ids:

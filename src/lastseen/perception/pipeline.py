@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from lastseen.appearance import with_embeddings
+from lastseen.box_axes import axes_of, in_axes, in_world
 from lastseen.config import Settings
 from lastseen.detection import Box, Detection, people_in
 from lastseen.encoders.color_shape import ColorShapeEncoder
@@ -64,6 +65,8 @@ class Perception:
         self.targets = tuple(targets)
         self.together = Together() if with_geometry and detector is not None else None
         self.with_crops = with_crops
+        self.box_yaw: float | None = None
+        """Along which axes boxes are measured; the first frame decides."""
         self.cpu_ms: dict[str, float] = defaultdict(float)
 
     @property
@@ -77,6 +80,10 @@ class Perception:
             refusal = self.keyframes.judge(frame)
         if refusal is not None:
             return Perceived(refusal=refusal)
+        if self.box_yaw is None:
+            self.box_yaw = axes_of(frame)
+        # what is found must not depend on how the map is turned: everything is measured along these axes
+        frame = in_axes(frame, self.box_yaw)
         with self._timed("find"):
             found = [] if self.detector is None else self.detector.detect(frame, self.targets)
             people = people_in(found, self.detector, names=self.settings.labels.ignore)
@@ -96,7 +103,7 @@ class Perception:
             observations = lift_all(frame, found, self.settings.lift, with_crops=self.with_crops, people=to_blank)
             if self.together is not None:
                 observations = self.together.once(observations)
-        return Perceived(tuple(observations), people=people)
+        return Perceived(tuple(in_world(observations, self.box_yaw)), people=people)
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

@@ -7,6 +7,7 @@ themselves soon after the node does.
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -207,7 +208,7 @@ def detection_tree(one: Object, world: str, stamp: float | None) -> Tree:
     """An object as Detection3D; its own stamp is its last sighting, on the frames' clock or as wall time."""
     if stamp is None:
         stamp = 0.0 if one.last_seen is None else one.last_seen.timestamp()
-    pose = {"position": point_tree(one.position), "orientation": {"w": 1.0}}
+    pose = {"position": point_tree(one.position), "orientation": _turn(one.yaw)}
     scores = one.label_scores if one.record is not None else {}
     scores = scores or {one.label or "": one.stability or 0.0}
     return {
@@ -219,6 +220,10 @@ def detection_tree(one: Object, world: str, stamp: float | None) -> Tree:
         "bbox": {"center": pose, "size": point_tree(one.extent or (0.0, 0.0, 0.0))},
         "id": one.id,
     }
+
+
+def _turn(yaw: float) -> Tree:
+    return {"z": math.sin(yaw / 2), "w": math.cos(yaw / 2)}
 
 
 def marker_trees(objects: Sequence[Object], header: Mapping[str, Any]) -> list[Tree]:
@@ -234,7 +239,7 @@ def marker_trees(objects: Sequence[Object], header: Mapping[str, Any]) -> list[T
                 **common,
                 "ns": "objects",
                 "type": _CUBE,
-                "pose": {"position": point_tree(one.position), "orientation": {"w": 1.0}},
+                "pose": {"position": point_tree(one.position), "orientation": _turn(one.yaw)},
                 "scale": point_tree(extent),
                 "color": dict(zip("rgba", color, strict=True)),
             }

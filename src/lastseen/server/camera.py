@@ -144,7 +144,7 @@ def _keyframe_json(memory: Memory, one: Keyframe) -> Json:
 def _live_json(memory: Memory, view: LiveView) -> Json:
     camera = view.frame.intrinsics
     states = memory.browse.states(sorted({key for key in view.ids if key is not None}))
-    placed = {state.id: box_in(view.frame, state.xyz_world, state.extent) for state in states}
+    placed = {state.id: box_in(view.frame, state.xyz_world, state.extent, state.yaw) for state in states}
     boxes = {key: box for key, box in placed.items() if box is not None}
     return {
         "number": None,

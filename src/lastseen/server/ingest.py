@@ -60,6 +60,7 @@ class ObservationBody(StrictBody):
 
     xyz_world: Triple
     extent: Triple = Field(default=[0.1, 0.1, 0.1])
+    yaw: Number = Field(default=0.0, description="Radians about z by which the box is turned from the world's x.")
     labels: Labels = Field(default={})
     embedding: Annotated[list[Number], Field(min_length=1, max_length=_MAX_EMBEDDING, fail_fast=True)] | None = None
     view_direction: Triple | None = None
@@ -254,6 +255,7 @@ class Ingest:
         return Observation(
             position=position,
             extent=np.array(seen.extent),
+            yaw=seen.yaw,
             view_direction=np.array(direction),
             stamp=frame.stamp,
             labels=seen.labels,

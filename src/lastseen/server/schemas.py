@@ -46,6 +46,7 @@ class Object(BaseModel):
     label: str | None
     position: Vector
     extent: Vector | None
+    yaw: float = Field(description="Radians about z by which its box is turned from the world's x.")
     state: State
     place: str | None = Field(description="The kind of place it stands in, for example kitchen.")
     place_id: int | None

@@ -44,6 +44,7 @@ def object_json(one: Object) -> Json:
         "label": one.label,
         "position": metres(one.position),
         "extent": None if one.extent is None else metres(one.extent),
+        "yaw": round(one.yaw, 4),
         "state": one.state,
         "place": one.place,
         "place_id": one.place_id,

@@ -11,7 +11,7 @@ from tests.memory.objects.scenes import frame_at, seen, unit
 from lastseen.config import Settings
 from lastseen.config.memory import Association
 from lastseen.memory.objects import ObjectMemory
-from lastseen.memory.objects.association import Pairs, agree_in_space, match_best, size_agreement
+from lastseen.memory.objects.association import Pairs, agree_in_space, in_box, match_best, size_agreement
 from lastseen.memory.objects.columns import BODY, Gate
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import Observation
@@ -104,7 +104,8 @@ def test_without_growth_and_size_the_spatial_score_is_the_document_s() -> None:
     body[0, BODY.parts["extent"]], body[0, BODY.parts["reach"]] = 0.3, 0.3
     places = np.array([[0.0, 0.0, 0.0], [0.15, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.18, 0.24]])
     rules, size = Gate.of(DOCUMENT.association), np.full((4, 3), 0.1)
-    score = [agree_in_space(places, size, at, 0.05, False, body, 0, rules) for at in range(4)]
+    seen = [in_box(places[at], size[at], 0.0, body[0]) for at in range(4)]
+    score = [agree_in_space(one, 0.05, False, body[0], rules) for one in seen]
     assert score == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
@@ -161,7 +162,11 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
         for index in range(len(batch))
         for row in store.live().tolist()
         if agree_in_space(
-            batch.xyz, batch.extent, index, batch.sigma[index], batch.cut[index], store.body, row, store.gate
+            in_box(batch.xyz[index], batch.extent[index], batch.yaw[index], store.body[row]),
+            batch.sigma[index],
+            batch.cut[index],
+            store.body[row],
+            store.gate,
         )
         > 0.0
     }

@@ -106,8 +106,8 @@ def score_of(
 ) -> float:
     body = np.zeros((1, BODY.width))
     body[0, BODY.parts["extent"]], body[0, BODY.parts["reach"]] = sizes[1], 1.0
-    xyz, extent = np.array([[apart, 0.0, 0.0]]), np.full((1, 3), sizes[0])
-    return float(names["agree_in_space"](xyz, extent, 0, sigma, cut, body, 0, Gate.of(Association())))
+    place = (apart, 0.0, 0.0), (sizes[0], sizes[0], sizes[0])
+    return float(names["agree_in_space"](place, sigma, cut, body[0], Gate.of(Association())))
 
 
 def association_holds(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lastseen.compiled import compiled, one_layout
 from lastseen.frame import Frame
+from lastseen.memory.objects.boxes import turned
 from lastseen.memory.objects.camera import CameraView, box_in_view, camera_numbers, image_holds_box, view_from
 from lastseen.memory.objects.cannot_link import seen_beside
 from lastseen.memory.objects.columns import (
@@ -72,7 +73,7 @@ FIT_DOUBT = 0.5
 """Nats of doubt that such a fit takes back, and that a fit of less than ``PRESENT_SHARE`` adds to a miss."""
 FEW = 64
 """Objects up to which it is asked first whether any was not seen: the first frames then compile nothing for it."""
-_X, _WIDE = BODY.first("xyz"), BODY.first("extent")
+_X, _WIDE, _YAW = BODY.first("xyz"), BODY.first("extent"), BODY.first("yaw")
 _LAST_SEEN, _MISSING_SINCE = BODY.first("last_seen"), BODY.first("missing_since")
 _HITS, _RING_N, _N_POINTS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_points")
 _EMPTY_VIEWS, _SURFACE_HITS = COUNTS.first("empty_views"), COUNTS.first("surface_hits")
@@ -236,7 +237,8 @@ def _judge(
 @compiled
 def _is_whole(known: Floats, view: CameraView) -> bool:
     x, y, z = known[_X], known[_X + 1], known[_X + 2]
-    return image_holds_box(view, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
+    size = known[_WIDE], known[_WIDE + 1], known[_WIDE + 2]
+    return image_holds_box(view, x, y, z, size, known[_YAW], 0.0)
 
 
 def detection_rate(detected: np.float32, expected: np.float32) -> float:
@@ -273,6 +275,7 @@ def _weight_of_miss(
     x, y, z = view.x - known[_X], view.y - known[_X + 1], view.z - known[_X + 2]
     away = max(math.sqrt(x * x + y * y + z * z), 1e-9)
     judged_from = away
+    x, y = turned(x, y, known[_YAW])
     if not bins[view_bin(x / away, y / away, z / away, rules.azimuth_bins, rules.elevation_bins)]:
         judged_from *= UNSEEN_SIDE
     held, farther = min(count[_RING_N], RING), 0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lastseen.compiled import compiled, dot
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch, SeenColumns
+from lastseen.memory.objects.boxes import sides, turned
 from lastseen.memory.objects.columns import (
     BODY,
     CONFIRMED,
@@ -50,7 +51,9 @@ KNOWN_HITS = 4
 """Observations from which an object's box is known well enough for that; a first piece of a thing may be any part."""
 SIZE_TOLERANCE = 0.2
 """Metres added to sizes before they are compared: views are partial, and noise of poses blurs boxes."""
-_X, _WIDE_X, _REACH = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach")
+_X, _WIDE_X, _REACH, _YAW = BODY.first("xyz"), BODY.first("extent"), BODY.first("reach"), BODY.first("yaw")
+Seen = tuple[tuple[float, float, float], tuple[float, float, float]]
+"""Offset and size of an observation along the axes of an object's box."""
 _HITS, _SURFACE_HITS = COUNTS.first("hits"), COUNTS.first("surface_hits")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
@@ -134,10 +137,11 @@ def _associate(
     count = 0
     for at in range(close_by):
         one, row = index[at], rows[at]
-        spatial = agree_in_space(seen.xyz, seen.extent, one, seen.sigma[one], seen.cut[one], objects.body, row, rules)
+        place = in_box(seen.xyz[one], seen.extent[one], seen.yaw[one], objects.body[row])
+        spatial = agree_in_space(place, seen.sigma[one], seen.cut[one], objects.body[row], rules)
         if not spatial > 0.0:
             continue
-        times = _times_as_large(seen.extent, one, objects.body, row)
+        times = _times_as_large(place, objects.body[row])
         if times > SEVERAL_TIMES and objects.counts[row, _HITS] >= KNOWN_HITS:
             continue
         # a cup is no piece of the table top it stands on, nor a table top a cup's
@@ -153,7 +157,7 @@ def _associate(
                 appearance = 0.5 + 0.5 * alike
             else:
                 appearance = UNKNOWN_APPEARANCE
-        sliver = seen.cut[one] and _is_sliver(seen.xyz, seen.extent, one, objects.body, row)
+        sliver = seen.cut[one] and _is_sliver(place, objects.body[row])
         if appearance < UNKNOWN_APPEARANCE and sliver:
             appearance = UNKNOWN_APPEARANCE
         index[count], rows[count], cosine[count] = one, row, alike
@@ -173,33 +177,41 @@ def _associate(
 
 
 @compiled
-def agree_in_space(
-    xyz: Floats, extent: Floats, seen: int, sigma: float, cut: bool, body: Floats, row: int, rules: Gate
-) -> float:
+def in_box(xyz: Floats, extent: Floats, yaw: float, known: Floats) -> Seen:
+    """An observation's offset from an object and its size, both along the axes of the object's box."""
+    x, y = turned(xyz[0] - known[_X], xyz[1] - known[_X + 1], known[_YAW])
+    wide, deep = sides(extent[0], extent[1], yaw - known[_YAW])
+    return (x, y, xyz[2] - known[_X + 2]), (wide, deep, extent[2])
+
+
+@compiled
+def agree_in_space(place: Seen, sigma: float, cut: bool, known: Floats, rules: Gate) -> float:
     """How well places and sizes agree, up to 1; 0 or less is outside the gate.
 
-    A part of a thing has its centre away from the thing's, by up to half the difference in size: that much of the
-    offset is explained. With ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
+    ``place`` is the observation by ``in_box``, ``known`` the object's row of ``body``. A part of a thing has its
+    centre away from the thing's, by up to half the difference in size: that much of the offset is explained. With
+    ``radius_growth`` and ``size_weight`` 0 this is 1 - distance / radius.
     """
+    offset, extent = place
     away = size = 0.0
     for axis in range(3):
-        away += (xyz[seen, axis] - body[row, _X + axis]) ** 2
-        size += extent[seen, axis] ** 2
+        away += offset[axis] ** 2
+        size += extent[axis] ** 2
     # farther apart than their sizes explain: most of what the cells hold goes here, before anything costs more
     far = (
         min(0.5 * rules.radius_growth * math.sqrt(size), LARGEST_HALF)
         + rules.radius_growth * MAX_SIGMA
-        + body[row, _REACH]
+        + known[_REACH]
     )
     if away >= far * far:
         return 0.0
     apart, agreement = 0.0, 1.0
     for axis in range(3):
-        larger = body[row, _WIDE_X + axis] - extent[seen, axis]
+        larger = known[_WIDE_X + axis] - extent[axis]
         # an object's own size widens its search without limit, an observation's only so far
         explained = max(larger, min(-larger, 2.0 * WIDE)) * (0.5 * min(rules.radius_growth, 1.0))
-        apart += max(abs(xyz[seen, axis] - body[row, _X + axis]) - explained, 0.0) ** 2
-        agreement *= ratio(extent[seen, axis], body[row, _WIDE_X + axis])
+        apart += max(abs(offset[axis]) - explained, 0.0) ** 2
+        agreement *= ratio(extent[axis], known[_WIDE_X + axis])
     agreement = float(np.cbrt(agreement))
     if cut:
         agreement = max(agreement, CUT_AGREEMENT)
@@ -209,25 +221,26 @@ def agree_in_space(
 
 
 @compiled
-def _is_sliver(xyz: Floats, extent: Floats, seen: int, body: Floats, row: int) -> bool:
+def _is_sliver(place: Seen, known: Floats) -> bool:
     """Whether what the image cuts off lies in a larger thing's box: it does not show how the thing looks."""
+    offset, extent = place
     largest = -np.inf
     for axis in range(3):
-        room = 0.5 * (body[row, _WIDE_X + axis] - extent[seen, axis])
-        if abs(xyz[seen, axis] - body[row, _X + axis]) > room + CUT_SLACK:
+        room = 0.5 * (known[_WIDE_X + axis] - extent[axis])
+        if abs(offset[axis]) > room + CUT_SLACK:
             return False
         largest = max(largest, room)
     return largest >= CUT_SLACK
 
 
 @compiled
-def _times_as_large(extent: Floats, seen: int, body: Floats, row: int) -> float:
+def _times_as_large(place: Seen, known: Floats) -> float:
     """The volume of an observation's box to that of an object's; noise is added to both sizes."""
-    volume = known = 1.0
+    volume = held = 1.0
     for axis in range(3):
-        volume *= extent[seen, axis] + 0.5 * SIZE_TOLERANCE
-        known *= body[row, _WIDE_X + axis] + 0.5 * SIZE_TOLERANCE
-    return volume / known
+        volume *= place[1][axis] + 0.5 * SIZE_TOLERANCE
+        held *= known[_WIDE_X + axis] + 0.5 * SIZE_TOLERANCE
+    return volume / held
 
 
 @compiled

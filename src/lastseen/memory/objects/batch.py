@@ -18,6 +18,7 @@ from lastseen.compiled import compiled
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
+from lastseen.memory.objects.boxes import ORIGIN, in_axes_of, sides, turned
 from lastseen.memory.objects.camera import camera_numbers, image_holds_box, to_camera, view_from
 from lastseen.memory.objects.columns import NO_EMBEDDINGS, Floats, Rows
 from lastseen.memory.objects.labels import LabelTable, ranked
@@ -40,6 +41,7 @@ class SeenColumns(NamedTuple):
     camera: Floats
     xyz: Floats
     extent: Floats
+    yaw: Floats
     toward: Floats
     sigma: Floats
     places: Floats
@@ -67,6 +69,7 @@ class Batch:
     given: NDArray[np.int64]
     xyz: Floats
     extent: Floats
+    yaw: Floats
     view: Floats
     sigma: Floats
     places: Floats
@@ -92,6 +95,7 @@ class Batch:
             self.camera,
             self.xyz,
             self.extent,
+            self.yaw,
             self.view,
             self.sigma,
             self.places,
@@ -106,7 +110,19 @@ class Batch:
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
         has_embedding = self.has_embedding[keep]
-        arrays = ("given", "xyz", "extent", "view", "sigma", "places", "label_ids", "label_scores", "cut", "surface")
+        arrays = (
+            "given",
+            "xyz",
+            "extent",
+            "yaw",
+            "view",
+            "sigma",
+            "places",
+            "label_ids",
+            "label_scores",
+            "cut",
+            "surface",
+        )
         kept: dict[str, Any] = {name: getattr(self, name)[keep] for name in arrays}
         return replace(
             self,
@@ -121,7 +137,7 @@ class Batch:
 def batch_observations(frame: Frame, observations: Sequence[Observation], labels: LabelTable) -> Batch:
     """Turn a frame's observations into arrays in canonical order; label numbers follow that order too."""
     camera = camera_numbers(frame, frame.intrinsics)
-    given, (xyz, extent, view), places, cut, may_coincide = _sorted_by_place(observations, camera)
+    given, (xyz, extent, view), yaw, places, cut, may_coincide = _sorted_by_place(observations, camera)
     ordered = [observations[index] for index in given.tolist()]
     embeddings, has_embedding = _embeddings([seen.embedding for seen in ordered])
     label_ids, label_scores = _labels([seen.labels for seen in ordered], labels)
@@ -134,6 +150,7 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
         given,
         xyz,
         extent,
+        yaw,
         view,
         np.array([seen.sigma for seen in ordered], dtype=np.float64),
         places,
@@ -150,21 +167,23 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
 
 def _sorted_by_place(
     observations: Sequence[Observation], camera: Floats
-) -> tuple[NDArray[np.int64], Floats, Floats, NDArray[np.bool_], bool]:
-    """The order by place; positions, extents and view directions (3, observations, 3); places; who is cut off.
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats, NDArray[np.bool_], bool]:
+    """The order by place; positions, extents and view directions (3, observations, 3); yaws; places; who is cut off.
 
     Last comes whether two boxes may coincide.
     """
     count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
-    table = np.empty((3, count, 3))
-    distinct, may_coincide = _arrange(_table(observations), camera, order, table, places, cut)
+    table, yaw = np.empty((3, count, 3)), np.empty(count)
+    arranged = order, table, yaw, places, cut
+    distinct, may_coincide = _arrange(_table(observations), _yaws(observations), camera, *arranged)
     if distinct:
-        return order, table, places, cut, may_coincide
+        return order, table, yaw, places, cut, may_coincide
     # the same point twice: everything else about the observations decides, so that listing order never does
     by_content = sorted(range(count), key=lambda index: _content(observations[index]))
-    _arrange(_table([observations[index] for index in by_content]), camera, order, table, places, cut)
-    return np.array(by_content)[order], table, places, cut, may_coincide
+    same = [observations[index] for index in by_content]
+    _arrange(_table(same), _yaws(same), camera, *arranged)
+    return np.array(by_content)[order], table, yaw, places, cut, may_coincide
 
 
 def _table(observations: Sequence[Observation]) -> Floats:
@@ -172,6 +191,10 @@ def _table(observations: Sequence[Observation]) -> Floats:
     vectors += [seen.extent for seen in observations]
     vectors += [seen.view_direction for seen in observations]
     return _joined(vectors, np.float64).reshape(3, -1, 3)
+
+
+def _yaws(observations: Sequence[Observation]) -> Floats:
+    return np.array([seen.yaw for seen in observations], dtype=np.float64)
 
 
 def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
@@ -183,7 +206,14 @@ def _joined(vectors: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray
 
 @compiled
 def _arrange(
-    table: Floats, camera: Floats, order: Rows, arranged: Floats, places: Floats, cut: NDArray[np.bool_]
+    table: Floats,
+    yaws: Floats,
+    camera: Floats,
+    order: Rows,
+    arranged: Floats,
+    yaw: Floats,
+    places: Floats,
+    cut: NDArray[np.bool_],
 ) -> tuple[bool, bool]:
     """Sort by position, equal ones as they come; returns whether all differ, and whether two boxes may coincide.
 
@@ -206,11 +236,12 @@ def _arrange(
                 # adding 0 turns -0 into 0: equal values must have equal bytes
                 arranged[kind, at, axis] = table[kind, order[at], axis] + 0.0
         x, y, z = arranged[0, at, 0], arranged[0, at, 1], arranged[0, at, 2]
-        wide, deep, high = arranged[1, at, 0], arranged[1, at, 1], arranged[1, at, 2]
+        size = arranged[1, at, 0], arranged[1, at, 1], arranged[1, at, 2]
+        yaw[at] = yaws[order[at]]
         places[at, 0], places[at, 1], places[at, 2] = to_camera(view, x, y, z)
         places[at, 3], places[at, 4], places[at, 5] = x, y, z
-        cut[at] = not image_holds_box(view, x, y, z, wide, deep, high, CUT_MARGIN)
-    return distinct, _may_coincide(arranged[0], arranged[1])
+        cut[at] = not image_holds_box(view, x, y, z, size, yaw[at], CUT_MARGIN)
+    return distinct, _may_coincide(arranged[0], arranged[1], yaw)
 
 
 @compiled
@@ -261,6 +292,7 @@ def _content(seen: Observation) -> tuple[object, ...]:
     return (
         seen.position.tolist(),
         seen.extent.tolist(),
+        seen.yaw,
         seen.view_direction.tolist(),
         seen.sigma,
         seen.quality,
@@ -298,7 +330,9 @@ def without_duplicates(batch: Batch) -> Batch:
     if not batch.may_coincide:
         return batch
     first, second = _all_pairs(len(batch))
-    share = overlap(batch.xyz[first], batch.extent[first], batch.xyz[second], batch.extent[second])
+    second_xyz, second_extent, second_yaw = batch.xyz[second], batch.extent[second], batch.yaw[second]
+    offset, along = in_axes_of(batch.xyz[first], batch.yaw[first], second_xyz, second_extent, second_yaw)
+    share = overlap(ORIGIN, batch.extent[first], offset, along)
     dropped: set[int] = set()
     for at in np.lexsort((second, first, -share)).tolist():
         one, other = int(first[at]), int(second[at])
@@ -319,16 +353,16 @@ def _all_pairs(count: int) -> tuple[Rows, Rows]:
 
 
 @compiled
-def _may_coincide(xyz: Floats, extent: Floats) -> bool:
+def _may_coincide(xyz: Floats, extent: Floats, yaw: Floats) -> bool:
     """Whether two boxes may share so much of their union: they are then offset by little on every axis."""
+    part = 0.5 * (1.0 - DUPLICATE_OVERLAP)
     for one in range(len(xyz)):
         for other in range(one):
-            axis = 0
-            while axis < 3 and abs(xyz[one, axis] - xyz[other, axis]) <= 0.5 * (1.0 - DUPLICATE_OVERLAP) * (
-                extent[one, axis] + extent[other, axis]
-            ):
-                axis += 1
-            if axis == 3:
+            if abs(xyz[one, 2] - xyz[other, 2]) > part * (extent[one, 2] + extent[other, 2]):
+                continue
+            x, y = turned(xyz[one, 0] - xyz[other, 0], xyz[one, 1] - xyz[other, 1], yaw[one])
+            wide, deep = sides(extent[other, 0], extent[other, 1], yaw[other] - yaw[one])
+            if abs(x) <= part * (extent[one, 0] + wide) and abs(y) <= part * (extent[one, 1] + deep):
                 return True
     return False
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lastseen.detection import check_readable
 from lastseen.errors import InvalidValue
 from lastseen.memory.objects.appearance import appearance_cosine
+from lastseen.memory.objects.boxes import vectors_in_axes
 from lastseen.memory.objects.columns import ID_PREFIX, Rows, State
 from lastseen.memory.objects.labels import normal
 from lastseen.memory.objects.lifecycle import Event, EventKind, ObjectLifecycle, rounded
@@ -178,7 +179,7 @@ def place(store: ObjectStore, row: int, xyz: Sequence[float]) -> None:
     store.doubt[row] = 0.0
     if store.state[row] != State.TENTATIVE:
         store.state[row] = State.CONFIRMED
-    keep_points(store, row, _box_points(store.xyz[row], store.extent[row]))
+    keep_points(store, row, _box_points(store.xyz[row], store.extent[row], store.yaw[row]))
     store.update_grid(np.array([row]))
 
 
@@ -205,14 +206,14 @@ def recognised(store: ObjectStore, told: Sequence[int], row: int) -> int | None:
     return None if best is None else best[1]
 
 
-def _box_points(xyz: NDArray[np.float64], extent: NDArray[np.float64]) -> NDArray[np.float32]:
+def _box_points(xyz: NDArray[np.float64], extent: NDArray[np.float64], yaw: float) -> NDArray[np.float32]:
     """Points on top and sides of a box."""
     steps = np.linspace(-0.5, 0.5, _ON_A_SIDE)
     a, b = (grid.ravel() for grid in np.meshgrid(steps, steps))
     half = np.full(len(a), 0.5)
     faces = [(a, b, half), (half, a, b), (-half, a, b), (a, half, b), (a, -half, b)]
     points = np.concatenate([np.stack(face, axis=1) for face in faces])
-    found: NDArray[np.float32] = (xyz + points * extent).astype(np.float32)
+    found: NDArray[np.float32] = (xyz + vectors_in_axes(points * extent, -yaw)).astype(np.float32)
     return found
 
 

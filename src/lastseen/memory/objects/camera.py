@@ -9,6 +9,7 @@ import numpy as np
 from lastseen.compiled import compiled
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
+from lastseen.memory.objects.boxes import turned
 from lastseen.memory.objects.columns import Floats
 
 
@@ -68,17 +69,24 @@ def to_camera(view: CameraView, x: float, y: float, z: float) -> tuple[float, fl
 
 
 @compiled
+def _half(size: tuple[float, float, float], yaw: float, x: float, y: float, z: float) -> float:
+    """How far a box reaches from its middle along a direction of the world."""
+    x, y = turned(x, y, yaw)
+    return 0.5 * (size[0] * abs(x) + size[1] * abs(y) + size[2] * abs(z))
+
+
+@compiled
 def image_holds_box(
-    view: CameraView, x: float, y: float, z: float, wide: float, deep: float, high: float, margin: float
+    view: CameraView, x: float, y: float, z: float, size: tuple[float, float, float], yaw: float, margin: float
 ) -> bool:
     """Whether a box falls on the image with all of its corners, ``margin`` pixels inside of the border.
 
     Judged by the box around it in camera axes.
     """
     right, down, ahead = to_camera(view, x, y, z)
-    half_right = 0.5 * (wide * abs(view.right_x) + deep * abs(view.right_y) + high * abs(view.right_z))
-    half_down = 0.5 * (wide * abs(view.down_x) + deep * abs(view.down_y) + high * abs(view.down_z))
-    half_ahead = 0.5 * (wide * abs(view.ahead_x) + deep * abs(view.ahead_y) + high * abs(view.ahead_z))
+    half_right = _half(size, yaw, view.right_x, view.right_y, view.right_z)
+    half_down = _half(size, yaw, view.down_x, view.down_y, view.down_z)
+    half_ahead = _half(size, yaw, view.ahead_x, view.ahead_y, view.ahead_z)
     # the nearest face shows largest
     near = ahead - half_ahead
     return (

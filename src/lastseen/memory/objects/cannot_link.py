@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lastseen.compiled import compiled, dot
 from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.boxes import sides, turned
 from lastseen.memory.objects.columns import BODY, COUNTS, GAUGES, Floats, Rows
 from lastseen.memory.objects.store import ObjectStore
 
@@ -22,7 +23,8 @@ NEIGHBOUR_GAP = 0.1
 CANNOT_LINK_SHARE = 0.25
 """Things seen side by side in this share of the rarer one's sightings are two and never merged; less is a detection
 that went to the wrong neighbour."""
-_X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
+_X, _WIDE_X, _YAW = BODY.first("xyz"), BODY.first("extent"), BODY.first("yaw")
+_LAST_SEEN = BODY.first("last_seen")
 _HITS, _EMB_HITS, _EMB_NORM = COUNTS.first("hits"), COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
@@ -31,7 +33,8 @@ def count_neighbours(store: ObjectStore, batch: Batch, seen: Rows) -> None:
 
     Close is what stands close now or is remembered so: of a table half seen, the chair behind it may be far.
     """
-    _count_neighbours(seen, batch.xyz, batch.extent, store.body, store.seq, store.rivals, store.rival_hits)
+    boxes = batch.xyz, batch.extent, batch.yaw
+    _count_neighbours(seen, *boxes, store.body, store.seq, store.rivals, store.rival_hits)
 
 
 @compiled
@@ -39,6 +42,7 @@ def _count_neighbours(
     seen: Rows,
     xyz: Floats,
     extent: Floats,
+    yaw: Floats,
     body: Floats,
     seq: NDArray[np.int64],
     rivals: NDArray[np.int64],
@@ -48,15 +52,29 @@ def _count_neighbours(
         mine = body[seen[one]]
         for other in range(one):
             theirs = body[seen[other]]
-            now = then = True
-            for axis in range(3):
-                room = 0.5 * (extent[one, axis] + extent[other, axis]) + NEIGHBOUR_GAP
-                now = now and abs(xyz[one, axis] - xyz[other, axis]) < room
-                room = 0.5 * (mine[_WIDE_X + axis] + theirs[_WIDE_X + axis]) + NEIGHBOUR_GAP
-                then = then and abs(mine[_X + axis] - theirs[_X + axis]) < room
-            if now or then:
+            if _close(xyz[one], extent[one], yaw[one], xyz[other], extent[other], yaw[other]) or _close(
+                mine[_X : _X + 3],
+                mine[_WIDE_X : _WIDE_X + 3],
+                mine[_YAW],
+                theirs[_X : _X + 3],
+                theirs[_WIDE_X : _WIDE_X + 3],
+                theirs[_YAW],
+            ):
                 _add_neighbour(rivals[seen[one]], rival_hits[seen[one]], seq[seen[other]], 1)
                 _add_neighbour(rivals[seen[other]], rival_hits[seen[other]], seq[seen[one]], 1)
+
+
+@compiled
+def _close(
+    xyz: Floats, extent: Floats, yaw: float, other_xyz: Floats, other_extent: Floats, other_yaw: float
+) -> bool:
+    """Whether two boxes come within the gap of neighbours."""
+    if abs(xyz[2] - other_xyz[2]) >= 0.5 * (extent[2] + other_extent[2]) + NEIGHBOUR_GAP:
+        return False
+    x, y = turned(xyz[0] - other_xyz[0], xyz[1] - other_xyz[1], yaw)
+    wide, deep = sides(other_extent[0], other_extent[1], other_yaw - yaw)
+    close: bool = abs(x) < 0.5 * (extent[0] + wide) + NEIGHBOUR_GAP
+    return close and abs(y) < 0.5 * (extent[1] + deep) + NEIGHBOUR_GAP
 
 
 @compiled

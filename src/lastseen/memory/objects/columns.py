@@ -136,7 +136,16 @@ class Layout:
 
 
 BODY = Layout(
-    xyz=3, extent=3, points_origin=3, precision=1, spread=1, last_seen=1, reach=1, first_seen=1, missing_since=1
+    xyz=3,
+    extent=3,
+    points_origin=3,
+    precision=1,
+    spread=1,
+    last_seen=1,
+    reach=1,
+    first_seen=1,
+    missing_since=1,
+    yaw=1,
 )
 COUNTS = Layout(
     hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1, surface_hits=1

@@ -13,8 +13,9 @@ from lastseen.memory.objects.appearance import (
     label_cosine,
     merge_appearance,
 )
-from lastseen.memory.objects.association import KNOWN_HITS, SEVERAL_TIMES, WIDE, Pairs
+from lastseen.memory.objects.association import KNOWN_HITS, SEVERAL_TIMES, WIDE, Pairs, in_box
 from lastseen.memory.objects.batch import DUPLICATE_OVERLAP, Batch
+from lastseen.memory.objects.boxes import ORIGIN, in_axes_of, sides_in_axes, vectors_in_axes
 from lastseen.memory.objects.cannot_link import (
     CANNOT_LINK_SHARE,
     cannot_link,
@@ -69,7 +70,8 @@ MERGED_BOX_HITS = 3
 """Sightings from which a box counts as known when two objects become one."""
 _LEAST_CONTAINMENT = min(UNMET_CONTAINMENT, DUPLICATE_CONTAINMENT, DUPLICATE_OVERLAP)
 _LEAST_COSINE = min(MERGE_APPEARANCE, PIECE_APPEARANCE, NAMED_APPEARANCE)
-_X, _WIDE_X, _LAST_SEEN = BODY.first("xyz"), BODY.first("extent"), BODY.first("last_seen")
+_X, _WIDE_X, _YAW = BODY.first("xyz"), BODY.first("extent"), BODY.first("yaw")
+_LAST_SEEN = BODY.first("last_seen")
 _EMB_HITS, _EMB_NORM = COUNTS.first("emb_hits"), GAUGES.first("emb_norm")
 
 
@@ -97,21 +99,23 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
         return set()
     mine, other = mine[within], other[within]
     wide = DUPLICATE_TOLERANCE
-    inside = containment(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
+    extent, offset, sides = _pairs(store, mine, other)
+    inside = containment(ORIGIN, extent + wide, offset, sides + wide)
     cosine = appearance_cosine(store, mine, other)
-    bare = containment(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
+    bare = containment(ORIGIN, extent, offset, sides)
     # detectors imagine a second chair in a chair: what lies in its like has to be met more often to be another
     inner = (bare >= INNER_CONTAINMENT) & (cosine >= INNER_APPEARANCE)
     hits, other_hits = store.hits[mine], store.hits[other]
     inner &= np.minimum(hits, other_hits) <= INNER_RARITY * np.maximum(hits, other_hits)
-    share = overlap(store.xyz[mine], store.extent[mine], store.xyz[other], store.extent[other])
+    share = overlap(ORIGIN, extent, offset, sides)
     large = np.minimum(store.extent[mine].max(axis=1), store.extent[other].max(axis=1)) >= PIECE_SIZE
     one_space = large & (share >= SAME_SPACE) & (cosine >= PART_APPEARANCE)
     apart = np.select([one_space, inner], [np.inf, INNER_SHARE], CANNOT_LINK_SHARE)
     here = _may_be_one(store, mine, other, apart)
     mine, other, inside, cosine, share = mine[here], other[here], inside[here], cosine[here], share[here]
     # what lies in something is not that something: of two that are confirmed, like size and mutual overlap are asked
-    mutual = overlap(store.xyz[mine], store.extent[mine] + wide, store.xyz[other], store.extent[other] + wide)
+    extent, offset, sides = extent[here], offset[here], sides[here]
+    mutual = overlap(ORIGIN, extent + wide, offset, sides + wide)
     both = (store.state[mine] == CONFIRMED) & (store.state[other] == CONFIRMED)
     same_box = (inside >= DUPLICATE_CONTAINMENT) & (~both | (mutual >= MUTUAL_OVERLAP))
     # without embeddings, only boxes that nearly coincide are taken for one
@@ -134,6 +138,12 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
+def _pairs(store: ObjectStore, mine: Rows | int, other: Rows | int) -> tuple[Floats, Floats, Floats]:
+    """Sizes of boxes, where others lie from them, and the sizes of these, all along the axes of the first."""
+    theirs = store.xyz[other], store.extent[other], store.yaw[other]
+    return store.extent[mine], *in_axes_of(store.xyz[mine], store.yaw[mine], *theirs)
+
+
 @compiled
 def _lie_in_each_other(
     mine: Rows,
@@ -153,10 +163,11 @@ def _lie_in_each_other(
         if body[two, _LAST_SEEN] >= body[one, _LAST_SEEN] or state[two] > CONFIRMED:
             continue
         shared = volume = other_volume = 1.0
+        offset, sizes = in_box(body[two, _X : _X + 3], body[two, _WIDE_X : _WIDE_X + 3], body[two, _YAW], body[one])
         for axis in range(3):
-            size, other_size = body[one, _WIDE_X + axis] + wide, body[two, _WIDE_X + axis] + wide
-            low = max(body[one, _X + axis] - 0.5 * size, body[two, _X + axis] - 0.5 * other_size)
-            high = min(body[one, _X + axis] + 0.5 * size, body[two, _X + axis] + 0.5 * other_size)
+            size, other_size = body[one, _WIDE_X + axis] + wide, sizes[axis] + wide
+            low = max(-0.5 * size, offset[axis] - 0.5 * other_size)
+            high = min(0.5 * size, offset[axis] + 0.5 * other_size)
             shared *= max(high - low, 0.0)
             volume *= size
             other_volume *= other_size
@@ -175,7 +186,10 @@ def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: R
     here = (other != mine) & (store.extent[other].max(axis=1) >= PIECE_SIZE)
     index, mine, other = index[here], mine[here], other[here]
     wide = DUPLICATE_TOLERANCE
-    covered = containment(batch.xyz[index], batch.extent[index] + wide, store.xyz[other], store.extent[other] + wide)
+    offset, sides = in_axes_of(
+        batch.xyz[index], batch.yaw[index], store.xyz[other], store.extent[other], store.yaw[other]
+    )
+    covered = containment(ORIGIN, batch.extent[index] + wide, offset, sides + wide)
     here = covered >= PIECE_COVERED
     mine, other = mine[here], other[here]
     here = _may_be_one(store, mine, other, np.full(len(mine), CANNOT_LINK_SHARE))
@@ -238,13 +252,13 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     share = lost / max(kept + lost, 1)
     if place_of_lost:
         store.rivals[keep], store.rival_hits[keep] = 0, 0
-        for name in ("xyz", "extent", "precision", "spread", "points", "points_origin", "n_points"):
+        for name in ("xyz", "extent", "yaw", "precision", "spread", "points", "points_origin", "n_points"):
             store.column(name)[keep] = store.column(name)[lose]
         for name in ("ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):
             store.column(name)[keep] = store.column(name)[lose]
     else:
         _join_boxes(store, keep, lose)
-        store.bins[keep] |= store.bins[lose]
+        store.bins[keep] |= turned_bins(store, store.bins[lose], store.yaw[lose] - store.yaw[keep])
         store.n_bins[keep] = store.bins[keep].sum()
         if store.ring_n[lose] > store.ring_n[keep]:
             for name in ("ring_frame", "ring_camera", "ring_world", "ring_n"):
@@ -267,15 +281,24 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     store.update_grid(np.array([keep]))
 
 
+def turned_bins(store: ObjectStore, bins: NDArray[np.bool_], turn: float) -> NDArray[np.bool_]:
+    """View bins (..., bins) of boxes as those of boxes that these are turned by ``turn`` from."""
+    views = store.settings.views
+    sectors = bins.reshape(*bins.shape[:-1], views.elevation_bins, views.azimuth_bins)
+    return np.roll(sectors, round(turn / (2.0 * np.pi) * views.azimuth_bins), axis=-1).reshape(bins.shape)
+
+
 def _join_boxes(store: ObjectStore, keep: int, lose: int) -> None:
     """The box around both when each is known from several sightings; else the better known one.
 
     Pieces of a large thing add up, and a stray sighting does not blow a thing up.
     """
     if min(store.hits[keep], store.hits[lose]) >= MERGED_BOX_HITS:
-        low = np.minimum(store.xyz[keep] - 0.5 * store.extent[keep], store.xyz[lose] - 0.5 * store.extent[lose])
-        high = np.maximum(store.xyz[keep] + 0.5 * store.extent[keep], store.xyz[lose] + 0.5 * store.extent[lose])
-        store.xyz[keep], store.extent[keep] = 0.5 * (low + high), high - low
+        extent, offset, sides = _pairs(store, keep, lose)
+        low, high = np.minimum(-0.5 * extent, offset - 0.5 * sides), np.maximum(0.5 * extent, offset + 0.5 * sides)
+        store.xyz[keep] += vectors_in_axes(0.5 * (low + high), -store.yaw[keep])
+        store.extent[keep] = high - low
     elif store.hits[lose] > store.hits[keep]:
-        for name in ("xyz", "extent", "precision", "spread"):
+        store.extent[keep] = sides_in_axes(store.extent[lose], store.yaw[lose] - store.yaw[keep])
+        for name in ("xyz", "precision", "spread"):
             store.column(name)[keep] = store.column(name)[lose]

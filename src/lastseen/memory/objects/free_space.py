@@ -19,6 +19,7 @@ from lastseen.config import Settings
 from lastseen.frame import Frame
 from lastseen.memory.objects.appearance import same_labels
 from lastseen.memory.objects.batch import Batch
+from lastseen.memory.objects.boxes import in_axes_of, vectors_in_axes
 from lastseen.memory.objects.columns import LARGEST_HALF, Columns, Floats, FreeSpace, State
 from lastseen.memory.objects.depth_evidence import (
     DEPTH_MARGIN,
@@ -256,18 +257,21 @@ def evidence_at_confirmation(store: ObjectStore, keyframes: DepthKeyframes, row:
 def _few_points(seen: Observation) -> Floats:
     """Eight points of an observation: of its surface above the foot, or the corners of half its box."""
     if seen.points is None:
-        return seen.position + 0.25 * seen.extent * _CORNERS
+        return seen.position + vectors_in_axes(0.25 * seen.extent * _CORNERS, -seen.yaw)
     return _standing(seen.points, seen.position[2] - 0.5 * seen.extent[2] + FOOT)
 
 
 def _touches_its_like(store: ObjectStore, row: int) -> bool:
     """Whether an object's box meets that of another with the same labels: it may be a piece of that one."""
     around = 0.5 * store.extent[row] + DUPLICATE_TOLERANCE
-    wide = around + LARGEST_HALF
+    # whatever its turn
+    wide = around.max() * np.sqrt(2.0) + LARGEST_HALF
     others = store.grid.inside(store.xyz[row] - wide, store.xyz[row] + wide)
     others = others[(others != row) & (store.state[others] <= State.CONFIRMED)]
-    apart = np.abs(store.xyz[others] - store.xyz[row]) - 0.5 * store.extent[others]
-    others = others[(apart < around).all(axis=1)]
+    offset, sides = in_axes_of(
+        store.xyz[row], store.yaw[row], store.xyz[others], store.extent[others], store.yaw[others]
+    )
+    others = others[(np.abs(offset) - 0.5 * sides < around).all(axis=1)]
     return bool(same_labels(store, np.full(len(others), row), others).any())
 
 

@@ -1,4 +1,4 @@
-"""How axis-aligned boxes lie to each other, and the relations in, on, under, next to of remembered objects.
+"""How boxes along the same axes lie to each other, and the relations in, on, under, next to of remembered objects.
 
 Relations are derived from the boxes when asked for, never stored.
 """
@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from lastseen.memory.objects.boxes import ORIGIN, in_axes_of
 from lastseen.memory.objects.columns import Floats, Rows, State, id_text
 from lastseen.memory.objects.store import ObjectStore
 
@@ -45,20 +46,23 @@ class Relation:
 def relations_of(store: ObjectStore, row: int) -> list[Relation]:
     """Relations of one object to the other confirmed ones, by kind, then gap, then number."""
     next_to = store.settings.relations.next_to
-    xyz, extent = store.xyz[row], store.extent[row]
+    extent = store.extent[row]
     around = 0.5 * extent + next_to
     others = np.flatnonzero(store.state[: store.used] == State.CONFIRMED)
-    # what is above or below may be farther away, as a lamp over a table, but on this floor of the house
-    close = np.abs(store.xyz[others] - xyz) <= around + 0.5 * store.extent[others] + [0.0, 0.0, STOREY]
-    others = others[close.all(axis=1) & (others != row)]
     others = others[np.argsort(store.seq[others])]
-    low, high = xyz - 0.5 * extent, xyz + 0.5 * extent
-    other_low = store.xyz[others] - 0.5 * store.extent[others]
-    other_high = store.xyz[others] + 0.5 * store.extent[others]
+    # along the sides of the asked one's box, from its middle
+    offset, sides = in_axes_of(
+        store.xyz[row], store.yaw[row], store.xyz[others], store.extent[others], store.yaw[others]
+    )
+    # what is above or below may be farther away, as a lamp over a table, but on this floor of the house
+    close = (np.abs(offset) <= around + 0.5 * sides + [0.0, 0.0, STOREY]).all(axis=1) & (others != row)
+    others, offset, sides = others[close], offset[close], sides[close]
+    low, high = -0.5 * extent, 0.5 * extent
+    other_low, other_high = offset - 0.5 * sides, offset + 0.5 * sides
     apart = np.maximum(np.maximum(other_low - high, low - other_high), 0.0)
     gap = np.linalg.norm(apart, axis=1)
     share = _footprint_share(low, high, other_low, other_high)
-    common = shared_volume(xyz, extent, store.xyz[others], store.extent[others])
+    common = shared_volume(ORIGIN, extent, offset, sides)
     volume, other_volume = float(extent.prod()), store.extent[others].prod(axis=1)
     inside = (common >= INSIDE_SHARE * volume) & (other_volume > volume) & (volume > 0.0)
     above = share >= FOOTPRINT_SHARE

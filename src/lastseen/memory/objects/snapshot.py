@@ -25,8 +25,9 @@ from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import OBJECT, SURFACE
 
-_ADDED_LATER = frozenset({"emb_norm", "surface_hits"})
-"""Columns that older memories were written without: all in them are objects, and lengths follow from the means."""
+_ADDED_LATER = frozenset({"emb_norm", "surface_hits", "yaw"})
+"""Columns that older memories were written without: all in them are objects, boxes lie along the axes of the world,
+and lengths follow from the means."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,8 @@ class ObjectState:
     ``emb_mean`` is the plain running mean of unit embeddings; ``stability`` the mean cosine between different ones of
     them, 0 to 1; ``confirmed`` whether it was promoted, whatever became of it since (``state``); ``image_crops`` come
     from where crops are stored and are empty where nothing stores them; ``last_seen`` and ``first_seen`` are frame
-    time in seconds; ``kind`` is object or surface.
+    time in seconds; ``extent`` is the size of an upright box that is turned by ``yaw`` radians about z; ``kind`` is
+    object or surface.
     """
 
     id: str
@@ -56,6 +58,7 @@ class ObjectState:
     extent: NDArray[np.float64]
     detection_rate: float
     kind: str
+    yaw: float = 0.0
 
     @property
     def label(self) -> str | None:
@@ -94,6 +97,7 @@ def read_state(store: ObjectStore, row: int, *, now: float, crops: tuple[bytes, 
         extent=store.extent[row].copy(),
         detection_rate=float((store.detected[row] + 1.0) / (store.expected[row] + 2.0)),
         kind=SURFACE if store.is_surface(row) else OBJECT,
+        yaw=float(store.yaw[row]),
     )
 
 

@@ -86,6 +86,7 @@ class ObjectStore(Columns):
     last_seen: Floats
     reach: Floats
     missing_since: Floats
+    yaw: Floats
     hits: NDArray[np.int32]
     emb_hits: NDArray[np.int32]
     gallery_n: NDArray[np.int32]

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from lastseen.compiled import compiled, float_to_half
 from lastseen.memory.objects.appearance import add_to_mean, offer_to_gallery
+from lastseen.memory.objects.association import Seen, in_box
 from lastseen.memory.objects.batch import Batch, SeenColumns
+from lastseen.memory.objects.boxes import turned
 from lastseen.memory.objects.camera import CameraView, image_holds_box, view_from
 from lastseen.memory.objects.columns import (
     BODY,
@@ -46,6 +48,7 @@ SPREAD_EWMA = 0.2
 """Weight of an observation in the position spread that stands in for stability below two embeddings."""
 
 _X, _WIDE, _ORIGIN = BODY.first("xyz"), BODY.first("extent"), BODY.first("points_origin")
+_YAW = BODY.first("yaw")
 _PRECISION, _SPREAD, _LAST_SEEN = BODY.first("precision"), BODY.first("spread"), BODY.first("last_seen")
 _HITS, _RING_N, _N_BINS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_bins")
 _N_POINTS, _EMPTY_VIEWS, _MISSED = COUNTS.first("n_points"), COUNTS.first("empty_views"), COUNTS.first("missed")
@@ -60,6 +63,7 @@ def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
     store.state[rows] = State.TENTATIVE
     store.xyz[rows] = batch.xyz[new]
     store.extent[rows] = batch.extent[new]
+    store.yaw[rows] = batch.yaw[new]
     store.precision[rows] = batch.sigma[new] ** -2.0
     store.first_seen[rows] = batch.stamp
     store.last_seen[rows] = batch.stamp
@@ -113,15 +117,15 @@ def _take_in(
         row, one = rows[at], index[at]
         known, count, gauge = objects.body[row], objects.counts[row], objects.gauges[row]
         if not created:
-            box = seen.xyz[one], seen.extent[one]
-            _place(known, box, seen.sigma[one], seen.cut[one], seen.has_camera, view, rules)
+            place = in_box(seen.xyz[one], seen.extent[one], seen.yaw[one], known)
+            _place(known, place, seen.sigma[one], seen.cut[one], seen.has_camera, view, rules)
             known[_LAST_SEEN] = seen.stamp
             # a label given by hand stays
             if not objects.pinned[row]:
                 names, scores = objects.label_ids[row], objects.label_scores[row]
                 blend(names, scores, seen.label_ids[one], seen.label_scores[one], rules.label_ewma)
-        x, y, z = seen.toward[one, 0], seen.toward[one, 1], seen.toward[one, 2]
-        side = view_bin(x, y, z, rules.azimuth_bins, rules.elevation_bins)
+        x, y = turned(seen.toward[one, 0], seen.toward[one, 1], known[_YAW])
+        side = view_bin(x, y, seen.toward[one, 2], rules.azimuth_bins, rules.elevation_bins)
         fresh[at], bare[at] = not objects.bins[row, side], count[_N_POINTS] == 0
         objects.bins[row, side] = True
         count[_N_BINS] += fresh[at]
@@ -145,7 +149,10 @@ def _take_in(
 
 @compiled
 def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: int) -> int:
-    """The bin of a direction from object to camera: azimuth sectors from -x, elevation bands from below."""
+    """The bin of a direction from object to camera, in axes of the object's box.
+
+    Azimuth sectors count from -x, elevation bands from below.
+    """
     turn = math.atan2(y, x) * (azimuth_bins / (2.0 * math.pi)) + 0.5 * azimuth_bins
     rise = math.asin(min(max(z, -1.0), 1.0)) * (elevation_bins / math.pi) + 0.5 * elevation_bins
     return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins
@@ -154,7 +161,7 @@ def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: in
 @compiled
 def _place(
     known: Floats,
-    box: tuple[Floats, Floats],
+    place: Seen,
     sigma: float,
     cut: bool,
     has_camera: bool,
@@ -169,21 +176,19 @@ def _place(
     that the image cuts off another piece was seen, unless it has the same length: that is growth and no shift.
     Observations without a camera are the whole thing: position and extent follow by the plain average.
     """
-    xyz, extent = box
-    x, y, z = known[_X], known[_X + 1], known[_X + 2]
-    size = max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
-    whole = image_holds_box(view, x, y, z, known[_WIDE], known[_WIDE + 1], known[_WIDE + 2], 0.0)
+    offset, extent = place
+    yaw, sizes = known[_YAW], (known[_WIDE], known[_WIDE + 1], known[_WIDE + 2])
+    whole = image_holds_box(view, known[_X], known[_X + 1], known[_X + 2], sizes, yaw, 0.0)
     precision = sigma**-2.0
     weight = precision / (precision + known[_PRECISION])
     shrinking = weight * EXTENT_SHRINK if whole else 0.0
     if not has_camera:
         weight = shrinking = rules.position_ema
-    shifts = not has_camera or whole or not cut or size < PIECE_SIZE
+    shifts = not has_camera or whole or not cut or max(sizes[0], sizes[1], sizes[2]) < PIECE_SIZE
     strayed = 0.0
     for axis in range(3):
-        offset = xyz[axis] - known[_X + axis]
         growth = 0.5 * (extent[axis] - known[_WIDE + axis])
-        low, high = offset - growth, offset + growth
+        low, high = offset[axis] - growth, offset[axis] + growth
         shorter = min(extent[axis], known[_WIDE + axis])
         same = shorter >= SAME_SPAN * max(extent[axis], known[_WIDE + axis])
         # the part common to both faces: the smaller of two shifts one way, nothing when they part or close in
@@ -192,12 +197,25 @@ def _place(
         below, above = shift - low, high - shift
         below *= weight if below > 0.0 else shrinking
         above *= weight if above > 0.0 else shrinking
-        known[_X + axis] += weight * shift + 0.5 * (above - below)
         known[_WIDE + axis] = max(known[_WIDE + axis] + below + above, 0.0)
-        known[_ORIGIN + axis] += weight * shift
         strayed += shift * shift
+        _move_along(known, axis, weight * shift + 0.5 * (above - below), weight * shift)
     known[_PRECISION] = min(known[_PRECISION] + precision, rules.max_precision)
     known[_SPREAD] += SPREAD_EWMA * (strayed - known[_SPREAD])
+
+
+@compiled
+def _move_along(known: Floats, axis: int, by: float, points_by: float) -> None:
+    """Move an object along an axis of its box, and its points."""
+    if axis == 2 or known[_YAW] == 0.0:
+        known[_X + axis] += by
+        known[_ORIGIN + axis] += points_by
+        return
+    x, y = turned(1.0 - axis, float(axis), -known[_YAW])
+    known[_X] += by * x
+    known[_X + 1] += by * y
+    known[_ORIGIN] += points_by * x
+    known[_ORIGIN + 1] += points_by * y
 
 
 @compiled

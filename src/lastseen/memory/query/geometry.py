@@ -1,7 +1,7 @@
 """How boxes stand to each other, as words say it: on, under, in, near, between, closest (docs/search.md).
 
-Boxes are axis-aligned, metres, z up. "Closest" and "farthest" compare centres; "near" and "next to" the free distance
-between surfaces.
+Boxes stand upright, metres, z up; two are compared along the sides of the second. "Closest" and "farthest" compare
+centres; "near" and "next to" the free distance between surfaces.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.objects.boxes import in_axes_of
 from lastseen.memory.objects.relations import CONTACT, FOOTPRINT_SHARE, INSIDE_SHARE, shared_volume
 
 Floats = NDArray[np.float64]
@@ -44,17 +45,24 @@ ASIDE_REACH = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Centres and extents, one row each."""
+    """Centres, extents and yaws, one row each."""
 
     centers: Floats
     extents: Floats
+    yaws: Floats
 
     def __len__(self) -> int:
         return len(self.centers)
 
     def only(self, rows: NDArray[np.int64]) -> Boxes:
         """The boxes of some rows."""
-        return Boxes(self.centers[rows], self.extents[rows])
+        return Boxes(self.centers[rows], self.extents[rows], self.yaws[rows])
+
+    def seen_from(self, others: Boxes) -> tuple[Boxes, Boxes]:
+        """These and the others, row by row, as if each of the others stood at the origin along the axes."""
+        straight = np.zeros(len(self))
+        offset, sides = in_axes_of(others.centers, others.yaws, self.centers, self.extents, self.yaws)
+        return Boxes(offset, sides, straight), Boxes(np.zeros_like(offset), others.extents, straight)
 
     @property
     def faces(self) -> Floats:
@@ -92,16 +100,17 @@ def pairs_within(things: Boxes, anchors: Boxes, reach: float) -> tuple[NDArray[n
     """Things and anchors whose boxes come within ``reach`` metres of each other on the floor, as rows of each."""
     order = np.argsort(anchors.centers[:, 0], kind="stable")
     sorted_x = anchors.centers[order, 0]
-    widest = float(anchors.extents[:, 0].max(initial=0.0))
-    half = 0.5 * (things.extents[:, 0] + widest) + reach
+    # however they are turned
+    radius, widest = _radii(things), float(_radii(anchors).max(initial=0.0))
+    half = radius + widest + reach
     low = np.searchsorted(sorted_x, things.centers[:, 0] - half, side="left")
     high = np.searchsorted(sorted_x, things.centers[:, 0] + half, side="right")
     counts = high - low
     first = np.repeat(np.arange(len(things)), counts)
     offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
     second = order[np.repeat(low, counts) + offsets]
-    apart = np.abs(things.centers[first, :2] - anchors.centers[second, :2])
-    close = (apart <= 0.5 * (things.extents[first, :2] + anchors.extents[second, :2]) + reach).all(axis=1)
+    here, there = things.only(first).seen_from(anchors.only(second))
+    close = (np.abs(here.centers) <= 0.5 * (here.extents + there.extents) + reach)[:, :2].all(axis=1)
     return first[close], second[close]
 
 
@@ -109,6 +118,7 @@ def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
     """Whether each thing is ``kind`` the anchor of its row; for "far", whether it is not."""
     if kind in REACH:
         return gaps(things, anchors) <= REACH[kind]
+    things, anchors = things.seen_from(anchors)
     low, high = _corners(things)
     other_low, other_high = _corners(anchors)
     height = other_high[:, 2] - other_low[:, 2]
@@ -171,9 +181,15 @@ def seen_from(kind: str, things: Boxes, anchors: Boxes, viewer: Floats) -> Flags
 
 def gaps(things: Boxes, anchors: Boxes) -> Floats:
     """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
-    apart = np.abs(things.centers - anchors.centers) - 0.5 * (things.extents + anchors.extents)
+    things, anchors = things.seen_from(anchors)
+    apart = np.abs(things.centers) - 0.5 * (things.extents + anchors.extents)
     free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
     return free
+
+
+def _radii(boxes: Boxes) -> Floats:
+    radii: Floats = 0.5 * np.hypot(boxes.extents[:, 0], boxes.extents[:, 1])
+    return radii
 
 
 def _corners(boxes: Boxes) -> tuple[Floats, Floats]:

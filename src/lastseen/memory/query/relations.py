@@ -52,7 +52,8 @@ class Relations:
         """Where the rows stand and how large they are."""
         table = self.snapshot.table
         centers = np.array([table.xyz(row) for row in rows]).reshape(-1, 3)
-        return Boxes(centers, self.around.extents([table.ids[row] for row in rows]))
+        sizes = self.around.sizes([table.ids[row] for row in rows])
+        return Boxes(centers, sizes[:, :3], sizes[:, 3])
 
     def hold(self, relation: Relation, rows: list[int], anchors: list[list[int]]) -> list[bool]:
         """Whether a relation is true of each row; ``anchors`` are the rows that each of its anchors may mean."""
@@ -161,7 +162,7 @@ class Relations:
             if near is None:
                 self.notes.append(f"{relation.words} (where the robot is, is not known)")
                 return None
-            there = Boxes(np.array([near]), np.zeros((1, 3)))
+            there = Boxes(np.array([near]), np.zeros((1, 3)), np.zeros(1))
         place_of = {row: at for at, row in enumerate(others)}
         same = np.array([place_of.get(row, -1) for row in rows])
         apart = nearest(self.boxes(rows), there, same=same).tolist()

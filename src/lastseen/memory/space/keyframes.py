@@ -22,6 +22,7 @@ from lastseen.detection import Box
 from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.memory.objects.boxes import corners
 from lastseen.observation import OBJECT, Observation
 
 BLANKED, KEPT = "blanked", "kept"
@@ -125,7 +126,8 @@ class Keyframes:
         named = [(key, seen) for key, seen in zip(ids, observations, strict=False) if key and seen.kind == OBJECT]
         if not named or not self._is_worth(frame, events):
             return
-        seen = {key: box for key, one in named if (box := box_in(frame, one.position, one.extent)) is not None}
+        placed = {key: box_in(frame, one.position, one.extent, one.yaw) for key, one in named}
+        seen = {key: box for key, box in placed.items() if box is not None}
         picture, camera = picture_of(frame, people)
         scale = camera.width / frame.intrinsics.width
         boxes = {key: _box([round(value * scale, 1) for value in box]) for key, box in seen.items()}
@@ -225,13 +227,12 @@ def enlarged(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
     )
 
 
-def box_in(frame: Frame, position: NDArray[np.float64], extent: NDArray[np.float64]) -> Box | None:
-    """The box around a thing in the image, by its position and extent in metres; None where it is not in it."""
-    signs = np.array(np.meshgrid([-0.5, 0.5], [-0.5, 0.5], [-0.5, 0.5])).reshape(3, 8).T
-    corners = frame.T_world_camera.inverse().transform(position + signs * extent)
-    if (corners[:, 2] <= 0.05).any():
+def box_in(frame: Frame, position: NDArray[np.float64], extent: NDArray[np.float64], yaw: float) -> Box | None:
+    """The box around a thing in the image, by its position, extent and yaw; None where it is not in it."""
+    seen = frame.T_world_camera.inverse().transform(corners(position, extent, yaw))
+    if (seen[:, 2] <= 0.05).any():
         return None
-    pixels, camera = frame.intrinsics.project(corners), frame.intrinsics
+    pixels, camera = frame.intrinsics.project(seen), frame.intrinsics
     left, top = np.maximum(pixels.min(axis=0), 0.0)
     right, bottom = np.minimum(pixels.max(axis=0), [camera.width, camera.height])
     return (float(left), float(top), float(right), float(bottom)) if left < right and top < bottom else None

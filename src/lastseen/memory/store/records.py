@@ -23,7 +23,8 @@ class ObjectRecord:
 
     ``embedding`` is the mean of its image embeddings, ``colors`` holds the shares of the basic colours where they are
     known. ``working`` is what the object memory needs to go on with the object after a restart; long-term memory
-    keeps it as it is and never looks inside.
+    keeps it as it is and never looks inside. ``extent`` is the size of a box that is turned by ``yaw`` radians about
+    z.
     """
 
     id: str
@@ -40,6 +41,7 @@ class ObjectRecord:
     gallery: NDArray[np.float16] | None = None
     colors: NDArray[np.float32] | None = None
     working: bytes = b""
+    yaw: float = 0.0
 
     @property
     def label(self) -> str | None:

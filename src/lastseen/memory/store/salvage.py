@@ -43,6 +43,8 @@ _FAR = 2**40
 """Keys lie between minus and plus this."""
 _MOST_TRIES = 20_000
 """Ranges that are read at most: a file that is broken everywhere ends too."""
+TURNED_FROM = 9
+"""The version from which rows of objects have a yaw."""
 _AT = {name: 1 + number for number, name in enumerate(OBJECT_COLUMNS.split(", "))}
 """Where the columns of an object stand in its row, whose first value is its number in the file."""
 
@@ -128,7 +130,11 @@ def salvage(path: Path, out: Path, settings: Settings) -> Report:
                 report.problems.append("places: all are left out, as some are lost and they name each other")
             for row in _finished(path, facts, objects, settings):
                 *values, mean, gallery, expected = row
-                _insert(target, f"objects (num, {OBJECT_COLUMNS})", tuple(values))
+                columns = OBJECT_COLUMNS
+                if version < TURNED_FROM:
+                    columns = columns.replace("yaw, ", "")
+                    del values[_AT["yaw"]]
+                _insert(target, f"objects (num, {columns})", tuple(values))
                 if mean is not None:
                     _insert(target, "embeddings", (row[0], mean, gallery, expected))
             for key, value in facts.items():
@@ -179,10 +185,12 @@ def _objects(source: sqlite3.Connection, version: int, report: Report) -> Iterat
     if version == 1:
         raise InvalidValue("salvage", version, "is a format it cannot read", remedy="restore the file from a copy")
     query = SELECT_OBJECT.replace("SELECT ", "SELECT o.num, ", 1)
+    if version < TURNED_FROM:
+        query = query.replace("o.yaw", "0.0")
     whole = lost = 0
     for row in _halving(source, "objects", report, query=query, key="o.num"):
         try:
-            fits = row_checksum(row[1:], row[-1]) == row[18]
+            fits = row_checksum(row[1:], row[-1]) == row[_AT["checksum"]]
         except (TypeError, ValueError, AttributeError):
             fits = False
         if fits:

@@ -39,7 +39,7 @@ def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_c
     packed = _packed(columns)
     shares = color_shares(columns["emb_mean"]) if reads_colors and "emb_mean" in columns else None
     seqs = columns["seq"].tolist()
-    xyz, extent = columns["xyz"].tolist(), columns["extent"].tolist()
+    xyz, extent, yaw = (columns[name].tolist() for name in ("xyz", "extent", "yaw"))
     label_ids, label_scores = columns["label_ids"].tolist(), columns["label_scores"].tolist()
     first, last = columns["first_seen"].tolist(), columns["last_seen"].tolist()
     hits, stability, states = columns["hits"].tolist(), columns["stability"].tolist(), columns["state"].tolist()
@@ -67,6 +67,7 @@ def records_of(rows: Rows, *, colors: Mapping[str, NDArray[np.float32]], reads_c
                 gallery=columns["gallery"][i, : int(columns["gallery_n"][i])] if seen else None,
                 colors=shares[i] if shares is not None and seen else colors.get(object_id),
                 working=packed[i].tobytes(),
+                yaw=yaw[i],
             )
         )
     return records

@@ -6,10 +6,12 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.memory.objects.scenes import Room
 from tests.memory.store.journal.make_golden import NOTE, walk
 from tests.memory.store.records import make_record, same
 
@@ -200,3 +202,21 @@ def test_the_places_of_an_older_file_stand_in_tables_of_their_own(file: Path) ->
 def _meta(path: Path) -> dict[str, str]:
     with closing(sqlite3.connect(path)) as other:
         return dict(other.execute("SELECT key, value FROM meta").fetchall())
+
+
+def test_boxes_of_before_version_9_lie_along_the_axes_and_newer_ones_keep_their_yaw(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v8.lastseen").read_bytes())
+    with Memory.open(path) as memory:
+        assert {one.yaw for one in memory.objects()} == {0.0}
+        memory.new_session()
+        room = Room()
+        room.put("shelf", (40.0, 0.0, 0.6), 0.3)
+        for number in range(3):
+            frame, seen = room.see(number, eye=(38.0, 0.8 * number, 1.2), target=(40.0, 0.0, 0.6))
+            memory.observe(frame, [replace(one, yaw=0.3) for one in seen])
+    with Memory.open(path) as again:
+        assert {one.label: one.yaw for one in again.objects(include_tentative=True)}["shelf"] == pytest.approx(0.3)
+        assert again.states()[0].yaw == 0.0
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("SELECT yaw FROM objects WHERE label = 'shelf'").fetchone()[0] == pytest.approx(0.3)

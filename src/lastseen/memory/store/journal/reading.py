@@ -122,8 +122,8 @@ class JournalReader:
                 yield Block(
                     ids=[row[0] for row in rows],
                     working=[row[16] for row in rows],
-                    means=[row[18] for row in rows],
-                    galleries=[row[19] for row in rows],
+                    means=[row[19] for row in rows],
+                    galleries=[row[20] for row in rows],
                     colors={row[0]: np.frombuffer(row[15], dtype=np.float32) for row in rows if row[15] is not None},
                 )
 
@@ -291,8 +291,8 @@ class JournalReader:
     def _check_row(self, row: tuple[Any, ...]) -> None:
         """Raise when an object's values or its embedding do not add up."""
         try:
-            whole = row[18] is None or checksum(row[18], row[19]) == row[20]
-            whole = whole and row_checksum(row, row[20]) == row[17]
+            whole = row[19] is None or checksum(row[19], row[20]) == row[21]
+            whole = whole and row_checksum(row, row[21]) == row[18]
         except (TypeError, ValueError, AttributeError) as error:
             raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
         if not whole:
@@ -301,7 +301,7 @@ class JournalReader:
     def _read(self, row: tuple[Any, ...]) -> ObjectRecord:
         self._check_row(row)
         try:
-            return read_object(row, row[18], row[19])
+            return read_object(row, row[19], row[20])
         except (ValueError, TypeError, AttributeError) as error:
             raise JournalDamaged(self.path, f"the row of {row[0]} cannot be read: {error}") from error
 

@@ -30,7 +30,7 @@ from lastseen.memory.store.records import (
 
 OBJECT_COLUMNS = (
     "id, label, label_scores, x, y, z, width, depth, height, state, hits, stability, view_bins, "
-    "first_seen, last_seen, colors, working, checksum"
+    "first_seen, last_seen, colors, working, yaw, checksum"
 )
 _NUMBERS = struct.Struct("<10d")
 VERSION_COLUMNS = "time, x, y, z, label_scores, state, hits, first_seen, last_seen, colors"
@@ -59,6 +59,7 @@ def object_row(record: ObjectRecord, vectors: tuple[bytes, bytes, int] | None) -
         float(record.last_seen) + 0.0,
         None if record.colors is None else record.colors.astype(np.float32).tobytes(),
         record.working,
+        float(record.yaw) + 0.0,
     )
     return (*row, row_checksum(row, None if vectors is None else vectors[2]))
 
@@ -73,6 +74,9 @@ def row_checksum(row: tuple[Any, ...], vectors: int | None) -> int:
     except struct.error as error:
         raise ValueError(f"holds text where a number belongs ({error})") from error
     text = f"{row[0]}\x1f{row[1]}\x1f{row[2]}\x1f{row[9]}\x1f{row[12]}\x1f{vectors}"
+    if row[17]:
+        # rows of before boxes were turned have none, and keep the checksum they were written with
+        text += f"\x1f{row[17]!r}"
     return zlib.crc32(row[16], zlib.crc32(b"".join((numbers, text.encode(), row[15] or b""))))
 
 
@@ -109,6 +113,7 @@ def read_object(row: tuple[Any, ...], mean: bytes | None, gallery: bytes | None)
         last_seen=row[14],
         colors=_colors(row[15]),
         working=row[16],
+        yaw=row[17],
         embedding=mean_vector,
         gallery=views,
     )
@@ -289,8 +294,8 @@ def digests_of(
     # hits and last_seen change with every sighting and are no new version by themselves
     told = (*version[:5], version[6], version[8])
     return Written(
-        # the last three are blobs and their sum: writing bytes out as text would cost more than hashing them
-        row=_digest(repr(row[:-3]).encode() + (row[-3] or b"") + row[-2]),
+        # near the end are blobs, and last their sum: writing bytes out as text would cost more than hashing them
+        row=_digest(repr((*row[:-4], row[-2])).encode() + (row[-4] or b"") + row[-3]),
         embedding=b"" if vectors is None else _digest(vectors[0] + vectors[1]),
         version=_digest(repr(told).encode()),
     )

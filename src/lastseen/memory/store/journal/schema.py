@@ -244,6 +244,11 @@ CREATE TABLE frames (id INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGE
 """
 """In which map each session is, and how that is known."""
 
+VERSION_9 = """
+ALTER TABLE objects ADD COLUMN yaw REAL NOT NULL DEFAULT 0;
+"""
+"""By how much the box of each object is turned about the vertical: those of older files lie along the axes."""
+
 
 Step = str | Callable[[sqlite3.Connection], None]
 STEPS: dict[int, Step] = {
@@ -255,6 +260,7 @@ STEPS: dict[int, Step] = {
     6: VERSION_6,
     7: VERSION_7,
     8: VERSION_8,
+    9: VERSION_9,
 }
 """How a file of each version is made from one of the version before it: statements, or a function."""
 

@@ -107,16 +107,18 @@ def _peaks(normals: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     number = np.arange(2500) + 0.5
     polar, azimuth = np.arccos(1 - 2 * number / 2500), np.pi * (1 + 5**0.5) * number
     grid = np.stack([np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)], axis=1)
+    cells = np.concatenate([(some @ grid.T).argmax(axis=1) for some in np.array_split(left, 10)])
     found: list[NDArray[np.float64]] = []
     for _ in range(PEAKS):
         if not len(left):
             break
-        counts = np.bincount((left @ grid.T).argmax(axis=1), minlength=len(grid)).astype(np.float64)
+        counts = np.bincount(cells, minlength=len(grid)).astype(np.float64)
         # a surface spreads over the cells around it
         near = grid @ grid[np.argsort(-counts)[:32]].T > FACING
         peak = grid[np.argsort(-counts)[:32]][int((counts @ near).argmax())]
         found.append(_mean_direction(left, peak))
-        left = left[left @ found[-1] <= FACING]
+        other = left @ found[-1] <= FACING
+        left, cells = left[other], cells[other]
     return found
 
 

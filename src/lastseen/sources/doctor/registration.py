@@ -15,6 +15,7 @@ from lastseen.sources.conversion import to_frame
 from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import Reprojection, Sample
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import RawRecord
 
 REACH = 24
 """How far a shift is looked for, in pixels of the small image: a tenth of its height."""
@@ -186,7 +187,7 @@ def align(sample: Sample, options: SourceOptions, *, part: int | None = None) ->
             frame = to_frame(record, options, frame_id=number)
         except InvalidValue:
             continue
-        surface = _correlation(frame, SHIFT_HEIGHT)
+        surface = _correlation(frame, _edges(sample, record, frame, options))
         if surface is not None:
             total += surface
             count += 1
@@ -206,24 +207,44 @@ def align(sample: Sample, options: SourceOptions, *, part: int | None = None) ->
     )
 
 
-def _correlation(frame: Frame, height: int) -> NDArray[np.float64] | None:
-    width = round(frame.intrinsics.width * height / frame.intrinsics.height)
+def _edges(sample: Sample, record: RawRecord, frame: Frame, options: SourceOptions) -> NDArray[np.complex128] | None:
+    """The spectrum of the edges in colour, None without any; kept, because hypotheses about depth share it."""
+    key = (id(record.rgb), options.images_turned, options.mirrored, options.image_rotation)
+    if key in sample.edges:
+        return sample.edges[key]
+    width, height = _small(frame)
     gray = np.asarray(
         Image.fromarray(frame.rgb).convert("L").resize((width, height), Image.Resampling.BOX), dtype=np.float64
     )
     edges = np.hypot(ndimage.sobel(gray, 0), ndimage.sobel(gray, 1))
     edges = np.minimum(edges, np.percentile(edges, 95.0))
+    spectrum: NDArray[np.complex128] | None = None
+    if edges.max() > 0:
+        edges /= edges.max()
+        # against the local mean: otherwise the busiest corner of the image draws every outline to it
+        local = ndimage.uniform_filter(edges, 25)
+        spectrum = fft.rfft2((edges - local) / (local + 0.05), s=_fft_shape(width, height))
+    sample.edges[key] = spectrum
+    return spectrum
+
+
+def _small(frame: Frame) -> tuple[int, int]:
+    """Width and height in which outlines are compared."""
+    return round(frame.intrinsics.width * SHIFT_HEIGHT / frame.intrinsics.height), SHIFT_HEIGHT
+
+
+def _fft_shape(width: int, height: int) -> tuple[int, int]:
+    return fft.next_fast_len(height + REACH), fft.next_fast_len(width + REACH)
+
+
+def _correlation(frame: Frame, edges: NDArray[np.complex128] | None) -> NDArray[np.float64] | None:
+    width, height = _small(frame)
     outlines = _outlines(_depth_on_color(frame, width, height))
-    if outlines.sum() < 50 or edges.max() <= 0:
+    if outlines.sum() < 50 or edges is None:
         return None
-    edges /= edges.max()
-    # against the local mean: otherwise the busiest corner of the image draws every outline to it
-    local = ndimage.uniform_filter(edges, 25)
-    edges = (edges - local) / (local + 0.05)
     outlines = outlines - ndimage.uniform_filter(outlines, 25)
-    shape = (fft.next_fast_len(height + REACH), fft.next_fast_len(width + REACH))
-    spectrum = fft.rfft2(edges, s=shape) * np.conj(fft.rfft2(outlines, s=shape))
-    surface = fft.irfft2(spectrum, s=shape)
+    shape = _fft_shape(width, height)
+    surface = fft.irfft2(edges * np.conj(fft.rfft2(outlines, s=shape)), s=shape)
     lags = np.arange(-REACH, REACH + 1)
     found: NDArray[np.float64] = surface[np.ix_(lags, lags)] / np.abs(outlines).sum()
     return found
@@ -236,8 +257,9 @@ def _depth_on_color(frame: Frame, width: int, height: int) -> NDArray[np.float32
     rows = np.rint((np.arange(height) - camera.cy) / camera.fy * depth_camera.fy + depth_camera.cy).astype(int)
     inside = np.ix_((rows >= 0) & (rows < depth_camera.height), (columns >= 0) & (columns < depth_camera.width))
     image = np.full((height, width), np.nan, dtype=np.float32)
-    filled = _filled(frame.depth)
-    image[inside] = filled[rows[inside[0][:, 0]][:, np.newaxis], columns[inside[1][0]][np.newaxis]]
+    # rows are filled one by one: only those that are looked up
+    filled = _filled(frame.depth[rows[inside[0][:, 0]]])
+    image[inside] = filled[:, columns[inside[1][0]]]
     return image
 
 

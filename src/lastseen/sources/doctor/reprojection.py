@@ -9,7 +9,7 @@ decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ class Sample:
     stretch: tuple[int, ...]
     intake: Intake
     trajectory: Trajectory | None
+    edges: dict[tuple[object, ...], NDArray[np.complex128] | None] = field(default_factory=dict)
+    """Spectra of edges in colour, which are compared with the outlines in depth of many hypotheses."""
 
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of one stretch, near and further apart, as far as the camera rotated little between them."""
@@ -217,6 +219,7 @@ class Reprojection:
         self.parts = sample.parts(self.pairs)
         self._views: tuple[SourceOptions, list[View]] | None = None
         self._poses: tuple[tuple[object, ...], list[Pose3D]] | None = None
+        self._depths: dict[int, tuple[tuple[object, ...], NDArray[np.float32], NDArray[np.float32]]] = {}
 
     def fit(self, options: SourceOptions, *, pairs: Pairs | None = None, still: bool = False) -> Fit:
         """The fit under these options; ``still`` asks how well a camera that never moved explains the images."""
@@ -276,24 +279,37 @@ class Reprojection:
         camera = depth_camera or color_camera
         # every n-th pixel of a large image: a lookup needs no more than a small one holds
         stride = max(1, camera.width // LOOKUP_WIDTH)
-        thinned = (slice(stride // 2, None, stride), slice(stride // 2, None, stride))
-        raw = sensor_image(record.depth, options)[thinned]
-        depth = metric_depth(raw, scale=options.depth_scale or record.raw_per_metre)
-        if record.confidence is not None and options.min_confidence:
-            depth[sensor_image(record.confidence, options)[thinned] < options.min_confidence] = np.nan
+        depth, inverse = self._depth(index, options, stride)
         camera = camera.thinned(stride)
-        looked_up = depth
-        if np.isfinite(depth).mean() < SPARSE:
-            # between lone pixels nothing could be looked up
-            away, nearest = ndimage.distance_transform_edt(np.isnan(depth), return_indices=True)
-            looked_up = np.where(away <= REACH, depth[tuple(nearest)], np.nan).astype(np.float32)
         step = max(1, int(np.sqrt(depth.size / POINTS)))
         rows, columns = (np.arange(step // 2, size, step) for size in depth.shape)
         z = depth[np.ix_(rows, columns)]
         x = (columns - camera.cx) / camera.fx
         y = (rows - camera.cy) / camera.fy
         points = np.stack([z * x[np.newaxis], z * y[:, np.newaxis], z], axis=-1).reshape(-1, 3)
-        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32), 1.0 / looked_up)
+        return View(depth, camera, points[np.isfinite(points[:, 2])].astype(np.float32), inverse)
+
+    def _depth(
+        self, index: int, options: SourceOptions, stride: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Metric depth of a record and 1 / depth to look up in; kept, as most hypotheses leave them as they are."""
+        record = self.sample.records[index]
+        scale = options.depth_scale or record.raw_per_metre
+        key = (scale, options.images_turned, options.mirrored, options.min_confidence, stride)
+        kept = self._depths.get(index)
+        if kept is not None and kept[0] == key:
+            return kept[1:]
+        thinned = (slice(stride // 2, None, stride), slice(stride // 2, None, stride))
+        depth = metric_depth(sensor_image(record.depth, options)[thinned], scale=scale)
+        if record.confidence is not None and options.min_confidence:
+            depth[sensor_image(record.confidence, options)[thinned] < options.min_confidence] = np.nan
+        looked_up = depth
+        if np.isfinite(depth).mean() < SPARSE:
+            # between lone pixels nothing could be looked up
+            away, nearest = ndimage.distance_transform_edt(np.isnan(depth), return_indices=True)
+            looked_up = np.where(away <= REACH, depth[tuple(nearest)], np.nan).astype(np.float32)
+        self._depths[index] = (key, depth, 1.0 / looked_up)
+        return self._depths[index][1:]
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:

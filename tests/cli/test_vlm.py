@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lastseen.cli.main import main
 from lastseen.config import settings_from_mapping
+from tests.cli.commands import call
 from tests.vlm.loopback import ModelServer
 
 pytest.importorskip("openai")
@@ -36,17 +36,11 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(words))
-    return int(caught.value.code or 0)
-
-
 def test_check_calls_each_role_once_and_says_what_it_cost(
     server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LASTSEEN__PLANNER__BASE_URL", server.url)
-    assert run("vlm", "check", "--planner", "openai:plans", "--scene", "openai:names") == 0
+    assert call("vlm", "check", "--planner", "openai:plans", "--scene", "openai:names") == 0
     assert [request["model"] for request in server.requests] == ["plans", "names"]
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("planner openai:plans: ")
@@ -60,7 +54,7 @@ def test_the_scene_analyzer_may_have_a_server_and_a_model_of_its_own(
 ) -> None:
     monkeypatch.setenv("LASTSEEN__SCENE__BASE_URL", server.url)
     monkeypatch.setenv("LASTSEEN__SCENE__MODEL", "names")
-    assert run("vlm", "check", "--scene", "openai") == 0
+    assert call("vlm", "check", "--scene", "openai") == 0
     assert [request["model"] for request in server.requests] == ["names"]
     assert capsys.readouterr().out.startswith("planner offline: ")
 
@@ -69,14 +63,14 @@ def test_a_model_that_answers_prose_is_told_and_the_exit_code_is_one(
     server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LASTSEEN__PLANNER__BASE_URL", server.url)
-    assert run("vlm", "check", "--planner", "openai:names") == 1
+    assert call("vlm", "check", "--planner", "openai:names") == 1
     said = capsys.readouterr().out
     assert "missing_field: goal_flag" in said
     assert "  no usable answer" in said
 
 
 def test_a_backend_that_is_not_known_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("vlm", "check", "--planner", "oracle") == 1
+    assert call("vlm", "check", "--planner", "oracle") == 1
     assert capsys.readouterr().out.startswith("planner: backend = 'oracle': is not known; choose one of ")
 
 

@@ -25,6 +25,12 @@ from tests.memory.objects.scenes import frame_at
 from tests.server.conftest import serving
 
 
+def sharp(number: int) -> Frame:
+    frame = frame_at(number, depth=2.0, eye=(0.2 * number, 0.0, 1.2))
+    noise = np.random.default_rng(number).integers(60, 200, frame.rgb.shape).astype(np.uint8)
+    return replace(frame, rgb=noise)
+
+
 class Given(RecordSource):
     """A source of frames that are there already; with ``broken`` it fails after them."""
 
@@ -38,8 +44,7 @@ class Given(RecordSource):
         raise NotImplementedError
 
     def frames(self) -> Iterator[Frame]:
-        for number in range(self.count):
-            yield frame_at(number, depth=2.0, eye=(0.2 * number, 0.0, 1.2))
+        yield from map(sharp, range(self.count))
         if self.broken:
             raise SourceError("camera", "gone", "was unplugged", remedy="plug it in")
 
@@ -91,11 +96,6 @@ def test_a_source_that_keeps_us_waiting_keeps_nobody_else() -> None:
 
 
 def test_a_source_that_begins_anew_begins_a_session() -> None:
-    def sharp(number: int) -> Frame:
-        frame = frame_at(number, depth=2.0, eye=(0.2 * number, 0.0, 1.2))
-        noise = np.random.default_rng(number).integers(60, 200, frame.rgb.shape).astype(np.uint8)
-        return replace(frame, rgb=noise)
-
     class Anew(Given):
         def frames(self) -> Iterator[Frame]:
             yield sharp(5)
@@ -108,6 +108,14 @@ def test_a_source_that_begins_anew_begins_a_session() -> None:
         assert service.source.state == "ended"
         assert len(memory.sessions()) == 2
         assert memory.places()
+
+
+def test_a_source_states_its_map_from_its_first_frame_on() -> None:
+    with Memory.open() as memory:
+        service, source = Service(memory, mode="source"), Given(3)
+        source.options = source.options.replaced(map_id="ground floor")
+        run(service, source)
+        assert [one.map_id for one in memory.session_frames()] == ["ground floor"]
 
 
 @pytest.mark.slow

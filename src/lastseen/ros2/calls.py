@@ -37,7 +37,7 @@ _TIME = object
 def call(memory: Memory, name: str, request: Mapping[str, Any]) -> Tree:
     """Answer a call; ``ok`` is false and ``error`` one line where it cannot be answered."""
     try:
-        checked(name, request, _FIELDS)
+        checked(name, request, FIELDS)
         return {"ok": True, "error": "", **_CALLS[name][0](memory, request)}
     except LastseenError as error:
         return {"ok": False, "error": str(error)}
@@ -106,7 +106,7 @@ _CALLS: dict[str, tuple[Callable[[Memory, Mapping[str, Any]], Tree], dict[str, t
     "forget": (_forget, {"id": str}),
 }
 """What answers each call, and its fields with their types; the first one is required, unless it is a time."""
-_FIELDS = {name: fields for name, (_, fields) in _CALLS.items()}
+FIELDS = {name: fields for name, (_, fields) in _CALLS.items()}
 
 
 def checked(name: str, request: Mapping[str, Any], calls: Mapping[str, Mapping[str, type]]) -> None:

@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, Protocol
 
 import numpy as np
@@ -95,7 +95,7 @@ class Limits:
     pose_age: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("speed", "turn_speed", "seconds", "distance", "margin", "pose_age"):
+        for name in NUMBERS:
             value = getattr(self, name)
             is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not is_number or value < 0 or (value == 0 and name != "margin"):
@@ -125,6 +125,10 @@ class Limits:
             distance_to_zone(pose.x, pose.y, zone) < min(0.0, distance_to_zone(before.x, before.y, zone) - _DEEPER)
             for zone in self.keep_out
         )
+
+
+NUMBERS = tuple(one.name for one in fields(Limits) if one.name != "keep_out")
+"""The limits that are numbers; parameters of a node name them ``limits.NAME``."""
 
 
 class Driver:

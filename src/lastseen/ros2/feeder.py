@@ -24,6 +24,7 @@ from lastseen.protocols import Detector
 from lastseen.ros2.publications import DETECTIONS_3D, SILENT, Health
 from lastseen.ros2.streams import NOT_LOCALIZED, BoxStream, ImageStream, LocalizationGate, Transport
 from lastseen.sources.base import RecordSource
+from lastseen.sources.follow import frames_into
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.ros.messages import IMAGES, POSE_COVARIANCE
@@ -168,14 +169,9 @@ class Feeder:
         perception = self._perception_of(stream)
         self.detector = perception.detector
         stream.waits_for_detections = perception.detector is not None and perception.detector is stream.detector()
-        for frame in stream.frames():
+        for frame, _, _ in frames_into(self.memory, stream):
             if self._stop.is_set():
                 return
-            updates = stream.updates()
-            if updates.restarted:
-                self._new_session()
-            if updates.poses:
-                self.memory.correct_poses(updates.poses)
             self._count(stream.intake)
             if self._is_refused(frame):
                 continue

@@ -17,9 +17,9 @@ from typing import Any, Self
 from lastseen.config import settings_from_mapping
 from lastseen.config.section import describe
 from lastseen.errors import InvalidValue, LastseenError, SourceError
-from lastseen.ros2.calls import RESPONSES, response_tree
+from lastseen.ros2.calls import FIELDS, RESPONSES, response_tree
 from lastseen.ros2.conversions import message_class, to_message, to_tree
-from lastseen.ros2.driving import Limits, parse_zones, zone_text
+from lastseen.ros2.driving import NUMBERS, Limits, parse_zones, zone_text
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.ros2.publications import LATCHED, Publication
 from lastseen.sources.options import SourceOptions
@@ -42,26 +42,10 @@ except ImportError as error:
         "rclpy", None, "is not installed", remedy="source your ROS installation first, or use --zenoh"
     ) from error
 
-SERVICES = {
-    "find": "Find",
-    "ask": "Ask",
-    "last_seen": "LastSeen",
-    "what_changed": "WhatChanged",
-    "tell": "Tell",
-    "forget": "Forget",
-}
-OWN_PARAMETERS = (
-    "detections_3d_topic",
-    "localization_topic",
-    "max_position_std",
-    "max_heading_std",
-    "drive",
-    "drive_by",
-    "base_frame",
+OWN_PARAMETERS = tuple(
+    one.name for one in dataclasses.fields(NodeOptions) if isinstance(one.default, bool | str | float)
 )
 """Fields of ``NodeOptions`` that are parameters of the same name; ``memory`` is one too."""
-LIMITS = ("speed", "turn_speed", "seconds", "distance", "margin", "pose_age")
-"""Fields of ``Limits`` that are parameters ``limits.NAME``; ``limits.keep_out`` is a list of zones as text."""
 _KEPT = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 _THREADS = 6
 """Subscriptions, services, an action and the timer: none waits for another."""
@@ -216,7 +200,7 @@ class LastseenNode(LifecycleNode):  # type: ignore[misc]
         given = self._given
         values: dict[str, tuple[object, str]] = {"memory": (str(given.memory or ""), "the memory file")}
         values |= {name: (getattr(given, name), "see docs/ros2.md") for name in OWN_PARAMETERS}
-        values |= {f"limits.{name}": (getattr(given.limits, name), "see docs/ros2.md") for name in LIMITS}
+        values |= {f"limits.{name}": (getattr(given.limits, name), "see docs/ros2.md") for name in NUMBERS}
         values["limits.keep_out"] = ([zone_text(zone) for zone in given.limits.keep_out], "see docs/ros2.md")
         for prefix, section in (("", given.settings), ("source.", given.source)):
             values |= {one.name: (one.value, one.why) for one in describe(section, prefix=prefix)}
@@ -251,7 +235,7 @@ class LastseenNode(LifecycleNode):  # type: ignore[misc]
             settings=settings_from_mapping(tree),
             source=source,
             limits=Limits(
-                **{name: value(f"limits.{name}") for name in LIMITS},
+                **{name: value(f"limits.{name}") for name in NUMBERS},
                 keep_out=parse_zones(value("limits.keep_out") or ()),
             ),
             **{name: value(name) for name in OWN_PARAMETERS},
@@ -259,7 +243,10 @@ class LastseenNode(LifecycleNode):  # type: ignore[misc]
 
     def _offer_services(self) -> None:
         try:
-            kinds = {name: message_class(f"lastseen_interfaces/srv/{kind}") for name, kind in SERVICES.items()}
+            # last_seen is answered by LastSeen
+            kinds = {
+                name: message_class(f"lastseen_interfaces/srv/{name.title().replace('_', '')}") for name in FIELDS
+            }
         except ImportError:
             topic = self.resolve_topic_name(RESPONSES)
             self.get_logger().info(f"lastseen_interfaces is not built: no services, but the same as JSON on {topic}")

@@ -243,8 +243,6 @@ class Nav2Mover:
 
 def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, world: str) -> Mover:
     """What moves the robot: ``auto``, ``nav2``, ``goal_pose`` or ``cmd_vel``; ``node`` is rclpy's, None without."""
-    if way not in WAYS:
-        raise SourceError("drive_by", way, "is no way to drive", remedy=f"choose of {', '.join(WAYS)}")
     if way == "cmd_vel":
         return VelocityMover(transport.publish, limits)
     if way != "goal_pose" and node is not None:

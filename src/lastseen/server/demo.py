@@ -74,7 +74,7 @@ class Demo(Runner):
                     self._change()
                 if self.search.wanted:
                     break
-            self.search.run(self.service, _Here(self.world, detector), over=lambda _: self.stopped.wait(_PACE / 4))
+            self.search.run(self.service, _Here(self.world, detector), over=lambda: self.stopped.wait(_PACE / 4))
 
     def _see(self, frame: Frame) -> Frame:
         self.service.observe(frame, self.perception.perceive(frame))

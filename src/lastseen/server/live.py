@@ -19,6 +19,7 @@ from lastseen.memory.store.records import EventRecord
 from lastseen.perception.pipeline import Perception
 from lastseen.server.service import Service
 from lastseen.sources.base import RecordSource
+from lastseen.sources.follow import frames_into
 
 _log = logging.getLogger(__name__)
 _JOIN = 1.5
@@ -99,21 +100,16 @@ class SourceRunner(Runner):
             self._source.close()
 
     def _follow(self, source: RecordSource, perception: Perception) -> None:
-        service, memory = self.service, self.service.memory
+        service = self.service
         last: Frame | None = None
-        for frame in source.frames():
+        for frame, _, corrected in frames_into(service.memory, source):
             if self.stopped.is_set():
                 return
-            updates = source.updates()
-            if updates.restarted:
-                memory.new_session(map_id=updates.map_id or source.options.map_id or None)
-            if updates.poses:
-                service.publish(memory.correct_poses(updates.poses))
+            service.publish(corrected)
             if not source.live and last is not None:
                 # a pause in a recording need not be sat through
                 self.stopped.wait(min(max(0.0, frame.stamp - last.stamp), 1.0))
-            perceived = perception.perceive(frame)
-            service.observe(frame, perceived)
+            service.observe(frame, perception.perceive(frame))
             service.source.state, last = "running", frame
         service.flush()
 

@@ -98,7 +98,7 @@ class ServedSearch:
         """Whether a goal waits for the robot."""
         return self._wanted is not None
 
-    def run(self, service: Service, robot: Environment, *, over: Callable[[Search], bool]) -> None:
+    def run(self, service: Service, robot: Environment, *, over: Callable[[], bool]) -> None:
         """Look for the goal that waits; returns when it is found, given up, or ``over`` after a step says so."""
         with self._lock:
             goal, self._wanted, self._stop = self._wanted, None, False
@@ -119,7 +119,7 @@ class ServedSearch:
                 service.show(search.world.frame)
                 service.publish(heard)
                 heard.clear()
-                if over(search):
+                if over():
                     break
             self._end(search)
         except Exception as error:
@@ -197,7 +197,7 @@ class RobotRunner(Runner):
         while not self.stopped.wait(0.1):
             if self.search.wanted:
                 self.service.source.state = "running"
-                self.search.run(self.service, self.robot, over=lambda _: self.stopped.is_set())
+                self.search.run(self.service, self.robot, over=self.stopped.is_set)
                 self.service.source.state = "waiting"
 
 

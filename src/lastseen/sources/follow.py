@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
+from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
-from lastseen.sources.base import RecordSource
+from lastseen.sources.base import RecordSource, Updates
 
 
 @dataclass(slots=True)
@@ -56,6 +57,22 @@ class Summary:
         self.earlier_seconds, self.first_stamp, self.last_stamp = self.seconds, None, None
 
 
+def frames_into(memory: Memory, source: RecordSource) -> Iterator[tuple[Frame, Updates, tuple[Event, ...]]]:
+    """The frames of a source, for whoever takes them into a memory: with what the source learnt, and its events.
+
+    Before each is given, memory is in the session and map that the source says, and what was seen from poses that it
+    has revised is corrected.
+    """
+    map_id = source.options.map_id or None
+    if map_id is not None:
+        memory.new_session(map_id=map_id)
+    for frame in source.frames():
+        updates = source.updates()
+        if updates.restarted:
+            memory.new_session(map_id=updates.map_id or map_id)
+        yield frame, updates, memory.correct_poses(updates.poses) if updates.poses else ()
+
+
 def follow(
     source: RecordSource,
     memory: Memory,
@@ -81,19 +98,12 @@ def follow(
         return False
 
     source.gate = is_wanted
-    map_id = source.options.map_id or None
-    if map_id is not None:
-        memory.new_session(map_id=map_id)
     try:
-        for frame in source.frames():
-            updates = source.updates()
+        for frame, updates, _ in frames_into(memory, source):
             if updates.restarted:
                 summary.begin_again()
-                memory.new_session(map_id=updates.map_id or map_id)
             summary.count(frame.stamp)
-            if updates.poses:
-                summary.corrected += len(updates.poses)
-                memory.correct_poses(updates.poses)
+            summary.corrected += len(updates.poses)
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
                 summary.looked_at += 1

@@ -1,8 +1,8 @@
+"""``lastseen run``, ``record`` and ``doctor``: what becomes of a source."""
+
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,21 +10,18 @@ from typer.testing import CliRunner
 
 from lastseen.cli.main import app
 from lastseen.cli.source import report_lines
+from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.follow import Summary
+from tests.cli.commands import call, lastseen
 from tests.encoders.tiny_towers import tiny_clip
 from tests.perception.tiny_onnx import final_detector
+from tests.sources.faults import copy_with_fault
 from tests.sources.room import walk, write_recording
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_recording(tmp_path_factory.mktemp("run") / "walk", walk(16))
-
-
-def lastseen(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lastseen.cli.main", *words], capture_output=True, text=True, check=False, timeout=100
-    )
 
 
 def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tmp_path: Path) -> None:
@@ -88,3 +85,61 @@ def test_a_missing_recording_is_one_line() -> None:
     done = lastseen("run", "no-such-folder")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_becomes_an_mcap_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_recording(tmp_path / "walk", walk(4))
+    out = tmp_path / "walk.mcap"
+    assert call("record", str(folder), str(out), "--frames", "3", "--depth", "16UC1", "--set", "pose_delay=0.0") == 0
+    assert "3 frames" in capsys.readouterr().out
+    with open_source(out) as source:
+        assert source.length() == 3
+    assert call("record", str(folder), str(out)) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_an_unknown_option_names_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_recording(tmp_path / "walk", walk(1))
+    assert call("record", str(folder), str(tmp_path / "x.mcap"), "--set", "colour_topic=/x") == 1
+    assert "color_topic" in capsys.readouterr().err
+    assert call("record", str(folder), str(tmp_path / "x.mcap"), "--set", "color_topic") == 1
+    assert "name=value" in capsys.readouterr().err
+
+
+def test_a_program_reads_what_became_of_a_cut_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_recording(tmp_path / "walk", walk(4))
+    whole, again = tmp_path / "whole.mcap", tmp_path / "again.mcap"
+    assert call("record", str(folder), str(whole), "--color", "jpeg", "--depth", "png") == 0
+    data = whole.read_bytes()
+    whole.write_bytes(data[: len(data) * 6 // 10])
+    capsys.readouterr()
+    assert call("record", str(whole), str(again), "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert 1 <= facts["frames"] < 4
+    assert facts["cut_off"].startswith(f"the recording was cut off after {facts['frames']} frames (t = 100.")
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_recording(tmp_path_factory.mktemp("cli") / "clean", walk(12))
+
+
+def test_clean_data_exits_with_zero_and_prints_the_table(clean: Path) -> None:
+    done = lastseen("doctor", str(clean))
+    assert done.returncode == 0, done.stderr
+    assert "pose direction" in done.stdout
+
+
+def test_a_fault_exits_with_one_and_the_fix_is_written(clean: Path, tmp_path: Path) -> None:
+    copy = copy_with_fault(clean, tmp_path / "copy", "pose inverted")
+    done = lastseen("doctor", str(copy), "--fix", str(copy / "source.toml"), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["faults"] == ["pose direction"]
+    assert SourceOptions.load(copy / "source.toml").pose_inverted
+    assert lastseen("doctor", str(copy), "--json").returncode == 0
+
+
+def test_a_source_that_is_none_is_one_line() -> None:
+    done = lastseen("doctor", "no-such-folder")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: source = 'no-such-folder': does not exist")

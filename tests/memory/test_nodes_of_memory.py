@@ -3,20 +3,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastseen.action import Action
 from lastseen.memory.nodes import DeterministicEmbedder, retrieve_candidates
-from lastseen.memory.nodes_of_memory import NodesOfMemory
+from lastseen.memory.nodes_of_memory import NodesOfMemory, NumbersStoreys
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.node_graph import NodeGraph
 
 
-def thing(number: int, label: str, x: float, *, state: str = "confirmed") -> ObjectState:
+def thing(number: int, label: str, x: float, *, z: float = 0.8, state: str = "confirmed") -> ObjectState:
     return ObjectState(
         id=f"o{number}",
-        xyz_world=np.array([x, 0.5, 0.8]),
+        xyz_world=np.array([x, 0.5, z]),
         emb_mean=None,
         emb_gallery=None,
         view_bins=frozenset(),
@@ -35,11 +36,27 @@ def thing(number: int, label: str, x: float, *, state: str = "confirmed") -> Obj
     )
 
 
+class TwoStoreys:
+    """A building whose upper floor begins at 2.5 m."""
+
+    def numbers(self, heights: NDArray[np.float64], /) -> NDArray[np.int64]:
+        return (np.asarray(heights) >= 2.5).astype(np.int64)
+
+
+@dataclass
+class Building:
+    """Which storey each anchor is on."""
+
+    storeys: NumbersStoreys = field(default_factory=TwoStoreys)
+    storey_of_anchor: dict[int, int] = field(default_factory=dict)
+
+
 @dataclass
 class Remembered:
     """A memory of places and objects, as the facade will be."""
 
     spatial: SpatialMemory = field(default_factory=SpatialMemory)
+    space: Building = field(default_factory=Building)
     things: list[ObjectState] = field(default_factory=list)
 
     def states(self) -> list[ObjectState]:
@@ -86,6 +103,17 @@ def test_an_object_is_also_said_where_it_was_seen_from_near_by() -> None:
     assert [node.node_id for node in NodesOfMemory(memory).store.all_nodes() if "mug" in node.tags] == [0, 4]
     memory.things = [thing(1, "mug", 4.0)]
     assert [node.node_id for node in NodesOfMemory(memory).store.all_nodes() if "mug" in node.tags] == [8]
+
+
+def test_a_label_is_told_on_its_own_storey_alone() -> None:
+    memory = Remembered(things=[thing(1, "mug", 0.0, z=3.4), thing(2, "kettle", 0.0)])
+    walk(memory.spatial, world=True)
+    top = max(memory.spatial.graph.anchors)
+    memory.space.storey_of_anchor = {top: 1}
+    told = {node.node_id: set(node.tags[1:]) for node in NodesOfMemory(memory).store.all_nodes()}
+    assert {node: tags for node, tags in told.items() if tags} == {0: {"kettle"}, top: {"mug"}}
+    memory.space.storey_of_anchor = {}
+    assert not any("mug" in node.tags for node in NodesOfMemory(memory).store.all_nodes())
 
 
 def test_what_no_object_stands_for_is_not_said() -> None:

@@ -135,6 +135,15 @@ def test_a_place_left_and_found_again_is_re_entered() -> None:
     assert walk.memory.graph.place(0).anchors[-1] == walk.memory.current_anchor_id
 
 
+def test_the_room_above_is_not_re_entered() -> None:
+    walk = Walk(two_rooms).go(*[F] * 5)
+    below = set(walk.memory.graph.anchors)
+    walk.memory.on_other_storey = below.__contains__
+    walk.go(*[L] * 18, *[F] * 5, *[L] * 14)
+    assert walk.named("place_entered") == []
+    assert not {one.anchor_id for one in walk.memory.nearby()} & below
+
+
 def test_a_place_of_the_same_type_out_of_reach_is_a_new_one() -> None:
     walk = Walk(lambda x: "bedroom" if 1.0 <= x < 8.0 else "kitchen").go(*[F] * 62)
     assert [event["place_type"] for event in walk.named("place_created")] == ["kitchen", "bedroom", "kitchen"]

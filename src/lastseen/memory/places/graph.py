@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,14 +83,24 @@ class PlaceGraph:
         return self.place(self.anchor(anchor_id).place_id).scene_type
 
     def nearest_place(
-        self, place_ids: Iterable[int], scene_type: str, pose: Pose2D, *, radius: float
+        self,
+        place_ids: Iterable[int],
+        scene_type: str,
+        pose: Pose2D,
+        *,
+        radius: float,
+        elsewhere: Callable[[int], bool],
     ) -> Place | None:
-        """Of these places the one of this type, no corridor, with the nearest anchor within ``radius`` metres."""
+        """Of these places the one of this type, no corridor, with the nearest anchor within ``radius`` metres.
+
+        Anchors that are ``elsewhere``, by id, do not count: the room above is not the room.
+        """
         wanted = normalize_scene_type(scene_type)
         found: list[tuple[float, int]] = []
         for place in map(self.place, place_ids):
             if place.scene_type == wanted and not place.is_corridor:
-                away = (pose.distance_to(self.anchor(anchor).pose) for anchor in place.anchors)
+                here = (anchor for anchor in place.anchors if not elsewhere(anchor))
+                away = (pose.distance_to(self.anchor(anchor).pose) for anchor in here)
                 # files of before may hold places without anchors
                 found.append((min(away, default=math.inf), place.place_id))
         distance, place_id = min(found, default=(math.inf, -1))

@@ -245,10 +245,11 @@ class SpatialMemory:
         self.revision += 1
 
     def nearby(self) -> list[Nearby]:
-        """Anchors of the same scene type near enough to be this spot, nearest first."""
+        """Anchors of the same scene type on this storey near enough to be this spot, nearest first."""
         if self.current_anchor_id is None:
             return []
-        return nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
+        near = nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
+        return [one for one in near if not self.on_other_storey(one.anchor_id)]
 
     def _name(self, place: Place, scene_type: str, objects: Iterable[str], description: str) -> None:
         """Give a place that was made before anybody could name it the type of the spot it was made at."""
@@ -303,7 +304,13 @@ class SpatialMemory:
             return None
         others = [place_id for place_id in self.recent_places if place_id != self.current_place_id]
         recent = others[-self.settings.places.reenter_window :]
-        return self.graph.nearest_place(recent, scene_type, self.pose, radius=self.settings.localization.radius)
+        return self.graph.nearest_place(
+            recent,
+            scene_type,
+            self.pose,
+            radius=self.settings.localization.radius,
+            elsewhere=self.on_other_storey,
+        )
 
     def _place_walked_before(self, scene_type: str, world_pose: Pose2D | None) -> Place | None:
         """The place of an earlier walk at this spot: of this type, or of any while nobody knows the type yet."""

@@ -73,7 +73,7 @@ class RobotOnGraph(FakeTransport):
             base = Pose3D.from_pose2d(pose)
             self.bring_data("/tf_static", cdr(writing.transform(mount, stamp=stamp, parent="base_link")))
             self.bring_data("/tf", cdr(writing.transform(base, stamp=stamp, parent="map", child="base_link")))
-            frame = self.environment.panorama(views=1)[0]
+            frame = self.environment.look()
             self.bring_data(INFO, cdr(writing.camera_info(frame.intrinsics, stamp=stamp)))
             self.bring_data(COLOR, cdr(writing.image(frame.rgb, "rgb8", stamp=stamp)))
             self.bring_data(DEPTH, cdr(writing.image(frame.depth, "32FC1", stamp=stamp)))

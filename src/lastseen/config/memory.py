@@ -158,9 +158,6 @@ class Store(Section):
         low=1,
         why="a thing moved daily is traced for half a year; oldest out first",
     )
-    keep_events: int = setting(
-        1_000_000, unit="events", low=1, why="years of a home in some 100 MB; oldest out first"
-    )
     robot: str = setting("robot", why="whose memory this is, where several robots share one index")
 
 
@@ -219,12 +216,6 @@ class Places(Section):
     detect_branches: bool = setting(False, why="true makes an anchor where depth shows a door or a fork")
     reenter: bool = setting(True, why="a place left and found again is one place; without it ABABA never fires")
     reenter_window: int = setting(8, unit="places", low=1, why="how many recent places can be re-entered")
-    max_jump: float = setting(
-        2.0,
-        unit="m",
-        low=0.1,
-        why="between two frames of a recording: farther is a lost pose or a cut, and no way that was walked",
-    )
     same_anchor: float = setting(
         0.25,
         unit="m",

@@ -154,7 +154,7 @@ class SimRobot(Node):  # type: ignore[misc]
         # the robot may move on while the image is rendered: pose, image and stamp are of one moment
         with self._lock:
             pose, stamp = self.environment.agent.pose, self._now()
-        frame = self.environment.panorama(views=1)[0]
+        frame = self.environment.look()
         self._send_pose(stamp, pose)
         found = self.detector.detect(frame)
         frame = replace(frame, stamp=stamp)

@@ -92,12 +92,30 @@ class SimEnvironment:
     def reset(self) -> Frame:
         """Put the robot back at its start and look."""
         self.agent.place(self.start)
-        return self._look()
+        return self.look()
 
     def step(self, action: Action) -> StepResult:
         """Do one action and look."""
         collided = self.agent.act(action)
-        return StepResult(self._look(), collided)
+        return StepResult(self.look(), collided)
+
+    def look(self) -> Frame:
+        """A frame from where the robot is."""
+        frame_id, stamp = self._next_id, self.stamp
+        truth = self.agent.T_world_camera
+        view = self.renderer.render(truth, self.intrinsics)
+        self._truths[frame_id] = view, truth
+        while len(self._truths) > _KEPT_VIEWS:
+            self._truths.popitem(last=False)
+        self._next_id += 1
+        return Frame(
+            frame_id,
+            stamp,
+            view.rgb,
+            self._depth_noise.apply(view.depth, self.intrinsics, frame_id),
+            self._pose_noise.apply(self._drift.apply(truth), frame_id),
+            self.intrinsics,
+        )
 
     def skip(self, action: Action | None) -> bool:
         """Do one action (None: stay at the start) without looking; the next frame is as if it had been seen."""
@@ -128,16 +146,6 @@ class SimEnvironment:
         """Where the camera really was at one of the last frames."""
         return self._truth(frame)[1]
 
-    def panorama(self, *, views: int = 12) -> list[Frame]:
-        """Frames all around without moving, the first along the heading, each to the left of the last."""
-        true = self.agent.pose
-        frames = []
-        for k in range(views):
-            self.agent.pose = Pose2D(true.x, true.y, true.yaw + math.tau * k / views)
-            frames.append(self._look())
-        self.agent.pose = true
-        return frames
-
     def _truth(self, frame: Frame) -> tuple[View, Pose3D]:
         try:
             return self._truths[frame.id]
@@ -148,26 +156,6 @@ class SimEnvironment:
 
     def _grid(self) -> NavigationGrid:
         return NavigationGrid(self.renderer.home, robot=self.settings.robot, scene=self.renderer.scene)
-
-    def _look(self) -> Frame:
-        frame_id, stamp = self._next_id, self.stamp
-        truth = self.agent.T_world_camera
-        view = self.renderer.render(truth, self.intrinsics)
-        self._truths[frame_id] = view, truth
-        while len(self._truths) > _KEPT_VIEWS:
-            self._truths.popitem(last=False)
-        self._next_id += 1
-        return Frame(
-            frame_id,
-            stamp,
-            view.rgb,
-            self._depth_noise.apply(view.depth, self.intrinsics, frame_id),
-            self._reported(truth, frame_id),
-            self.intrinsics,
-        )
-
-    def _reported(self, truth: Pose3D, frame_id: int) -> Pose3D:
-        return self._pose_noise.apply(self._drift.apply(truth), frame_id)
 
 
 def random_start(grid: NavigationGrid, *, seed: int) -> Pose2D:

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from lastseen.action import Action
-from lastseen.config import Settings
-from lastseen.memory.places.walk import PosedWalk
+from lastseen.memory.places.walk import LONGEST_STEP, PosedWalk
 from lastseen.pose2d import Pose2D
 
 
@@ -38,7 +37,7 @@ def test_a_turn_on_the_spot_is_a_step(walk: PosedWalk, turned: float, action: Ac
 
 
 def test_where_the_pose_jumps_another_walk_begins(walk: PosedWalk) -> None:
-    far = 1.0 + Settings().places.max_jump + 0.1
+    far = 1.0 + LONGEST_STEP + 0.1
     moved = walk.move_to(Pose2D(5.0, far, math.pi / 2))
     assert (moved.began, moved.steps) == (True, ())
     assert walk.move_to(Pose2D(5.0, far + 0.25, math.pi / 2)).steps[0].world_pose.y == pytest.approx(far + 0.25)

@@ -15,6 +15,9 @@ from lastseen.config import Settings
 from lastseen.config.memory import DeadReckoning
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
+LONGEST_STEP = 2.0
+"""Metres between two frames of a recording: farther is a lost pose or a cut, and no way that was walked."""
+
 
 class DeadReckoner:
     """Adds up actions from (0, 0, 0).
@@ -79,7 +82,7 @@ class PosedWalk:
         """The steps that lead here from the last pose at which a step ended."""
         motion = self.settings.dead_reckoning
         last = self._last
-        if last is None or last.distance_to(world_pose) > self.settings.places.max_jump:
+        if last is None or last.distance_to(world_pose) > LONGEST_STEP:
             self._last = world_pose
             return Moved(began=True)
         gap = last.distance_to(world_pose)

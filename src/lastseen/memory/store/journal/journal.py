@@ -146,7 +146,7 @@ class Journal(JournalReader):
                 db.execute("DELETE FROM objects WHERE id = ?", (object_id,))
                 if outbox:
                     queue(db, object_id, "remove")
-            put_events(db, batch.events, settings)
+            put_events(db, batch.events)
             if settings.store.store_crops:
                 put_crops(db, batch.crops, settings)
             if batch.session is not None:

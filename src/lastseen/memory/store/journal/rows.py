@@ -33,6 +33,8 @@ OBJECT_COLUMNS = (
     "first_seen, last_seen, colors, working, yaw, checksum"
 )
 _NUMBERS = struct.Struct("<10d")
+_MOST_EVENTS = 1_000_000
+"""Events that a file holds: years of a home in some 100 MB; the oldest go first."""
 VERSION_COLUMNS = "time, x, y, z, label_scores, state, hits, first_seen, last_seen, colors"
 _PLACEHOLDERS = ", ".join("?" for _ in OBJECT_COLUMNS.split(","))
 UPSERT_OBJECT = (
@@ -232,8 +234,8 @@ def put_version(
     )
 
 
-def put_events(db: sqlite3.Connection, events: Sequence[EventRecord], settings: Settings) -> None:
-    """Write events under the next numbers, and delete the oldest beyond ``store.keep_events``."""
+def put_events(db: sqlite3.Connection, events: Sequence[EventRecord]) -> None:
+    """Write events under the next numbers, and delete the oldest beyond ``_MOST_EVENTS``."""
     if not events:
         return
     number = int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
@@ -242,7 +244,7 @@ def put_events(db: sqlite3.Connection, events: Sequence[EventRecord], settings: 
         evidence = json.dumps(event.evidence, sort_keys=True)
         rows.append((number + i, float(event.time), event.object_id, event.kind, evidence))
     db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [(*row, row_sum(*row)) for row in rows])
-    db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (settings.store.keep_events,))
+    db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (_MOST_EVENTS,))
 
 
 def put_crops(db: sqlite3.Connection, crops: Sequence[CropRecord], settings: Settings) -> None:

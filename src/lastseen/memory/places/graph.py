@@ -142,6 +142,22 @@ class PlaceGraph:
         episodes = [place.episode for place in self.places.values()]
         return max([*episodes, *(anchor.episode for anchor in self.anchors.values())], default=-1)
 
+    def origin_of(self, episode: int) -> Pose2D | None:
+        """Where the (0, 0, 0) of an episode lies in the world; None where no anchor says so."""
+        for anchor in reversed(self.anchors.values()):
+            if anchor.episode == episode and anchor.world_pose is not None:
+                return anchor.world_pose.compose(anchor.pose.inverse())
+        return None
+
+    def anchors_near(self, world_pose: Pose2D, *, radius: float, episode: int, before: int) -> list[Anchor]:
+        """The anchors of an episode within ``radius`` metres, nearest first, of those with ids below ``before``."""
+        found = [
+            (anchor.world_pose.distance_to(world_pose), anchor.anchor_id)
+            for anchor in self.anchors.values()
+            if anchor.anchor_id < before and anchor.episode == episode and anchor.world_pose is not None
+        ]
+        return [self.anchors[number] for distance, number in sorted(found) if distance <= radius]
+
     def take_in(self, other: PlaceGraph, origin: Pose2D, *, episode: int) -> None:
         """Put another graph beside this one, its episodes numbered from ``episode`` on.
 
@@ -203,37 +219,6 @@ def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAUL
         and graph.scene_type_of(other.anchor_id) == scene_type
     ]
     return sorted(found, key=lambda nearby: (nearby.distance, nearby.anchor_id))
-
-
-class EarlierWalks:
-    """The anchors of a graph that were made before the running walk, in the frame of its episode.
-
-    Dead reckoning alone merges nothing. A robot whose poses are given in one map is surer: an anchor at the same spot
-    is the same anchor, so that a home walked every day does not grow another copy of itself every day.
-    """
-
-    def __init__(self, graph: PlaceGraph, *, episode: int, count: int = 0) -> None:
-        self._graph, self._episode = graph, episode
-        self.count = count
-        """How many of the graph's anchors are earlier ones: those with the lowest ids."""
-
-    def origin(self) -> Pose2D | None:
-        """Where the episode's (0, 0, 0) lies in the world; None where no anchor says so."""
-        for anchor in reversed(self._graph.anchors.values()):
-            if anchor.episode == self._episode and anchor.world_pose is not None:
-                return anchor.world_pose.compose(anchor.pose.inverse())
-        return None
-
-    def near(self, world_pose: Pose2D | None, *, radius: float) -> list[tuple[float, Anchor]]:
-        """The anchors within a radius with their distances, nearest first; none without a pose."""
-        if world_pose is None or not self.count:
-            return []
-        found = [
-            (anchor.world_pose.distance_to(world_pose), anchor)
-            for anchor in self._graph.anchors.values()
-            if anchor.anchor_id < self.count and anchor.episode == self._episode and anchor.world_pose is not None
-        ]
-        return sorted((pair for pair in found if pair[0] <= radius), key=lambda pair: (pair[0], pair[1].anchor_id))
 
 
 def memory_nodes(graph: PlaceGraph, *, world: bool = False) -> list[MemoryNode]:

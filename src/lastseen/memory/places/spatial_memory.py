@@ -14,7 +14,7 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.places.anchor import Anchor, AnchorReason, AnchorRule, pose_to_list
 from lastseen.memory.places.events import EventName, SpatialEvent, event
-from lastseen.memory.places.graph import EarlierWalks, Nearby, PlaceGraph, nearby_anchors
+from lastseen.memory.places.graph import Nearby, PlaceGraph, nearby_anchors
 from lastseen.memory.places.place import UNKNOWN, Dwell, Place, normalize_scene_type
 from lastseen.memory.places.progress import Progress
 from lastseen.memory.places.walk import DeadReckoner
@@ -59,7 +59,7 @@ class SpatialMemory:
         """Whether an analysis was asked for and has yet to come: until then none is due and none is missed."""
         self._unnamed: int | None = None
         self._settled = False
-        self._earlier = EarlierWalks(self.graph, episode=self.episode)
+        self._earlier_anchors = 0
         self.path.clear()
         self.recent_places.clear()
 
@@ -103,7 +103,7 @@ class SpatialMemory:
         """
         if not self.graph.anchors:
             return world_pose
-        origin = EarlierWalks(self.graph, episode=self.episode).origin()
+        origin = self.graph.origin_of(self.episode)
         if origin is None:
             self.begin_episode()
             return world_pose
@@ -112,7 +112,7 @@ class SpatialMemory:
         self._reckoner.pose = world_pose.relative_to(origin)
         self.progress.policy_poses.clear()
         self.progress.policy_poses.append(self.pose)
-        self._earlier.count = len(self.graph.anchors)
+        self._earlier_anchors = len(self.graph.anchors)
         return origin
 
     @property
@@ -215,14 +215,23 @@ class SpatialMemory:
         known = scene_type is not None and normalize_scene_type(scene_type) not in ("", UNKNOWN)
         named = scene_type.strip() if known and scene_type is not None else UNKNOWN
         events: list[SpatialEvent] = []
-        if self.current_place is None:
+        place = self.current_place
+        if place is None:
             events += self._arrive(named, objects, description, world_pose)
         elif not known:
             self._dwell.pending = None
-        elif self.current_place_id == self._unnamed:
-            self._name(self.current_place, named, objects, description)
+        elif place.place_id == self._unnamed:
+            # made before anybody could name it: it is of the kind of the spot it was made at
+            place.place_type = named
+            place.learn(objects, description)
+            self._visited(place)
         else:
-            events += self._compare(named, objects, description, world_pose)
+            objects = list(objects)
+            if place.scene_type == normalize_scene_type(named):
+                place.learn(objects, description)
+            new = self._dwell.analyzed(named, current=place.place_type, objects=objects, description=description)
+            if new is not None:
+                events += self._arrive(new.scene_type, new.objects, new.description, world_pose)
         self._unnamed = None
         if known and self.current_anchor is not None:
             self.current_anchor.scenes[named] = self.current_anchor.scenes.get(named, 0) + 1
@@ -251,27 +260,6 @@ class SpatialMemory:
         near = nearby_anchors(self.graph, self.current_anchor_id, radius=self.settings.localization.radius)
         return [one for one in near if not self.on_other_storey(one.anchor_id)]
 
-    def _name(self, place: Place, scene_type: str, objects: Iterable[str], description: str) -> None:
-        """Give a place that was made before anybody could name it the type of the spot it was made at."""
-        place.place_type = scene_type
-        place.learn(objects, description)
-        self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
-
-    def _compare(
-        self, scene_type: str, objects: Iterable[str], description: str, world_pose: Pose2D | None
-    ) -> list[SpatialEvent]:
-        place = self.current_place
-        assert place is not None
-        objects = list(objects)
-        if place.scene_type == normalize_scene_type(scene_type):
-            place.learn(objects, description)
-        confirmed = self._dwell.analyzed(
-            scene_type, current=place.place_type, objects=objects, description=description
-        )
-        if confirmed is None:
-            return []
-        return self._arrive(confirmed.scene_type, confirmed.objects, confirmed.description, world_pose)
-
     def _arrive(
         self, scene_type: str, objects: Iterable[str], description: str, world_pose: Pose2D | None
     ) -> list[SpatialEvent]:
@@ -285,7 +273,7 @@ class SpatialMemory:
         self.current_place_id = place.place_id
         if self.progress.place_by_step:
             self.progress.place_by_step[-1] = place.place_id
-        self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
+        self._visited(place)
         if place.place_id in self.recent_places:
             self.recent_places.remove(place.place_id)
         self.recent_places.append(place.place_id)
@@ -297,6 +285,9 @@ class SpatialMemory:
             from_place_id=came_from,
         )
         return [entered, self._add_anchor(["place"], world_pose)]
+
+    def _visited(self, place: Place) -> None:
+        self.progress.visited(place.place_id if self.settings.places.reenter else place.scene_type)
 
     def _place_to_reenter(self, scene_type: str) -> Place | None:
         """The recent place of this type with the nearest anchor within reach, unless it is a corridor."""
@@ -322,9 +313,14 @@ class SpatialMemory:
         return None
 
     def _walked_near(self, world_pose: Pose2D | None, *, radius: float) -> list[Anchor]:
-        """The anchors of earlier walks within a radius, on the storey that the robot is on, nearest first."""
-        near = self._earlier.near(world_pose, radius=radius)
-        return [anchor for _, anchor in near if not self.on_other_storey(anchor.anchor_id)]
+        """The anchors of earlier walks in this map within a radius, on the storey of the robot, nearest first.
+
+        Dead reckoning alone merges nothing; poses in one map do: a home walked every day grows no copy every day.
+        """
+        if world_pose is None:
+            return []
+        near = self.graph.anchors_near(world_pose, radius=radius, episode=self.episode, before=self._earlier_anchors)
+        return [anchor for anchor in near if not self.on_other_storey(anchor.anchor_id)]
 
     def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
         assert self.current_place_id is not None
@@ -384,7 +380,7 @@ class SpatialMemory:
             "dwell": self._dwell.to_dict(),
             "analyzed_at": self._analyzed_at,
             "settled": self._settled,
-            "earlier_anchors": self._earlier.count,
+            "earlier_anchors": self._earlier_anchors,
         }
 
     @classmethod
@@ -412,5 +408,5 @@ class SpatialMemory:
         memory._analyzed_at = values["analyzed_at"]
         memory._settled = values["settled"]
         # files of before know no earlier walks
-        memory._earlier = EarlierWalks(memory.graph, episode=memory.episode, count=values.get("earlier_anchors", 0))
+        memory._earlier_anchors = values.get("earlier_anchors", 0)
         return memory

@@ -28,7 +28,7 @@ from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
 from lastseen.sim.generate import generate_home
-from lastseen.sim.senses import Level
+from lastseen.sim.senses import Level, noisy_depth
 from lastseen.sim.walk import Walk, WalkPlan
 from lastseen.sources import open_source
 from lastseen.sources.base import RecordSource
@@ -67,14 +67,12 @@ class Loop(RecordSource):
 
     def frames(self) -> Iterator[Frame]:
         from lastseen.sim.render import Renderer, intrinsics_of
-        from lastseen.sim.senses import DepthNoise
 
         camera = intrinsics_of(Settings().camera)
         renderer = Renderer(self._walk.world.home)
-        noise = DepthNoise(Level.TYPICAL, seed=1)
         for number, pose in enumerate(self.true):
             view = renderer.render(pose, camera)
-            depth = noise.apply(view.depth, camera, number)
+            depth = noisy_depth(view.depth, camera, number, level=Level.TYPICAL, seed=1)
             yield Frame(number, number / RATE, view.rgb, depth, pose if self._posed else Pose3D.identity(), camera)
 
 

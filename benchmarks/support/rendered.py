@@ -32,7 +32,7 @@ from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer, camera_pose
-from lastseen.sim.senses import DepthNoise, Level
+from lastseen.sim.senses import Level, noisy_depth
 from support.scenes import shared
 
 FRAMES = 260
@@ -84,12 +84,11 @@ def walk(home: Home, *, seed: int = 0, frames: int = FRAMES) -> Iterator[tuple[F
     start = random_start(grid, seed=seed)
     agent = Agent(grid, start, motion=DeadReckoning(forward_step=0.15, turn_angle=10.0))
     camera = Intrinsics.from_fov(320, 240, horizontal_deg=65.0)
-    noise = DepthNoise(Level.TYPICAL, seed=seed)
     actions = tour(agent, coverage_stops(grid, (start.x, start.y)))
     for number in range(frames):
         pose = camera_pose(agent.pose, height=HEIGHT, pitch=PITCH)
         view = renderer.render(pose, camera)
-        depth = noise.apply(view.depth, camera, number)
+        depth = noisy_depth(view.depth, camera, number, level=Level.TYPICAL, seed=seed)
         yield Frame(number, number * STEP_TIME, view.rgb, depth, pose, camera), view.ids
         action = next(actions, None)
         if action is None:

@@ -9,7 +9,7 @@ from lastseen.errors import InvalidValue
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.pose2d import Pose2D
 from lastseen.sim.render import Renderer, camera_pose
-from lastseen.sim.senses import DEPTH, MOTION, ActuationNoise, DepthNoise, Drift, Level, PoseNoise
+from lastseen.sim.senses import DEPTH, MOTION, ActuationNoise, Drift, Level, noisy_depth, noisy_pose
 
 CAMERA = Intrinsics.from_fov(160, 120, horizontal_deg=79.0)
 IMPERFECT = [Level.GOOD, Level.TYPICAL, Level.BAD]
@@ -21,58 +21,57 @@ def wall(distance: float) -> np.ndarray:
 
 @pytest.mark.parametrize("level", IMPERFECT)
 def test_depth_noise_grows_with_the_range_squared(level: Level) -> None:
-    noise = DepthNoise(level, seed=1)
-    spread = [float(np.nanstd(noise.apply(wall(distance), CAMERA, 0))) for distance in (1.0, 2.0, 4.0)]
+    noisy = [noisy_depth(wall(distance), CAMERA, 0, level=level, seed=1) for distance in (1.0, 2.0, 4.0)]
+    spread = [float(np.nanstd(depth)) for depth in noisy]
     sigma = DEPTH[level].sigma
     assert spread == pytest.approx([sigma, 4 * sigma, 16 * sigma], rel=0.1)
 
 
 def test_levels_get_worse() -> None:
-    lost = [float(np.isnan(DepthNoise(level, seed=1).apply(wall(2.0), CAMERA, 0)).mean()) for level in Level]
+    lost = [float(np.isnan(noisy_depth(wall(2.0), CAMERA, 0, level=level, seed=1)).mean()) for level in Level]
     assert lost[0] == 0.0
     assert lost == sorted(lost)
 
 
 def test_edges_and_grazing_surfaces_lose_depth(renderer: Renderer) -> None:
     view = renderer.render(camera_pose(Pose2D(2.8, 2.0, -2.6), height=0.88), CAMERA)
-    noisy = DepthNoise(Level.TYPICAL, seed=1).apply(view.depth, CAMERA, 0)
+    noisy = noisy_depth(view.depth, CAMERA, 0, level=Level.TYPICAL, seed=1)
     step = np.zeros(view.depth.shape, dtype=bool)
     step[:, 1:] |= np.abs(np.diff(view.depth, axis=1)) > 0.3
     assert np.isnan(noisy[step]).mean() > 3 * np.isnan(noisy).mean()
     rows = (1.0 / np.maximum(np.arange(120) - 59.5, 0.2)).astype(np.float32)
     floor = np.repeat((0.88 * CAMERA.fy * rows)[:, None], 160, axis=1)
-    measured = DepthNoise(Level.GOOD, seed=1).apply(np.minimum(floor, 30.0), CAMERA, 0)
+    measured = noisy_depth(np.minimum(floor, 30.0), CAMERA, 0, level=Level.GOOD, seed=1)
     assert np.isnan(measured[59:64]).all()
     assert np.isnan(measured[100:]).mean() < 0.05
 
 
 def test_what_is_too_near_or_too_far_is_not_measured() -> None:
-    noise = DepthNoise(Level.TYPICAL, seed=1)
-    assert np.isnan(noise.apply(wall(0.1), CAMERA, 0)).all()
-    assert np.isnan(noise.apply(wall(7.0), CAMERA, 0)).all()
+    for distance in (0.1, 7.0):
+        assert np.isnan(noisy_depth(wall(distance), CAMERA, 0, level=Level.TYPICAL, seed=1)).all()
 
 
 def test_perfect_senses_change_nothing() -> None:
     pose = camera_pose(Pose2D(1.0, 2.0, 0.5), height=0.88)
-    assert DepthNoise(Level.PERFECT, seed=1).apply(wall(2.0), CAMERA, 0) is not None
-    assert PoseNoise(Level.PERFECT, seed=1).apply(pose, 0) == pose
+    assert noisy_depth(wall(2.0), CAMERA, 0, level=Level.PERFECT, seed=1) is not None
+    assert noisy_pose(pose, 0, level=Level.PERFECT, seed=1) == pose
     assert Drift(Level.PERFECT, seed=1).apply(pose) == pose
     assert ActuationNoise(Level.PERFECT, seed=1).disturb(0.25, 0.0) == (0.25, 0.0)
 
 
 def test_depth_noise_depends_on_seed_and_frame_alone() -> None:
-    first = DepthNoise(Level.TYPICAL, seed=1)
-    a, b = first.apply(wall(2.0), CAMERA, 5), DepthNoise(Level.TYPICAL, seed=1).apply(wall(2.0), CAMERA, 5)
-    assert a.tobytes() == b.tobytes()
-    assert a.tobytes() != first.apply(wall(2.0), CAMERA, 6).tobytes()
-    assert a.tobytes() != DepthNoise(Level.TYPICAL, seed=2).apply(wall(2.0), CAMERA, 5).tobytes()
+    def noisy(frame_id: int, seed: int) -> bytes:
+        return noisy_depth(wall(2.0), CAMERA, frame_id, level=Level.TYPICAL, seed=seed).tobytes()
+
+    assert noisy(5, 1) == noisy(5, 1)
+    assert noisy(5, 1) != noisy(6, 1)
+    assert noisy(5, 1) != noisy(5, 2)
 
 
 @pytest.mark.parametrize("level", IMPERFECT)
 def test_pose_noise_has_the_size_it_says(level: Level) -> None:
     pose = camera_pose(Pose2D(1.0, 2.0, 0.5), height=0.88)
-    noise = PoseNoise(level, seed=1)
-    reported = [noise.apply(pose, number) for number in range(400)]
+    reported = [noisy_pose(pose, number, level=level, seed=1) for number in range(400)]
     errors = np.array([one.translation - pose.translation for one in reported])
     assert errors[:, :2].std() == pytest.approx(MOTION[level].position, rel=0.1)
     assert errors[:, 2].std() < 0.5 * errors[:, 0].std()

@@ -23,7 +23,7 @@ from lastseen.sim.agent import Agent
 from lastseen.sim.home import Home
 from lastseen.sim.navigation import NavigationGrid
 from lastseen.sim.render import Renderer, View, intrinsics_of
-from lastseen.sim.senses import ActuationNoise, DepthNoise, Drift, Level, PoseNoise
+from lastseen.sim.senses import ActuationNoise, Drift, Level, noisy_depth, noisy_pose
 
 _KEPT_VIEWS = 64
 """Truths kept by frame id: five panoramas, so that a detector may lag behind a little."""
@@ -70,8 +70,6 @@ class SimEnvironment:
         self.grid = grid or self._grid()
         self.start = start if start is not None else random_start(self.grid, seed=seed)
         self.senses = senses or Senses()
-        self._depth_noise = DepthNoise(self.senses.depth, seed=seed)
-        self._pose_noise = PoseNoise(self.senses.pose, seed=seed)
         self._drift = Drift(self.senses.drift, seed=seed)
         noise = ActuationNoise(self.senses.actuation, seed=seed)
         self.agent = Agent(self.grid, self.start, motion=self.settings.dead_reckoning, noise=noise)
@@ -112,8 +110,8 @@ class SimEnvironment:
             frame_id,
             stamp,
             view.rgb,
-            self._depth_noise.apply(view.depth, self.intrinsics, frame_id),
-            self._pose_noise.apply(self._drift.apply(truth), frame_id),
+            noisy_depth(view.depth, self.intrinsics, frame_id, level=self.senses.depth, seed=self.seed),
+            noisy_pose(self._drift.apply(truth), frame_id, level=self.senses.pose, seed=self.seed),
             self.intrinsics,
         )
 

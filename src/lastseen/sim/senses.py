@@ -151,51 +151,44 @@ def stream(seed: int, name: str, frame_id: int = 0) -> np.random.Generator:
     return np.random.default_rng([seed, _STREAMS[name], frame_id])
 
 
-class DepthNoise:
-    """A depth camera that errs: noise growing with range squared, lost and flying pixels."""
+def noisy_depth(
+    depth: NDArray[np.float32], intrinsics: Intrinsics, frame_id: int, *, level: Level, seed: int
+) -> NDArray[np.float32]:
+    """The depth a sensor would have measured; NaN where it measured nothing.
 
-    def __init__(self, level: Level, *, seed: int) -> None:
-        self.level = level
-        self.seed = seed
-
-    def apply(self, depth: NDArray[np.float32], intrinsics: Intrinsics, frame_id: int) -> NDArray[np.float32]:
-        """The depth a sensor would have measured; NaN where it measured nothing."""
-        if self.level is Level.PERFECT:
-            return depth
-        figures, rng = DEPTH[self.level], stream(self.seed, "depth", frame_id)
-        far = np.where(np.isnan(depth), np.float32(1e3), depth)
-        lowest, highest = _neighbours(far)
-        edge = _bend(far) > _EDGE
-        measured = far + (figures.sigma * rng.standard_normal(far.shape) * far**2).astype(np.float32)
-        drawn = rng.random(far.shape)
-        flying = edge & (drawn < figures.flying) & (highest < 1e3)
-        share = rng.random(far.shape, dtype=np.float32)
-        measured = np.where(flying, lowest + share * (highest - lowest), measured)
-        gone = np.isnan(depth)
-        gone |= edge & ~flying & (rng.random(far.shape) < figures.lost_edges)
-        gone |= ~edge & (_slant(far, intrinsics) > math.tan(math.radians(figures.grazing)))
-        gone |= _patches(rng, far.shape) < figures.lost
-        gone |= (measured < figures.nearest) | (measured > figures.farthest)
-        measured[gone] = np.nan
-        return measured.astype(np.float32)
+    Noise grows with the range squared; pixels are lost and fly.
+    """
+    if level is Level.PERFECT:
+        return depth
+    figures, rng = DEPTH[level], stream(seed, "depth", frame_id)
+    far = np.where(np.isnan(depth), np.float32(1e3), depth)
+    lowest, highest = _neighbours(far)
+    edge = _bend(far) > _EDGE
+    measured = far + (figures.sigma * rng.standard_normal(far.shape) * far**2).astype(np.float32)
+    drawn = rng.random(far.shape)
+    flying = edge & (drawn < figures.flying) & (highest < 1e3)
+    share = rng.random(far.shape, dtype=np.float32)
+    measured = np.where(flying, lowest + share * (highest - lowest), measured)
+    gone = np.isnan(depth)
+    gone |= edge & ~flying & (rng.random(far.shape) < figures.lost_edges)
+    gone |= ~edge & (_slant(far, intrinsics) > math.tan(math.radians(figures.grazing)))
+    gone |= _patches(rng, far.shape) < figures.lost
+    gone |= (measured < figures.nearest) | (measured > figures.farthest)
+    measured[gone] = np.nan
+    return measured.astype(np.float32)
 
 
-class PoseNoise:
-    """A localisation that errs anew at each frame, around the truth."""
-
-    def __init__(self, level: Level, *, seed: int) -> None:
-        self.level = level
-        self.seed = seed
-
-    def apply(self, T_world_camera: Pose3D, frame_id: int) -> Pose3D:
-        """The pose that would have been reported."""
-        if self.level is Level.PERFECT:
-            return T_world_camera
-        figures = MOTION[self.level]
-        drawn = stream(self.seed, "pose", frame_id).standard_normal(6)
-        shift = drawn[:3] * [1.0, 1.0, _VERTICAL_SHARE] * figures.position
-        turn = drawn[3:] * [_VERTICAL_SHARE, _VERTICAL_SHARE, 1.0] * math.radians(figures.rotation)
-        return _disturbed(T_world_camera, shift, turn)
+def noisy_pose(T_world_camera: Pose3D, frame_id: int, *, level: Level, seed: int) -> Pose3D:
+    """The pose that a localisation would have reported, which errs anew at each frame, around the truth."""
+    if level is Level.PERFECT:
+        return T_world_camera
+    figures = MOTION[level]
+    drawn = stream(seed, "pose", frame_id).standard_normal(6)
+    shift = drawn[:3] * [1.0, 1.0, _VERTICAL_SHARE] * figures.position
+    turn = drawn[3:] * [_VERTICAL_SHARE, _VERTICAL_SHARE, 1.0] * math.radians(figures.rotation)
+    # turned where it is, in world axes
+    rotation = Rotation.from_rotvec(turn) * Rotation.from_quat(T_world_camera.quaternion)
+    return Pose3D(T_world_camera.translation + shift, rotation.as_quat())
 
 
 class Drift:
@@ -245,12 +238,6 @@ class ActuationNoise:
         # a quarter of a turn's error: a straight step veers far less than a turn misses
         spread = math.radians(figures.turn) * (1.0 if turn else 0.25)
         return max(0.0, distance * (1.0 + figures.forward * float(along))), turn + spread * float(around)
-
-
-def _disturbed(pose: Pose3D, shift: NDArray[np.float64], turn: NDArray[np.float64]) -> Pose3D:
-    """Shift and turn a pose where it is, in world axes."""
-    rotation = Rotation.from_rotvec(turn) * Rotation.from_quat(pose.quaternion)
-    return Pose3D(pose.translation + shift, rotation.as_quat())
 
 
 def _neighbours(depth: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

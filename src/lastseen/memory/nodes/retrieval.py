@@ -81,15 +81,14 @@ def retrieve_candidates(
     goal_tokens = tokenize(goal_text)
     if not goal_tokens:
         return []
-    kept = _kept(store, embedder)
-    if kept.index.follow(store):
-        kept.answers.clear()
-    answer = kept.answers.get((goal_text, k))
+    index = _kept(store, embedder)
+    index.follow(store)
+    answer = index.answers.get((goal_text, k))
     if answer is None:
-        answer = _best(goal_text, goal_tokens, kept.index, k)
-        while len(kept.answers) >= MAX_KEPT_ANSWERS:
-            del kept.answers[next(iter(kept.answers))]
-        kept.answers[goal_text, k] = answer
+        answer = _best(goal_text, goal_tokens, index, k)
+        while len(index.answers) >= MAX_KEPT_ANSWERS:
+            del index.answers[next(iter(index.answers))]
+        index.answers[goal_text, k] = answer
     return [{"node_id": node_id, "score": score} for node_id, score in answer]
 
 
@@ -105,7 +104,7 @@ class IndexedNode:
 
 
 class NodeIndex:
-    """The nodes of one store as one embedder sees them, by position in the order of their ids.
+    """The nodes of one store as one embedder sees them, by position in the order of their ids, and answers from them.
 
     It follows its store by version: a change costs the changed nodes only, however many others there are.
     """
@@ -118,11 +117,13 @@ class NodeIndex:
         self.units: list[tuple[float, ...]] = []
         self.without_direction: list[int] = []
         self.holders: dict[str, list[int]] = {}
+        self.answers: dict[tuple[str, int], list[tuple[int, float]]] = {}
 
-    def follow(self, store: SemanticMemoryStore) -> bool:
-        """Bring the index up to the store's version; tells whether anything changed."""
+    def follow(self, store: SemanticMemoryStore) -> None:
+        """Bring the index up to the store's version; after a change no answer is kept."""
         if self.version == store.version:
-            return False
+            return
+        self.answers.clear()
         known = {entry.node.node_id: entry for entry in self.entries}
         nodes = store.nodes
         entries = []
@@ -138,7 +139,6 @@ class NodeIndex:
             for token in entry.tokens:
                 self.holders.setdefault(token, []).append(position)
         self.version = store.version
-        return True
 
     def embed(self, what: str, text: str, given: list[float] | None = None) -> tuple[float, ...]:
         """The vector of a text, or the one given for it, refused when it is not of the embedder's length."""
@@ -161,24 +161,16 @@ class NodeIndex:
         return IndexedNode(node, frozenset(tokenize(text)), embedding, norm(embedding), tuple(normalize(embedding)))
 
 
-class _Kept:
-    """What is remembered between calls for one store and one embedder."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.index = NodeIndex(embedder)
-        self.answers: dict[tuple[str, int], list[tuple[int, float]]] = {}
+_kept_by_store: WeakKeyDictionary[SemanticMemoryStore, list[NodeIndex]] = WeakKeyDictionary()
 
 
-_kept_by_store: WeakKeyDictionary[SemanticMemoryStore, list[_Kept]] = WeakKeyDictionary()
-
-
-def _kept(store: SemanticMemoryStore, embedder: Embedder) -> _Kept:
+def _kept(store: SemanticMemoryStore, embedder: Embedder) -> NodeIndex:
     of_store = _kept_by_store.setdefault(store, [])
     for kept in of_store:
-        if kept.index.embedder is embedder:
+        if kept.embedder is embedder:
             return kept
     del of_store[: len(of_store) - MAX_KEPT_INDEXES + 1]
-    of_store.append(_Kept(embedder))
+    of_store.append(NodeIndex(embedder))
     return of_store[-1]
 
 

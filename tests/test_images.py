@@ -54,6 +54,21 @@ def test_depth_keeps_its_sixteen_bits() -> None:
     assert read_depth(out.getvalue()).max() == 60_000
 
 
+def test_depth_in_pgm_is_read_and_its_faults_are_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "frame.depth.pgm"
+    values = np.arange(12, dtype=np.uint16).reshape(3, 4) * 400
+    file.write_bytes(b"P5 # by hand\n4 3\n65535\n" + values.astype(">u2").tobytes())
+    assert (read_depth(file) == values).all()
+    with pytest.raises(SourceError, match=r"4x3.*exceeds 11 pixels"):
+        read_depth(file, max_pixels=11)
+    file.write_bytes(file.read_bytes()[:-2])
+    with pytest.raises(SourceError, match="it is cut off"):
+        read_depth(file)
+    file.write_bytes(b"P2\n1 1\n1\n1")
+    with pytest.raises(SourceError, match="no JPEG or PNG"):
+        read_depth(file)
+
+
 def test_no_other_module_decodes_images() -> None:
     folder = Path(__file__).parent.parent / "src" / "lastseen"
     opening = re.compile(r"Image\.open\(|imdecode|imread|ImageFile\.")

@@ -435,6 +435,7 @@ def plain_mixed(folder: Path) -> Path:
         save(folder / f"{number:05d}-depth.png", depth)
         rows.append([*pose.translation, *pose.quaternion])
     lines(folder / "poses.txt", rows)
+    lines(folder / "times.txt", [[0.25 * number] for number in range(COUNT)])
     camera = {name: getattr(CAMERA, name) for name in ("fx", "fy", "cx", "cy")}
     (folder / "intrinsics.json").write_text(json.dumps({"color": camera, "depth_scale": 0.001}))
     return folder

@@ -249,10 +249,17 @@ def test_poses_of_another_clock_are_told_with_the_option(tmp_path: Path) -> None
 
 def test_fewer_poses_than_images_without_stamps_are_refused(tmp_path: Path) -> None:
     folder = VARIANTS["colour and depth in one folder"](tmp_path / "walk")
+    (folder / "times.txt").unlink()
     rows = (folder / "poses.txt").read_text().splitlines()[:-2]
     (folder / "poses.txt").write_text("\n".join(f"{number / 6} {row}" for number, row in enumerate(rows)))
     with pytest.raises(SourceError, match=r"4 poses.*does not match 6 colour images; one for each"):
         open_source(folder)
+
+
+def test_stamps_in_a_file_of_their_own_are_taken(tmp_path: Path) -> None:
+    with open_source(VARIANTS["colour and depth in one folder"](tmp_path / "walk")) as source:
+        assert [frame.stamp for frame in source.frames()] == [0.25 * number for number in range(COUNT)]
+        assert not source.intake.notes
 
 
 @pytest.mark.parametrize(("name", "file"), [("3RScan", "_info.txt"), ("Replica", "../cam_params.json")])

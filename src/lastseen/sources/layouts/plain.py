@@ -75,6 +75,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     else:
         word = "" if depth_folder is not None else "depth"
         frames, stamps = _of_images(color_folder or path, depth_folder or path, word, options, intake)
+        stamps = stamps or _times(path, len(frames), intake)
         size, colors = first_size({number: color for number, color, _ in frames if isinstance(color, Path)}), None
     camera, depth_camera, scale = _cameras(
         path, size, first_size({number: depth for number, _, depth in frames if depth is not None})
@@ -121,6 +122,15 @@ def _by_stamp(
         return {}
     stamps = seconds(np.array(numbers), "images", intake).tolist()
     return dict(sorted(zip(stamps, files, strict=True)))
+
+
+def _times(path: Path, count: int, intake: Intake) -> list[float] | None:
+    """Stamps of the images in a file of their own, as KITTI has one; None where there is not one for each."""
+    found = part(path, "times.txt", "timestamps.txt", "stamps.txt")
+    rows = None if found is None else read_numbers(found)
+    if found is None or rows is None or rows.shape != (count, 1):
+        return None
+    return seconds(rows[:, 0], found.name, intake).tolist()
 
 
 def _videos(path: Path) -> list[Path]:

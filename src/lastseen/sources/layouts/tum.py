@@ -22,7 +22,7 @@ from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
 from lastseen.sources.layouts.cameras import read_table, values_per_metre
-from lastseen.sources.layouts.files import Stored, first_size, read_json, read_text, seconds
+from lastseen.sources.layouts.files import Stored, first_size, part, read_json, read_text, seconds
 from lastseen.sources.layouts.plain import find_poses
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
@@ -40,6 +40,9 @@ FREIBURG = {
 
 BONN = (542.8228, 542.5769, 315.5935, 237.7561)
 """The same of the Bonn RGB-D dataset, which is of this layout."""
+
+COLORS, DEPTHS = ("color.txt", "rgb.txt"), ("aligned_depth.txt", "depth.txt")
+"""Lists of images: OpenLORIS's names, and the benchmark's own."""
 
 PAIRS = ("associations.txt", "associate.txt", "associated.txt", "assoc.txt")
 """Lists of images that were paired already: ``stamp file stamp file``, colour or depth first."""
@@ -73,17 +76,17 @@ class Listing:
 
 def matches(path: Path) -> bool:
     """Whether a folder has a list of images, or of pairs."""
-    return any((path / name).is_file() for name in ("rgb.txt", "depth.txt", *PAIRS))
+    return any((path / name).is_file() for name in (*COLORS, *DEPTHS, *PAIRS))
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording: OpenCV camera axes, z up; images are paired by their stamps."""
     intake = Intake()
     pairs = next((path / name for name in PAIRS if (path / name).is_file()), None)
-    if pairs is not None and not (path / "rgb.txt").is_file():
+    if pairs is not None and part(path, *COLORS) is None:
         colors, depths = (read_listing(pairs, intake, of=kind) for kind in ("rgb", "depth"))
     else:
-        colors, depths = (read_listing(path / name, intake) for name in ("rgb.txt", "depth.txt"))
+        colors, depths = (read_listing(part(path, *names) or path / names[-1], intake) for names in (COLORS, DEPTHS))
     grades = read_listing(path / "confidence.txt", intake) if (path / "confidence.txt").exists() else None
     shots, as_stored = [], Stored()
     for stamp, name in zip(colors.stamps.tolist(), colors.names, strict=True):

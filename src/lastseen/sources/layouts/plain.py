@@ -130,7 +130,7 @@ def _times(path: Path, count: int, intake: Intake) -> list[float] | None:
     rows = None if found is None else read_numbers(found)
     if found is None or rows is None or rows.shape != (count, 1):
         return None
-    return seconds(rows[:, 0], found.name, intake).tolist()
+    return [float(stamp) for stamp in seconds(rows[:, 0], found.name, intake)]
 
 
 def _videos(path: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from lastseen.errors import InvalidValue, JournalReadOnly
 from lastseen.memory.facts import Fact
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import Event
-from lastseen.server import queries, schemas
+from lastseen.server import schemas
 from lastseen.server.responses import WRITE_ERRORS, json_response
 from lastseen.server.rest import known
 from lastseen.server.schemas import Empty, ObjectId, StrictBody
@@ -125,7 +125,7 @@ def routes(service: Service) -> APIRouter:
         return json_response({"events": events_json(service.memory, events), "correction": number})
 
     def check(object_id: str) -> None:
-        known(lambda: queries.pictures(service.memory, object_id))
+        known(lambda: service.memory.browse.pictures(object_id))
 
     @router.post("/objects/{object_id}/relabel", response_model=Corrected)
     def relabel(object_id: ObjectId, body: Relabel) -> Response:

@@ -12,15 +12,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from lastseen.errors import InvalidValue
-from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object, Point, Status
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import normalize_scene_type
 from lastseen.memory.reply import Reply
 from lastseen.memory.sessions import prefix_of
-from lastseen.memory.store.records import CropRecord
 from lastseen.server.parameters import DEFAULT_RADIUS, checked_point, parse_time
+from lastseen.server.robot_track import age_in_words, direction_json
 from lastseen.server.serializers import (
     Json,
     answer_json,
@@ -30,7 +29,6 @@ from lastseen.server.serializers import (
     listed_objects,
     object_json,
     places_json,
-    relations_json,
     rest_object_json,
     session_json,
     times,
@@ -48,10 +46,6 @@ _MARKS = 2000
 _MARKED = ("moved", "missing", "removed", "reappeared", "corrected", "confirmed")
 _MOST_APART = 2000
 """Objects of a session that is kept apart: as many as a page can draw beside a home."""
-_ARRIVED = 0.8
-"""Metres at which a robot stands before a thing."""
-_STRAIGHT = 15.0
-"""Degrees to either side that people call ahead."""
 
 
 def ask(memory: Memory, question: str, *, phrase: bool = False) -> Reply:
@@ -217,7 +211,17 @@ def _embeddings_json(state: ObjectState) -> Json:
 
 def relations(memory: Memory, object_id: str) -> list[Json]:
     """How an object stands to those around it; an id that is not remembered raises."""
-    return relations_json(memory, memory.relations(object_id))
+    found = memory.relations(object_id)
+    labels = {state.id: state.label for state in memory.browse.states([one.other_id for one in found])}
+    return [
+        {
+            "kind": str(one.kind),
+            "other_id": one.other_id,
+            "other_label": labels.get(one.other_id),
+            "gap_m": round(one.gap, 4),
+        }
+        for one in found
+    ]
 
 
 def history(memory: Memory, object_id: str) -> list[Json]:
@@ -342,22 +346,17 @@ def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
     if robot_pose is None:
         return {"status": status, "reason": f"{reason}; where the robot is, is not known", "results": results}
     for one in results:
-        one.update(_direction(robot_pose, one["position"]))
-    reason = f"{reason}; the robot stood there {_age_in_words(robot_pose['age'])}"
+        one.update(direction_json(robot_pose, one["position"]))
+    reason = f"{reason}; the robot stood there {age_in_words(robot_pose['age'])}"
     above = [one["id"] for one in results if not memory.space.storeys.is_here(one["position"][2])]
     if above:
         reason = f"{reason}; {', '.join(above)} on another storey: no path is known to it"
     return {"status": status, "reason": reason, "robot_pose": robot_pose, "results": results}
 
 
-def pictures(memory: Memory, object_id: str) -> list[CropRecord]:
-    """The pictures of an object, newest first; an id that is not remembered raises."""
-    return memory.browse.pictures(object_id)
-
-
 def best_picture(memory: Memory, object_id: str) -> bytes | None:
     """The best picture of an object as JPEG; None where there is none."""
-    found = pictures(memory, object_id)
+    found = memory.browse.pictures(object_id)
     return max(found, key=lambda crop: crop.quality).jpeg if found else None
 
 
@@ -378,32 +377,6 @@ def _ids_by_place(memory: Memory) -> dict[int, list[str]]:
         if room is not None:
             found.setdefault(room.id, []).append(object_id)
     return found
-
-
-def _age_in_words(age: float | None) -> str:
-    """How old a pose is: an agent must not steer by where the robot was yesterday."""
-    if age is None:
-        return "at a time that is not known"
-    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if age >= 2 * size:
-            return f"{age / size:.0f} {name} ago"
-    return f"{age:.0f} s ago"
-
-
-def _direction(robot: Json, target: list[float]) -> Json:
-    """Distance on the floor, angle from the robot's heading (positive to the left), and both in words."""
-    ahead = Pose3D.from_quaternion(robot["xyz"], robot["quaternion_xyzw"]).rotation @ [0.0, 0.0, 1.0]
-    dx, dy = target[0] - robot["xyz"][0], target[1] - robot["xyz"][1]
-    distance = math.hypot(dx, dy)
-    turn = math.degrees(math.atan2(dy, dx) - math.atan2(float(ahead[1]), float(ahead[0])))
-    angle = (turn + 180.0) % 360.0 - 180.0
-    if distance <= _ARRIVED:
-        words = "right here"
-    elif abs(angle) <= _STRAIGHT:
-        words = f"{distance:.1f} m straight ahead"
-    else:
-        words = f"{distance:.1f} m away, {abs(angle):.0f} degrees to the {'left' if angle > 0 else 'right'}"
-    return {"distance_m": round(distance, 3), "turn_degrees": round(angle, 1), "direction": words}
 
 
 def _is_id(text: str) -> bool:

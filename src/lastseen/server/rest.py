@@ -129,7 +129,7 @@ def _objects(service: Service) -> APIRouter:
     )
     def snapshot_image(object_id: ObjectId, number: Annotated[int, Path(ge=0, le=10_000)]) -> Response:
         """One of the pictures, newest first."""
-        pictures = known(lambda: queries.pictures(service.memory, object_id))
+        pictures = known(lambda: service.memory.browse.pictures(object_id))
         if number >= len(pictures):
             raise HTTPException(404, f"{object_id} has {len(pictures)} pictures, counted from 0")
         return _jpeg(pictures[number].jpeg)

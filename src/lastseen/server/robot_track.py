@@ -19,6 +19,10 @@ _STEP = 0.05
 """Metres between points of the path: standing still adds none."""
 _NEAREST_SHARE = 5.0
 """Percent of the middle of the image that may be nearer than the clearance: single flying pixels are."""
+_ARRIVED = 0.8
+"""Metres at which a robot stands before a thing."""
+_STRAIGHT = 15.0
+"""Degrees to either side that people call ahead."""
 
 
 class RobotTrack:
@@ -93,6 +97,32 @@ def pose_json(pose: Pose3D, *, time: float, epoch: int) -> dict[str, Any]:
         "timestamp": time,
         "frame_epoch": epoch,
     }
+
+
+def age_in_words(age: float | None) -> str:
+    """How old a pose is: an agent must not steer by where the robot was yesterday."""
+    if age is None:
+        return "at a time that is not known"
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if age >= 2 * size:
+            return f"{age / size:.0f} {name} ago"
+    return f"{age:.0f} s ago"
+
+
+def direction_json(robot: dict[str, Any], target: list[float]) -> dict[str, Any]:
+    """Distance on the floor, angle from the robot's heading (positive to the left), and both in words."""
+    ahead = Pose3D.from_quaternion(robot["xyz"], robot["quaternion_xyzw"]).rotation @ [0.0, 0.0, 1.0]
+    dx, dy = target[0] - robot["xyz"][0], target[1] - robot["xyz"][1]
+    distance = math.hypot(dx, dy)
+    turn = math.degrees(math.atan2(dy, dx) - math.atan2(float(ahead[1]), float(ahead[0])))
+    angle = (turn + 180.0) % 360.0 - 180.0
+    if distance <= _ARRIVED:
+        words = "right here"
+    elif abs(angle) <= _STRAIGHT:
+        words = f"{distance:.1f} m straight ahead"
+    else:
+        words = f"{distance:.1f} m away, {abs(angle):.0f} degrees to the {'left' if angle > 0 else 'right'}"
+    return {"distance_m": round(distance, 3), "turn_degrees": round(angle, 1), "direction": words}
 
 
 def _clearance(frame: Frame, time: float) -> dict[str, float]:

@@ -82,7 +82,7 @@ def routes(service: Service, access: Access) -> APIRouter:
     )
     def snapshots(object_id: ObjectId, index: Annotated[int | None, Query(ge=0, le=10_000)] = None) -> Response:
         """The pictures of an object as data URIs, newest first."""
-        uris = [_data_uri(one.jpeg) for one in known(lambda: queries.pictures(service.memory, object_id))]
+        uris = [_data_uri(one.jpeg) for one in known(lambda: service.memory.browse.pictures(object_id))]
         if index is not None:
             if index >= len(uris):
                 raise HTTPException(404, f"{object_id} has {len(uris)} pictures, counted from 0")

@@ -15,7 +15,7 @@ from lastseen.memory.facts import Fact
 from lastseen.memory.history import Change, HistoryEntry
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object
-from lastseen.memory.objects import Event, ObjectState, Relation
+from lastseen.memory.objects import Event, ObjectState
 from lastseen.memory.places import Anchor
 from lastseen.memory.reply import Reply
 from lastseen.memory.session_frames import SessionFrame
@@ -186,20 +186,6 @@ def history_json(clock: Clock, entry: HistoryEntry) -> Json:
         "state": entry.state,
         "evidence": dict(entry.evidence),
     }
-
-
-def relations_json(memory: Memory, relations: Sequence[Relation]) -> list[Json]:
-    """How an object stands to others, with the labels of those."""
-    labels = {state.id: state.label for state in memory.browse.states([one.other_id for one in relations])}
-    return [
-        {
-            "kind": str(one.kind),
-            "other_id": one.other_id,
-            "other_label": labels.get(one.other_id),
-            "gap_m": round(one.gap, 4),
-        }
-        for one in relations
-    ]
 
 
 def places_json(memory: Memory) -> Json:

@@ -106,40 +106,42 @@ def alignment(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[
 def objects_kept(recorded: RecordSource, tracked: RecordSource) -> tuple[int, int]:
     """How many of the confirmed objects with recorded poses are found with those of the images too, and of how many.
 
-    The worlds of both runs differ by a rotation and a shift, which the pose of the first frame gives.
+    The true poses are given in the world of the others, which the first frame ties together: boxes of things lie
+    along the axes of a world, so that a turned one would confirm some others.
     """
-    things, paths = [], []
+    things = []
+    moved = Pose3D.identity()
     settings = Settings()
     if Path(recorded.address).name in ONE_SIDED:
         settings = replace(settings, promotion=replace(settings.promotion, min_view_bins=1))
-    for source in (recorded, tracked):
+    with recorded:
+        first = next(recorded.frames())
+    for source in (tracked, recorded):
         perception = Perception(settings)
         memory = Memory.open(settings=settings, image_encoder=perception.encoder.name, wall_clock=None)
         path: dict[float, Pose3D] = {}
         with source:
-            follow(_Watched(source, path), memory, perception)
+            follow(_Watched(source, path, moved), memory, perception)
         things.append(np.array([state.xyz_world for state in memory.states()]).reshape(-1, 3))
-        paths.append(path)
+        moved = path[first.stamp] @ first.T_world_camera.inverse()
         memory.close()
-    first = min(set(paths[0]) & set(paths[1]))
-    moved = (paths[0][first] @ paths[1][first].inverse()).transform(things[1])
-    apart = np.linalg.norm(things[0][:, None] - moved[None], axis=2)
+    apart = np.linalg.norm(things[1][:, None] - things[0][None], axis=2)
     rows, columns = linear_sum_assignment(np.minimum(apart, 1.0)) if apart.size else ([], [])
-    return int((apart[rows, columns] < SAME_PLACE).sum()) if apart.size else 0, len(things[0])
+    return int((apart[rows, columns] < SAME_PLACE).sum()) if apart.size else 0, len(things[1])
 
 
 class _Watched(RecordSource):
-    """A source that notes where its camera was."""
+    """A source that notes where its camera was, in a world that may be moved."""
 
-    def __init__(self, inner: RecordSource, path: dict[float, Pose3D]) -> None:
+    def __init__(self, inner: RecordSource, path: dict[float, Pose3D], moved: Pose3D) -> None:
         super().__init__(inner.address, inner.options)
-        self._inner, self._path = inner, path
+        self._inner, self._path, self._moved = inner, path, moved
 
     def frames(self) -> Iterator[Frame]:
         for frame in self._inner.frames():
             self.intake, self._updates = self._inner.intake, self._inner.updates()
             self._path[frame.stamp] = frame.T_world_camera
-            yield frame
+            yield replace(frame, T_world_camera=self._moved @ frame.T_world_camera)
 
     def records(self, wanted: object = None) -> Iterator[RawRecord]:
         raise NotImplementedError

@@ -12,6 +12,8 @@ import pytest
 
 from lastseen.errors import LastseenError, SourceError
 from lastseen.sources import open_source
+from lastseen.sources.layouts.files import seconds
+from lastseen.sources.record import Intake
 from lastseen.sources.ros.writing import record
 from tests.sources.layouts import COUNT, VARIANTS, WRITERS, save
 from tests.sources.room import render, walk
@@ -254,6 +256,22 @@ def test_fewer_poses_than_images_without_stamps_are_refused(tmp_path: Path) -> N
     (folder / "poses.txt").write_text("\n".join(f"{number / 6} {row}" for number, row in enumerate(rows)))
     with pytest.raises(SourceError, match=r"4 poses.*does not match 6 colour images; one for each"):
         open_source(folder)
+
+
+@pytest.mark.parametrize(
+    ("stamps", "apart"),
+    [
+        ([0.0, 33.0, 66.0, 99.0], 0.033),
+        ([0.0, 5.0, 10.0, 15.0], 5.0),
+        ([1.7e9, 1.7e9 + 20, 1.7e9 + 40], 20.0),
+        ([1.7e12, 1.7e12 + 33, 1.7e12 + 66], 0.033),
+        ([0.0, 33_333.0, 66_666.0, 99_999.0], 0.033333),
+        ([1.7e18, 1.7e18 + 33e6, 1.7e18 + 66e6], 0.033),
+    ],
+)
+def test_the_unit_of_stamps_is_known_by_their_size(stamps: list[float], apart: float) -> None:
+    found = seconds(np.array(stamps), "rgb.txt", Intake())
+    assert np.median(np.diff(found)) == pytest.approx(apart, abs=1e-6)
 
 
 def test_stamps_in_a_file_of_their_own_are_taken(tmp_path: Path) -> None:

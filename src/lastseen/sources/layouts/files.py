@@ -30,6 +30,9 @@ _UNITS = (
 
 Seconds since 1970 stay below 1e11, and a camera takes more than an image in 12 s."""
 
+SINCE_1970 = 1e9
+"""Seconds since 1970 from which stamps are of a wall clock: 2001."""
+
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 IMAGES = (".png", ".jpg", ".jpeg")
 DEPTHS = (".png", ".npy")
@@ -98,8 +101,12 @@ def _entries(folder: Path) -> dict[str, Path]:
 def seconds(stamps: NDArray[np.float64], name: str, intake: Intake) -> NDArray[np.float64]:
     """Stamps in seconds, where they are milli-, micro- or nanoseconds by their size or by how far they are apart."""
     apart = float(np.median(np.diff(np.sort(stamps)))) if len(stamps) > 2 else 0.0
+    last = float(np.abs(stamps).max(initial=0.0))
     for unit, per_second, largest, interval in _UNITS:
-        if float(np.abs(stamps).max(initial=0.0)) > largest or apart > interval:
+        if unit == "milliseconds" and SINCE_1970 < last < largest:
+            # images that are rarely taken
+            continue
+        if last > largest or apart > interval:
             intake.note(f"stamps of {name} are taken for {unit}")
             return stamps / per_second
     return stamps

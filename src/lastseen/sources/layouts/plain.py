@@ -57,9 +57,8 @@ def matches(path: Path) -> bool:
     if part(path, *DEPTH_FOLDERS) is not None:
         return part(path, *COLORS) is not None or bool(_videos(path))
     names = [file.name.lower() for file in path.iterdir() if file.suffix.lower() in {*IMAGES, *DEPTHS}]
-    return any("depth" in name for name in names) and any(
-        re.search("rgb|colou?r|image|frame", name) for name in names
-    )
+    others = [name for name in names if "depth" not in name]
+    return len(others) < len(names) and any(re.search("rgb|colou?r|image|frame", name) for name in others)
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.layouts.files import DEPTHS, first_size, numbered, read_json, values_of
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot
@@ -26,6 +27,8 @@ def matches(path: Path) -> bool:
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a scene: ``aligned_pose`` has OpenCV's camera axes and z up; a frame without one lost track."""
+    if (path / "depth.bin").is_file() and not (path / "depth").is_dir():
+        raise SourceError("depth.bin", str(path), "is packed", remedy="unpack it to depth/ with the dataset's tool")
     depths = numbered(path / "depth", DEPTHS)
     film = next((path / name for name in ("rgb.mkv", "rgb.mp4") if (path / name).is_file()), None)
     video = Video(film, max_pixels=options.max_pixels) if film is not None and not (path / "rgb").is_dir() else None

@@ -69,10 +69,10 @@ class Bridge(ABC):
 
     def _show_changes(self, memory: Memory) -> None:
         objects = memory.objects(include_tentative=True)
-        looks = {one.id: (one.label, one.position, one.extent, one.yaw, one.state) for one in objects}
-        changed = [one for one in objects if self._objects.get(one.id) != looks[one.id]]
-        gone = sorted(self._objects.keys() - looks.keys())
-        self._objects = looks
+        drawn = {one.id: (one.label, one.position, one.extent, one.yaw, one.state) for one in objects}
+        changed = [one for one in objects if self._objects.get(one.id) != drawn[one.id]]
+        gone = sorted(self._objects.keys() - drawn.keys())
+        self._objects = drawn
         if changed or gone:
             self._show_objects(changed, gone)
         rooms = memory.rooms()

@@ -115,7 +115,7 @@ def fetch(
 
 @app.command("names")
 def print_names() -> None:
-    """Print the list of names that things may get by their looks, to edit a copy of.
+    """Print the list of names that things may get by their appearance, to edit a copy of.
 
     Example: [bold]lastseen models names > mine.yaml[/bold]
     """

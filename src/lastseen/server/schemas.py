@@ -145,7 +145,7 @@ class ObjectPage(BaseModel):
 
 
 class When(BaseModel):
-    """A moment in every way it can be told; ``stamp`` is the frame's in that session."""
+    """A time in every way it can be told; ``stamp`` is the frame's in that session."""
 
     time: Wall
     memory_time: MemoryTime

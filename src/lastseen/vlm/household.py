@@ -230,10 +230,15 @@ def describe_scene(labels: Sequence[tuple[str, float]]) -> tuple[str, tuple[str,
     """The likeliest room or "unknown", what it is remembered by, and a sentence; empty where nothing tells."""
     room = likely_room(labels) or UNKNOWN
     objects = tuple(sorted({label for label, _ in labels})[:_MOST_NAMED])
-    named = "place" if room == UNKNOWN else room
+    named = with_article("place" if room == UNKNOWN else room)
     held = f" with {', '.join(objects[:3])}" if objects else ""
-    sentence = f"{'An' if named[0] in 'aeiou' else 'A'} {named}{held}."
+    sentence = f"{named[:1].upper()}{named[1:]}{held}."
     return room, objects, sentence if room != UNKNOWN or objects else ""
+
+
+def with_article(noun: str) -> str:
+    """A noun as a sentence has it: a kitchen, an office."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
 
 
 def best(values: Mapping[str, float]) -> str:

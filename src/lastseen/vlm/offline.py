@@ -16,7 +16,7 @@ from typing import Any
 
 from lastseen.config.search import Planner
 from lastseen.errors import BackendError
-from lastseen.vlm.household import best, describe_scene, likely_room, room_beliefs, rooms_of, same_thing
+from lastseen.vlm.household import best, describe_scene, likely_room, room_beliefs, rooms_of, same_thing, with_article
 from lastseen.vlm.prompt_reading import Edge, ReadPrompt, SeenView, Toward, read_prompt
 from lastseen.vlm.protocol import Backend, EncodedImage
 
@@ -225,18 +225,14 @@ def _promise(read: ReadPrompt, candidate: Toward, view: SeenView) -> float:
     return _near(candidate, view) * max(0.0, candidate.weight - floor) / max(1e-9, 1.0 - floor)
 
 
-def _a(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
 def _reason(read: ReadPrompt, view: SeenView) -> tuple[str, str]:
     for candidate in _where_seen(read):
         if _near(candidate, view) > 0.3:
-            return (candidate.words or ("unknown",))[0], f"memory saw {_a(read.target)} there"
+            return (candidate.words or ("unknown",))[0], f"memory saw {with_article(read.target)} there"
     room = likely_room(view.labels)
     expected = rooms_of(read.target)
     if room is not None and room in expected:
-        return room, f"it looks like {_a(room)}, where {_a(read.target)} may be"
+        return room, f"it looks like {with_article(room)}, where {with_article(read.target)} may be"
     if any(_near(each, view) > 0.5 for each in (*read.tried, *read.blocked)):
         return room or "corridor", "nothing better is left than a path that was tried"
     if room is not None:

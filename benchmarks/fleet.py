@@ -25,10 +25,11 @@ import numpy as np
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.memory.memory import Memory
+from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.milvus import MilvusIndex, quoted
 from lastseen.memory.store.outbox import Outbox
-from lastseen.memory.store.records import CONFIRMED, ObjectRecord
+from lastseen.memory.store.records import CONFIRMED, ObjectRecord, SessionRecord
 from support.milvus import MilvusServer, running_server
 from support.progress import say
 
@@ -53,8 +54,7 @@ class Robot:
             lambda: MilvusIndex(index, DIM, encoder=ColorShapeEncoder.name, timeout=60.0),
             robot=name,
             target=index,
-            session_of=lambda _: 1,
-            wall_of=lambda at: 1.7e9 + at,
+            clock=Clock([SessionRecord(1, name, 0.0, 1.7e9, 0.0, 0.0)]),
         )
         self.outbox.start()
 

@@ -23,7 +23,8 @@ from lastseen.memory.facts import Fact
 from lastseen.memory.object import NOT_FROM_HERE, Answer, Point
 from lastseen.memory.objects import Event
 from lastseen.memory.places.tracker import Step
-from lastseen.memory.query import Filter, Finder
+from lastseen.memory.query.filter import Filter
+from lastseen.memory.query.finder import Finder
 from lastseen.memory.reads import Reads
 from lastseen.memory.reply import Reply
 from lastseen.memory.sessions import Sessions

@@ -105,8 +105,7 @@ class SharedIndex:
                 self._connect,
                 robot=_checked_robot(settings.store.robot),
                 target=f"{self._address} {settings.store.robot}",
-                session_of=lambda time: session.id if (session := clock.session_at(time)) is not None else 0,
-                wall_of=lambda time: None if (wall := clock.wall(time)) is None else wall.timestamp(),
+                clock=clock,
             )
             self._outbox.start()
 

@@ -3,9 +3,3 @@
 A ``Finder`` takes a ``Query`` (words, or an embedding) and a ``Filter`` (place, time, label, state) and gives an
 ``Answer``: found, ambiguous or not found, with the reason and the k best objects. The rules: docs/search.md.
 """
-
-from lastseen.memory.query.filter import Filter, select
-from lastseen.memory.query.finder import Finder, Query
-from lastseen.memory.query.ranker import NameRanker
-
-__all__ = ["Filter", "Finder", "NameRanker", "Query", "select"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from lastseen.encoders.colors import COLORS
 from lastseen.errors import JournalError, LastseenError
+from lastseen.memory.store.clock import Clock
 from lastseen.memory.store.journal import Journal
 from lastseen.memory.store.milvus import MilvusIndex
 from lastseen.memory.store.records import TENTATIVE, ObjectRecord
@@ -33,8 +34,7 @@ TARGET, ERROR = "outbox.target", "outbox.error"
 class Outbox:
     """Carries journal entries to a Milvus collection, in a thread of its own.
 
-    ``target`` names the collection and the robot; ``session_of`` gives the session of a memory time, ``wall_of`` its
-    wall time (s since 1970, None where it has no date).
+    ``target`` names the collection and the robot; ``clock`` gives the session and the date of a memory time.
     """
 
     def __init__(
@@ -44,15 +44,13 @@ class Outbox:
         *,
         robot: str,
         target: str,
-        session_of: Callable[[float], int],
-        wall_of: Callable[[float], float | None],
+        clock: Clock,
     ) -> None:
         self._journal = journal
         self._connect = connect
         self._robot = robot
         self._target = target
-        self._session_of = session_of
-        self._wall_of = wall_of
+        self._clock = clock
         self._index: MilvusIndex | None = None
         self._news, self._ended = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -162,17 +160,17 @@ class Outbox:
         return self._index
 
     def _row(self, record: ObjectRecord) -> dict[str, Any]:
-        wall = self._wall_of(record.last_seen)
+        session, wall = self._clock.session_at(record.first_seen), self._clock.wall(record.last_seen)
         return {
             "key": f"{self._robot}/{record.id}",
             "robot": self._robot,
-            "session": self._session_of(record.first_seen),
+            "session": 0 if session is None else session.id,
             "object": record.id,
             "x": float(record.xyz[0]),
             "y": float(record.xyz[1]),
             "z": float(record.xyz[2]),
             "label": record.label or "",
             "color": "" if record.colors is None else COLORS[int(np.argmax(record.colors))],
-            "seen_at": -1.0 if wall is None else wall,
+            "seen_at": -1.0 if wall is None else wall.timestamp(),
             "state": record.state,
         }

@@ -6,7 +6,7 @@ close the corridor's end, and large houses get a second leg of corridor with a w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +37,8 @@ ROOM_SIZES: dict[str, RoomSize] = {
     CORRIDOR: RoomSize((4.0, 40.0), 1.2),
 }
 """Rounded from common minimum standards and from what European flats usually have, by hand, from no data set."""
+_Layout = list[tuple[str, list[Rectangle]]]
+"""Types of rooms with their rectangles."""
 SMALL_ROOMS = ("bathroom", "laundry room", "entrance", "storage room")
 """Rooms that would be too narrow alone in a deep strip; they may be stacked."""
 _CORE = ("living room", "kitchen", "bedroom", "bathroom")
@@ -79,19 +81,11 @@ class _Cell:
     width: float = 0.0
 
 
-@dataclass
-class _Layout:
-    rectangles: list[tuple[str, list[Rectangle]]] = field(default_factory=list)
-
-    def add(self, name: str, *rectangles: Rectangle) -> None:
-        self.rectangles.append((name, list(rectangles)))
-
-
 def lay_out(types: list[str], rng: np.random.Generator, *, scale: float) -> tuple[Room, ...]:
     """Rooms of these types that share walls and keep to their sizes, or ``Constraint`` when no try fits."""
     for _ in range(_TRIES):
         layout = _along_corridor(types, rng, scale) if CORRIDOR in types else _two_strips(types, rng, scale)
-        if layout is not None and all(_fits(name, parts, scale) for name, parts in layout.rectangles):
+        if layout is not None and all(_fits(name, parts, scale) for name, parts in layout):
             return _numbered(layout, rng)
     raise Constraint(f"no layout of {len(types)} rooms keeps every room within its size")
 
@@ -127,18 +121,18 @@ def _along_corridor(types: list[str], rng: np.random.Generator, scale: float) ->
     layout = _stretched(strips, depths, gap=gap, start=start, keep_notch=notch)
     if layout is None:
         return None
-    end = max(parts[0][2] for _, parts in layout.rectangles)
+    end = max(parts[0][2] for _, parts in layout)
     legs: list[Rectangle] = [(start, 0.0, end, gap)]
     if with_wing:
         low = -depths[1] if rng.random() < 0.7 else 0.0
         high = gap + depths[0] if low == 0.0 or rng.random() < 0.3 else gap
         legs = [(start, 0.0, end, gap), (end, low, end + gap, high)]
         # the strip that the leg does not pass reaches over its end
-        layout.rectangles = [(name, _reach(parts, end, gap, low, high)) for name, parts in layout.rectangles]
+        layout = [(name, _reach(parts, end, gap, low, high)) for name, parts in layout]
         _stack_wing(layout, wing, rng, (end + gap, -depths[1], end + gap + float(rng.uniform(3.2, 4.2)), total))
-    layout.add(CORRIDOR, *legs)
+    layout.append((CORRIDOR, legs))
     if cap:
-        layout.add("living room", (0.0, -depths[1], start, gap + depths[0]))
+        layout.append(("living room", [(0.0, -depths[1], start, gap + depths[0])]))
     return layout
 
 
@@ -155,7 +149,7 @@ def _stack_wing(
     shares = np.array([np.mean(ROOM_SIZES[name].area) for name in wing]) * rng.uniform(0.85, 1.15, len(wing))
     edges = y0 + total * np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
     for name, low, high in zip(wing, edges[:-1], edges[1:], strict=True):
-        layout.add(name, (x0, float(low), x1, float(high)))
+        layout.append((name, [(x0, float(low), x1, float(high))]))
 
 
 def _cells(names: list[str], rng: np.random.Generator, scale: float) -> list[_Cell]:
@@ -213,7 +207,7 @@ def _stretched(
     if min(lengths) < longest / 1.5:
         return None
     notched = keep_notch and min(lengths) < longest - 1.5
-    layout = _Layout()
+    layout: _Layout = []
     for index, (cells, depth) in enumerate(zip(strips, depths, strict=True)):
         stretch = 1.0 if notched else longest / lengths[index]
         edges = start + np.concatenate([[0.0], np.cumsum([cell.width * stretch for cell in cells])])
@@ -223,7 +217,7 @@ def _stretched(
         for cell, x0, x1 in zip(cells, edges[:-1], edges[1:], strict=True):
             split = near + (far - near) * (0.5 if len(cell.types) == 2 else 1.0)
             for name, (a, b) in zip(cell.types, ((near, split), (split, far)), strict=False):
-                layout.add(name, (float(x0), min(a, b), float(x1), max(a, b)))
+                layout.append((name, [(float(x0), min(a, b), float(x1), max(a, b))]))
     return layout
 
 
@@ -241,7 +235,7 @@ def _numbered(layout: _Layout, rng: np.random.Generator) -> tuple[Room, ...]:
     """Turn and mirror the house, move its corner to (0, 0), round to centimetres, and number the rooms."""
     swap, flip_x, flip_y = (bool(rng.random() < 0.5) for _ in range(3))
     placed = []
-    for name, parts in layout.rectangles:
+    for name, parts in layout:
         turned = []
         for x0, y0, x1, y1 in parts:
             a, b, c, d = (y0, x0, y1, x1) if swap else (x0, y0, x1, y1)

@@ -55,6 +55,21 @@ def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> Non
             run(["bash", "-euo", "pipefail", "-c", block], home=tmp_path, cwd=tmp_path)
 
 
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.integration
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs_from_top_to_bottom_in_an_empty_folder(page: Path, tmp_path: Path) -> None:
+    """Blocks of ``sh`` need hardware, internet or a person, and are only read."""
+    text = page.read_text(encoding="utf-8")
+    for language, block in re.findall(r"^```(bash|python)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        command = [sys.executable, "-c"] if language == "python" else ["bash", "-euo", "pipefail", "-c"]
+        run([*command, block], home=tmp_path, cwd=tmp_path)
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
 @pytest.mark.integration
 def test_the_python_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:

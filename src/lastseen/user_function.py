@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import Any
 
 from lastseen.errors import InvalidValue, LastseenError
@@ -15,6 +17,9 @@ def call_named(field: str, name: str) -> Any:
         InvalidValue: It cannot be imported, or fails; ``field`` is the option that is named.
     """
     module, _, function = name.partition(":")
+    # a file in the folder one works in, as with `python -m`; what is installed comes first
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:

@@ -95,7 +95,10 @@ class PerceptionOptions:
     ] = False
     detector: Annotated[
         str | None,
-        typer.Option("--detector", help="A model that names things: .onnx, .tflite, folder or name; docs/models.md."),
+        typer.Option(
+            "--detector",
+            help="A model that names things: a file, folder or name (docs/models.md), or package.module:function.",
+        ),
     ] = None
     look_for: Annotated[
         str, typer.Option("--look-for", help="What to find, for detectors that are asked: 'mug, red chair'.")

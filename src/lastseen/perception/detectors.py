@@ -28,12 +28,15 @@ def open_detector(
     targets: Sequence[str] = (),
     settings: Settings | None = None,
 ) -> Detector:
-    """Open a detector: an .onnx or .tflite file, a folder of Grounding DINO, or a name of ``lastseen models list``.
+    """Open a detector: an .onnx or .tflite file, a folder of Grounding DINO, a known name, or a function of yours.
 
+    Names are those of ``lastseen models list``; a function is ``package.module:function``, and returns a detector.
     ``labels`` names the classes of a file where they are not COCO's and not in the file; ``targets`` are
     the names that Grounding DINO searches where ``detect`` is given none.
     """
     settings = settings or Settings()
+    if _is_function(model):
+        return _made(str(model))
     path = located(model)
     if path.suffix.lower() == ".onnx":
         from lastseen.perception.onnx_detector import OnnxDetector
@@ -51,7 +54,7 @@ def open_detector(
         "detector",
         str(model),
         "is no detector",
-        remedy="give an .onnx or .tflite file, a model's folder, or a known name",
+        remedy="give an .onnx or .tflite file, a model's folder, a known name, or package.module:function",
     )
 
 
@@ -89,20 +92,21 @@ def open_named_detector(name: str, *, masks: str | None = None, settings: Settin
     """A detector for a search; one that finds what it is asked for is asked for ``grounding.household`` too.
 
     Args:
-        name: As for ``open_detector``, or ``package.module:function``, a function of yours that returns one.
+        name: As for ``open_detector``.
         masks: SAM for the outlines of its boxes: its folder, or ``sam``.
         settings: Of the models.
     """
     settings = settings or Settings()
-    module, _, function = name.partition(":")
-    if function and module.replace(".", "_").isidentifier() and not Path(name).exists():
-        found = _made(name)
-    else:
-        found = open_detector(name, settings=settings)
-        if getattr(found, "asked", False):
-            names = [word.strip().lower() for word in settings.grounding.household.split(",") if word.strip()]
-            found = WithHousehold(found, names)
+    found = open_detector(name, settings=settings)
+    if getattr(found, "asked", False) and not _is_function(name):
+        names = [word.strip().lower() for word in settings.grounding.household.split(",") if word.strip()]
+        found = WithHousehold(found, names)
     return found if masks is None else Outlined(found, open_sam(masks, settings=settings))
+
+
+def _is_function(name: str | Path) -> bool:
+    module, _, function = str(name).partition(":")
+    return bool(function) and module.replace(".", "_").isidentifier() and not Path(name).exists()
 
 
 def _made(name: str) -> Detector:

@@ -62,6 +62,7 @@ export class HomeScene {
     });
     // what is looked at, for those who measure this page from outside
     this.stage.afterFrame(() => {
+      canvas.dataset["frames"] = String(Number(canvas.dataset["frames"] ?? 0) + 1);
       canvas.dataset["points"] = String(this.cloud.count);
       const { calls, triangles } = this.stage.drawn;
       canvas.dataset["calls"] = String(calls);

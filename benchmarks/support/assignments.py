@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lastseen.memory.objects.update import view_bin
+from lastseen.memory.objects.camera import view_bin
 from lastseen.observation import Observation
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from support.walking import SETTINGS

@@ -230,7 +230,7 @@ def _add_rows(objects: ObjectMemory, rows: Rows, transform: FrameTransform, late
     _turn_boxes(store, made, transform.yaw)
     store.points[made] = _turned(columns["points"][chosen], transform)
     store.empty_from[made] = 0.0
-    store.empty_views[made], store.doubt[made] = 0, 0.0
+    store.end_doubt(made)
     store.ring_frame[made] = -1
     place = columns["ring_place"][chosen].astype(np.float64)
     place[..., 3:] = transform.apply(place[..., 3:].reshape(-1, 3)).reshape(len(chosen), RING, 3)

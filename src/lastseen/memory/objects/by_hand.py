@@ -175,8 +175,8 @@ def place(store: ObjectStore, row: int, xyz: Sequence[float]) -> None:
     """Put an object where it was said to be; what was seen of its old place tells nothing of the new one."""
     store.xyz[row] = xyz
     store.precision[row] = TOLD_SIGMA**-2.0
-    store.n_points[row] = store.ring_n[row] = store.empty_views[row] = 0
-    store.doubt[row] = 0.0
+    store.n_points[row] = store.ring_n[row] = 0
+    store.end_doubt(np.array([row]))
     if store.state[row] != State.TENTATIVE:
         store.state[row] = State.CONFIRMED
     keep_points(store, row, _box_points(store.xyz[row], store.extent[row], store.yaw[row]))

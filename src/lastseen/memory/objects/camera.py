@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -112,3 +113,14 @@ def box_in_view(numbers: Floats, reach: float) -> tuple[Floats, Floats]:
             low[0], low[1], low[2] = min(low[0], x), min(low[1], y), min(low[2], z)
             high[0], high[1], high[2] = max(high[0], x), max(high[1], y), max(high[2], z)
     return low, high
+
+
+@compiled
+def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: int) -> int:
+    """The bin of a direction from object to camera, in axes of the object's box.
+
+    Azimuth sectors count from -x, elevation bands from below.
+    """
+    turn = math.atan2(y, x) * (azimuth_bins / (2.0 * math.pi)) + 0.5 * azimuth_bins
+    rise = math.asin(min(max(z, -1.0), 1.0)) * (elevation_bins / math.pi) + 0.5 * elevation_bins
+    return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins

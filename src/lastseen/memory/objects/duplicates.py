@@ -276,7 +276,8 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     store.first_seen[keep] = min(store.first_seen[keep], store.first_seen[lose])
     store.last_seen[keep] = max(store.last_seen[keep], store.last_seen[lose])
     store.crop_quality[keep] = max(store.crop_quality[keep], store.crop_quality[lose])
-    store.empty_views[keep], store.missed[keep], store.doubt[keep] = 0, 0, 0.0
+    store.missed[keep] = 0
+    store.end_doubt(np.array([keep]))
     store.delete(lose)
     store.update_grid(np.array([keep]))
 

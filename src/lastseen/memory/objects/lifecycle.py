@@ -131,7 +131,7 @@ class ObjectLifecycle:
             row = gone.row
             missing = store.state[row] == State.MISSING
             store.state[row] = State.REMOVED if missing else State.MISSING
-            store.empty_views[row], store.doubt[row] = 0, 0.0
+            store.end_doubt(np.array([row]))
             if not missing:
                 store.missing_since[row] = self.now
             self.record(

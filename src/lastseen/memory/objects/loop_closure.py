@@ -40,7 +40,7 @@ def shift_to_new_poses(
     store.ring_world[rows] += delta.astype(np.float32)
     store.xyz[rows] += shift
     store.points_origin[rows] += shift
-    store.empty_views[rows], store.doubt[rows] = 0, 0.0
+    store.end_doubt(rows)
     store.update_grid(rows)
     _move_keyframes(keyframes, poses, store.version)
     return [(row, by) for row, by in zip(rows.tolist(), shift, strict=True) if np.abs(by).max() > 1e-3]

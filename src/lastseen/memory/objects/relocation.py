@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lastseen.memory.objects.absence import DOUBTED_SHARE, DOUBTED_VIEWS
 from lastseen.memory.objects.appearance import (
+    ESTABLISHED_SHARE,
     MERGE_APPEARANCE,
     SAME_APPEARANCE,
     SAME_LABELS,
@@ -34,9 +35,6 @@ SURE_APPEARANCE = 0.95
 0.93."""
 LIKE_APPEARANCE = 0.9
 """Cosine of a thing in doubt with one of its name that has come, from which it was carried there."""
-ESTABLISHED_SHARE = 0.7
-"""Share of the label scores that the best label of an object needs to be its established name: five sightings in a
-row with one name, or three of four overall."""
 SAME_SIZE = 0.6
 """Size agreement of a moved thing with itself: it may stand another way round."""
 

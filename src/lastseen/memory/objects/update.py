@@ -15,7 +15,7 @@ from lastseen.memory.objects.appearance import add_to_mean, offer_to_gallery
 from lastseen.memory.objects.association import Seen, in_box
 from lastseen.memory.objects.batch import Batch, SeenColumns
 from lastseen.memory.objects.boxes import turned
-from lastseen.memory.objects.camera import CameraView, image_holds_box, view_from
+from lastseen.memory.objects.camera import CameraView, image_holds_box, view_bin, view_from
 from lastseen.memory.objects.columns import (
     BODY,
     COUNTS,
@@ -55,6 +55,7 @@ _N_POINTS, _EMPTY_VIEWS, _MISSED = COUNTS.first("n_points"), COUNTS.first("empty
 _SURFACE_HITS, _EMB_HITS = COUNTS.first("surface_hits"), COUNTS.first("emb_hits")
 _STABILITY, _REACH = GAUGES.first("stability"), BODY.first("reach")
 _EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
+_SILENCE, _LOOKS = GAUGES.first("silence"), GAUGES.first("looks")
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
@@ -148,17 +149,6 @@ def _take_in(
 
 
 @compiled
-def view_bin(x: float, y: float, z: float, azimuth_bins: int, elevation_bins: int) -> int:
-    """The bin of a direction from object to camera, in axes of the object's box.
-
-    Azimuth sectors count from -x, elevation bands from below.
-    """
-    turn = math.atan2(y, x) * (azimuth_bins / (2.0 * math.pi)) + 0.5 * azimuth_bins
-    rise = math.asin(min(max(z, -1.0), 1.0)) * (elevation_bins / math.pi) + 0.5 * elevation_bins
-    return min(int(rise), elevation_bins - 1) * azimuth_bins + int(turn) % azimuth_bins
-
-
-@compiled
 def _place(
     known: Floats,
     place: Seen,
@@ -224,7 +214,7 @@ def _count_hit(count: NDArray[np.int32], gauge: NDArray[np.float32]) -> None:
     gauge[_EXPECTED] += count[_MISSED] + 1
     gauge[_DETECTED] += 1
     _forget_old_counts(gauge)
-    gauge[_DOUBT] = 0.0
+    gauge[_DOUBT] = gauge[_SILENCE] = gauge[_LOOKS] = 0.0
     count[_EMPTY_VIEWS] = count[_MISSED] = 0
     count[_HITS] += 1
     count[_RING_N] += 1

@@ -231,9 +231,10 @@ def doctor(
 
 def nothing_came(source: str, summary: Summary) -> SourceError:
     """The error of a source that gave no frame, with what became of its records."""
-    why = (
-        ", ".join(f"{count} {reason}" for reason, count in summary.skipped.items()) or "it holds no image with depth"
-    )
+    reasons = [
+        f"{count} {reason} ({summary.first_skipped.get(reason, '')})" for reason, count in summary.skipped.items()
+    ]
+    why = ", ".join(reasons) or "it holds no image with depth"
     return SourceError("source", source, f"gave no frame: {why}", remedy=f"ask: lastseen doctor {source}")
 
 

@@ -38,6 +38,8 @@ class Summary:
     refused: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
+    first_skipped: dict[str, str] = field(default_factory=dict)
+    """The first file or stamp that was skipped for each reason, with what is wrong with it."""
 
     @property
     def seconds(self) -> float:
@@ -143,4 +145,5 @@ def follow(
     summary.refused = perception.keyframes.counts()
     summary.dropped = perception.filter.counts()
     summary.skipped = dict(sorted(source.intake.skipped.items()))
+    summary.first_skipped = dict(sorted(source.intake.examples.items()))
     return summary

@@ -89,7 +89,9 @@ class _Examination:
             self.sample = take_sample(self.source)
         if not self.sample.records:
             reasons = "; ".join(self.sample.intake.lines()) or "the source gave nothing"
-            raise SourceError("source", self.source.address, f"has no readable frame ({reasons})", remedy="see above")
+            raise SourceError(
+                "source", self.source.address, f"has no readable frame ({reasons})", remedy="mend that first"
+            )
         if sample.intake.cut_off:
             remedy = "what came before is whole; the recorder was stopped in the middle"
             yield Check("recording complete", Verdict.WARN, sample.intake.cut_off, remedy)

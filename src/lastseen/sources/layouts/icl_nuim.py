@@ -8,7 +8,7 @@ import numpy as np
 
 from lastseen.geometry import CameraAxes, WorldUp
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_numbers
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted, pose_matrix
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, converted, fitted, pose_matrix
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -28,7 +28,7 @@ def matches(path: Path) -> bool:
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a sequence; poses are numbered like the images, and the first image has none."""
     del options
-    intake = Intake(notes=["the layout has no stamps: frames are taken at 30 Hz"])
+    intake = Intake(notes=[NO_STAMPS])
     colors, depths = numbered(path / "rgb"), numbered(path / "depth", DEPTHS)
     poses = {}
     for row in read_numbers(_poses(path) or path, columns=8):

@@ -11,7 +11,7 @@ from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, WorldUp
 from lastseen.sources.layouts.cameras import read_camera
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, part, read_text
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -35,7 +35,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; its world is that of the first camera: y points down."""
     del options
     folder = part(path, *COLORS) or path / "image"
-    intake = Intake(notes=["the layout has no stamps: frames are taken at 30 Hz"])
+    intake = Intake(notes=[NO_STAMPS])
     colors = numbered(folder)
     pairs = by_number(colors, numbered(path / "depth", DEPTHS), intake)
     log = _log(path)

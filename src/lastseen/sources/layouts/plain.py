@@ -30,7 +30,7 @@ from lastseen.sources.layouts.files import (
 )
 from lastseen.sources.layouts.open3d import COLORS, MILLIMETRES
 from lastseen.sources.layouts.scannet import read_camera as read_text_camera
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, pose_matrix
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, pose_matrix
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, Trajectory
@@ -40,8 +40,6 @@ DEPTH_FOLDERS = ("depth", "depths", "depth_images", "aligned_depth")
 POSE_FILES = ("groundtruth", "poses", "trajectory", "traj", "pose", "cameratrajectory", "odometry")
 _STAMP = re.compile(r"(\d+\.\d+|\d{12,})$")
 """A stamp at the end of a name: with decimals, or so long that it counts milliseconds or less since 1970."""
-
-NO_STAMPS = "the layout has no stamps: frames are taken at 30 Hz"
 
 Frames = list[tuple[int, Path | int, Path | None]]
 """Number, colour (or the number of a picture) and depth of every frame."""

@@ -32,6 +32,7 @@ FRAME_RATE = 30.0
 MAX_SKEW = 0.02
 """How far from a rotation a stored matrix may be: files round, and 7-Scenes' poses are off by half a percent."""
 
+NO_STAMPS = "the layout has no stamps: frames are taken at 30 Hz"
 NO_PICTURE = "no such picture in the video"
 OTHER_SIZE = "image of another size"
 

@@ -95,6 +95,8 @@ class ConventionTrial:
         self.tried: list[Tried] = []
         self.fitted: dict[str, float] = {}
         """Where a number fits best, as a share of the image or the logarithm of a factor."""
+        self.likely: Changes = {}
+        """Numbers that both parts of the frames want, though too little speaks for them to name them."""
         self.best = self.given
         self.disagreement = 1.0
         """By what depth must be multiplied to fit the poses, where it is not known which of them is wrong."""
@@ -269,6 +271,8 @@ class ConventionTrial:
         gains = [
             before[1 - part] / self._errors(number.changes(value))[1 - part] for part, value in enumerate(values)
         ]
+        if min(gains) <= NUMBER_GAIN:
+            self.likely |= number.changes(middle)
         finer = [middle + share * step for share in (-0.5, -0.25, 0.0, 0.25, 0.5)]
         best = min(finer, key=lambda value: math.prod(self._errors(number.changes(value))))
         return best, min(gains) if min(gains) > NUMBER_GAIN else 0.0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
-from lastseen.sources.doctor.conventions import ConventionTrial
+from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
 from lastseen.sources.doctor.depth_clock import judge_depth_clock, may_be_late
 from lastseen.sources.doctor.gravity import judge_up
 from lastseen.sources.doctor.intake import (
@@ -131,6 +131,12 @@ class _Examination:
             sample = sample.with_pose_delay(self.working.pose_delay, max_gap=WIDE_GAP)
             reprojection = Reprojection(sample)
         jumps = judge_jumps(reprojection, self.working)
+        if jumps.verdict is Verdict.FAULT and trial.likely:
+            # a camera that is a little off leaves errors where it turns most
+            other = judge_jumps(reprojection, self.working.replaced(**trial.likely))
+            if other.verdict is not Verdict.FAULT:
+                names = " or ".join(sorted({NAMES[option] for option in trial.likely}))
+                jumps = replace(jumps, verdict=Verdict.UNSURE, remedy=f"it may be the {names}: calibrate the camera")
         yield jumps
         if trial.best.error < UNEXPLAINED_ERROR and jumps.verdict is not Verdict.FAULT:
             yield judge_noise(reprojection, self.working)

@@ -8,6 +8,8 @@ import pytest
 
 from lastseen.action import Action
 from lastseen.body import body_points
+from lastseen.config.search import Policy
+from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import Pose2D
 from lastseen.search.explored import ExploredMap
 from tests.search.policy.box_world import Box, BoxWorld
@@ -37,6 +39,26 @@ def test_a_door_is_an_edge_and_the_way_to_it_is_told(looked: ExploredMap) -> Non
     assert beyond
     assert all(0.0 < math.degrees(each.heading) < 60.0 for each in beyond)
     assert [each.metres for each in edges] == sorted(each.metres for each in edges)
+
+
+def test_what_was_seen_before_the_search_is_not_unexplored() -> None:
+    room, before = BoxWorld(boxes=WALL), FloorGrid(Policy())
+    for _ in range(12):
+        before.add(body_points(room.look()), room.pose)
+        room.step(Action.TURN_LEFT)
+    room.pose = Pose2D(3.0, 1.0, 0.0)
+    for _ in range(12):
+        before.add(body_points(room.look()), room.pose)
+        room.step(Action.TURN_LEFT)
+    fresh, known = ExploredMap(), ExploredMap(seen_before=before)
+    for explored in (fresh, known):
+        turn_around(BoxWorld(boxes=WALL), explored)
+    through_the_door = [
+        [each for each in explored.survey("bed")[0] if 1.8 < each.x < 3.2 and 0.3 < each.y < 1.7]
+        for explored in (fresh, known)
+    ]
+    assert through_the_door[0]
+    assert not through_the_door[1]
 
 
 def test_the_segments_of_a_way_lead_to_its_edge() -> None:

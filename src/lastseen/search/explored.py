@@ -1,7 +1,8 @@
 """Where the robot has not looked yet, and where it saw what it looks for: a coarse map of the whole walk.
 
-It belongs to one search: what was looked at before the search began is memory's, and may have changed since. What it
-holds reaches a planner only as lines of the navigation context.
+It belongs to one search: what was looked at before the search began is memory's, and may have changed since. Only
+where memory knows nothing like the goal does it begin with the floor that was seen before: the goal is not there.
+What it holds reaches a planner only as lines of the navigation context.
 """
 
 from __future__ import annotations
@@ -103,11 +104,14 @@ class ExploredMap:
         *,
         policy: Policy | None = None,
         start: Pose2D = ORIGIN,
+        seen_before: FloorGrid | None = None,
     ) -> None:
         self.settings = settings or Explored()
         self.policy = policy or Policy()
         self.pose = start
         self._map = coarse_map(self.settings, self.policy, start)
+        if seen_before is not None:
+            self._map.begin_with(seen_before)
         self._things: list[_Thing] = []
         self._looked: list[Pose2D] = []
         self._offered: list[Spot] = []

@@ -90,7 +90,7 @@ class RobotWorld:
         """How often the robot turned out to be in another map than it said."""
         frame = self.frame = robot.reset()
         self._level = _pitch(frame)
-        self.explored = ExploredMap(settings.explored, policy=settings.policy, start=frame.floor_pose)
+        self.explored = self._new_map(frame.floor_pose)
         self._observe(frame, Step())
 
     @property
@@ -318,13 +318,18 @@ class RobotWorld:
     def _enter_map(self) -> None:
         """Give up what was planned in the map that the robot turned out not to be in; exploring begins anew."""
         self._map = self.memory.current, self.memory.frame
-        self.explored = ExploredMap(self.settings.explored, policy=self.settings.policy, start=self.pose)
+        self.explored = self._new_map(self.pose)
         self._route, self._context, self._set_out = None, None, False
         self._around = LookAround(self.settings)
         # what was voted on is numbered anew in another memory
         self._names = Names(self.goal)
         self.policy.reset()
         self.maps_entered += 1
+
+    def _new_map(self, start: Pose2D) -> ExploredMap:
+        """All is unexplored; where memory knows nothing like the goal, only what nobody has seen yet."""
+        before = None if self.recall.known else self.memory.current.floor
+        return ExploredMap(self.settings.explored, policy=self.settings.policy, start=start, seen_before=before)
 
     def _explore(self, frame: Frame, *, collided: bool) -> None:
         """Put the view on the map of this search: what is floor, and about where which thing stands."""

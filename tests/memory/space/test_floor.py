@@ -189,3 +189,24 @@ def test_a_grid_of_another_map_is_turned_into_this_one_without_holes() -> None:
     wall = origin.compose(Pose2D(3.0, 0.0, 0.0))
     assert "occupied" in {state(here, wall.x + dx, wall.y + dy) for dx in (-CELL, 0, CELL) for dy in (-CELL, 0, CELL)}
     assert here.drain_changed()
+
+
+def test_a_coarse_grid_begins_with_what_a_finer_one_knows() -> None:
+    fine = FloorGrid(Policy(cell=0.1))
+    for _ in range(2):
+        fine.add(body_points(hall()), ORIGIN)
+    coarse = FloorGrid(SETTINGS, origin=Pose2D(0.05, -0.03, 0.0), window=6.0)
+    coarse.begin_with(fine)
+    ahead, wall, behind = (coarse.cell_of(*point) for point in ((2.0, 0.0), (3.05, 0.0), (-2.0, 0.0)))
+    assert ahead is not None
+    assert wall is not None
+    assert behind is not None
+    assert coarse.free[ahead]
+    assert coarse.occupied[wall]
+    assert coarse.evidence[behind] == 0
+
+
+def test_a_grid_that_knows_nothing_leaves_another_empty() -> None:
+    coarse = FloorGrid(Policy(), window=2.0)
+    coarse.begin_with(FloorGrid(Policy()))
+    assert not coarse.evidence.any()

@@ -6,10 +6,12 @@ robot that a policy walks in.
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +154,27 @@ class FloorGrid:
             return
         self._mark_free(points, np.minimum(blocked - self.settings.cell, seen), pose)
         self._change(points[in_the_way][:, :2].astype(np.float64), pose, +2, at_least=_MIN_POINTS)
+
+    def begin_with(self, finer: FloorGrid) -> None:
+        """Begin with what another grid of cells no larger than these knows, in the same frame; for an empty grid."""
+        rows, columns = self._evidence.shape
+        x, y = self.point_of((0, 0))
+        quarters = np.zeros((4, rows, columns), dtype=np.int8)
+        for quarter, (down, right) in zip(quarters, itertools.product((-0.25, 0.25), repeat=2), strict=True):
+            i = finer._rows(x + self.settings.cell * (np.arange(rows, dtype=np.float64) + down), axis=0)
+            j = finer._rows(y + self.settings.cell * (np.arange(columns, dtype=np.float64) + right), axis=1)
+            quarter[np.ix_(i >= 0, j >= 0)] = finer._evidence[np.ix_(i[i >= 0], j[j >= 0])]
+        # a cell is as free as the freest of its quarters, unless there is something in one of them
+        most, least = quarters.max(axis=0), quarters.min(axis=0)
+        self._evidence = np.where(most >= OCCUPIED, most, np.minimum(least, 0)).astype(np.int8)
+        self._blocked = None
+        self.revision += 1
+
+    def _rows(self, points: NDArray[np.floating[Any]], *, axis: int) -> NDArray[np.intp]:
+        """The rows (or columns) of coordinates along an axis; -1 outside the grid."""
+        origin, first, count = (self._x, self._y)[axis], self._first[axis], self._evidence.shape[axis]
+        numbers = np.round((points - origin) / self.settings.cell).astype(np.intp) - first
+        return np.where((numbers >= 0) & (numbers < count), numbers, -1)
 
     def mark_blocked(self, pose: Pose2D) -> None:
         """Something unseen stopped the robot: remember it just ahead; in a window, whatever depth says later."""

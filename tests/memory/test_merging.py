@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
 from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
 from lastseen.memory.merging import Merged, merge_files, take_in
-from tests.memory.homes import Item, walk
-from tests.memory.walks_in_frames import HOME, look
+from lastseen.observation import Observation
+from tests.memory.homes import Item, stream, walk
+from tests.memory.walks_in_frames import HOME, in_frame, look
 
 AWAY = FrameTransform(1.1, 4.0, -2.0, 0.3)
 """Where the second robot's map lies in the first's."""
@@ -47,6 +50,31 @@ def test_things_that_both_hold_become_one_and_the_rest_is_added(tmp_path: Path) 
         again = memory.object(merged.matched[0][1])
         assert again.hits == 2 * (one.object(again.id).hits or 0) > 0
         assert again.session == 2
+
+
+def test_floors_and_table_tops_that_both_hold_become_one(tmp_path: Path) -> None:
+    paths = tmp_path / "a.lastseen", tmp_path / "b.lastseen"
+    for path, frame, date in ((paths[0], FrameTransform(), [1000.0]), (paths[1], AWAY, [2000.0])):
+        with Memory.open(path, wall_clock=date.pop) as memory:
+            for image, seen in in_frame(with_table(stream(6, HOME)), frame):
+                memory.observe(image, seen)
+    *_, merged = merge_files(*paths, tmp_path / "c.lastseen", Settings())
+    assert merged.added == ()
+    with Memory.open(tmp_path / "c.lastseen") as memory:
+        (table,) = memory.states(kind="surface")
+        assert table.hits == 12
+        assert sorted(table.extent) == pytest.approx([0.05, 1.0, 2.0], abs=0.05)
+
+
+def with_table(seen: Iterator[tuple[Frame, list[Observation]]]) -> Iterator[tuple[Frame, list[Observation]]]:
+    """The same frames with a table top in each."""
+    for image, things in seen:
+        top = np.array([1.0, 1.5, 0.7])
+        toward = image.T_world_camera.translation - top
+        table = Observation(
+            position=top, extent=np.array([2.0, 1.0, 0.05]), view_direction=toward, stamp=image.stamp, kind="surface"
+        )
+        yield image, [*things, table]
 
 
 def test_the_new_file_opens_again_and_answers(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def in_frame(
                     one,
                     position=back.apply(one.position[None])[0],
                     view_direction=back.turn(one.view_direction[None])[0],
+                    yaw=one.yaw + back.yaw,
                     points=None
                     if one.points is None
                     else back.apply(one.points.astype(np.float64)).astype(np.float32),

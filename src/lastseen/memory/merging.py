@@ -24,8 +24,12 @@ from lastseen.errors import IndexMismatch, InvalidValue
 from lastseen.memory.alignment import Alignment, FrameTransform, align, landmarks_of
 from lastseen.memory.alignment.landmarks import likeness
 from lastseen.memory.objects import EventKind, ObjectMemory, Rows
+from lastseen.memory.objects.appearance import MERGE_APPEARANCE, appearance_cosine
+from lastseen.memory.objects.batch import DUPLICATE_OVERLAP
+from lastseen.memory.objects.boxes import ORIGIN, in_axes_of
 from lastseen.memory.objects.columns import CONFIRMED, RING, TENTATIVE, id_text
-from lastseen.memory.objects.duplicates import turned_bins
+from lastseen.memory.objects.duplicates import DUPLICATE_TOLERANCE, turned_bins
+from lastseen.memory.objects.relations import overlap
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.store.clock import PAUSE
 from lastseen.memory.store.records import CropRecord, EventRecord
@@ -78,10 +82,15 @@ def take_in(
         unmet = [state.id for state in home.objects.states()]
         objects = home.objects
         objects.lifecycle.now = max(objects.lifecycle.now, home.clock.now)
+        known = objects.store.live()
         ids = _add_rows(objects, other.objects.export_rows(), transform, later)
         home.space.take_in(other.space, transform, ids=ids, later=later)
         final = dict(ids)
-        for met, how in ((pairs, "alignment"), (moved, None)):
+        paired, met_here = ({pair[side] for pair in (*pairs, *moved)} for side in (0, 1))
+        left = {theirs: mine for theirs, mine in ids.items() if theirs not in paired}
+        unmatched = known[[objects.store.id(row) not in met_here for row in known.tolist()]]
+        stands = _in_one_place(objects.store, unmatched, left)
+        for met, how in ((pairs, "alignment"), (stands, "alignment"), (moved, None)):
             for theirs, mine in met:
                 if theirs in ids and objects.holds(mine):
                     _join(objects, objects.store.row(mine), objects.store.row(ids[theirs]), how)
@@ -105,7 +114,7 @@ def take_in(
         _take_facts(home, other, final, transform, later)
     met_again = set(final.values())
     return Merged(
-        matched=tuple((one, final[one]) for one, _ in pairs if one in final),
+        matched=tuple((one, final[one]) for one, _ in (*pairs, *stands) if one in final),
         moved=tuple((one, final[one]) for one, _ in moved if one in final),
         added=tuple((one, mine) for one, mine in final.items() if mine == ids[one]),
         unmet=tuple(one for one in unmet if one not in met_again),
@@ -209,6 +218,31 @@ def _moved(
         floor = next(storey.floor for storey in other.space.storeys if storey.number == number)
         if floor.knows_around(float(old[0]), float(old[1]), radius=_SEEN_AROUND):
             found.append((theirs.ids[rows[row]], mine.ids[columns[column]]))
+    return found
+
+
+def _in_one_place(store: ObjectStore, known: NDArray[np.int64], left: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What lies where a thing of the same kind lies already, each with the one it shares most of its box with.
+
+    Floors, walls and table tops are no landmarks, and of what is seen at the edge of a room too little may tell; but
+    two things do not fill one place. ``left`` are ids here of what was added, by their ids there.
+    """
+    rows = np.array([store.row(mine) for mine in left.values()], dtype=np.int64)
+    mine, theirs = (each.ravel() for each in np.meshgrid(known, rows))
+    offset, sides = in_axes_of(
+        store.xyz[mine], store.yaw[mine], store.xyz[theirs], store.extent[theirs], store.yaw[theirs]
+    )
+    share = overlap(ORIGIN, store.extent[mine] + DUPLICATE_TOLERANCE, offset, sides + DUPLICATE_TOLERANCE)
+    cosine = appearance_cosine(store, mine, theirs)
+    fits = (share >= DUPLICATE_OVERLAP) & (store.is_surface(mine) == store.is_surface(theirs))
+    fits &= (store.state[mine] == CONFIRMED) & ~(cosine < MERGE_APPEARANCE)
+    ids, found, used = {store.row(one): there for there, one in left.items()}, [], set[int]()
+    at = np.flatnonzero(fits)
+    for pair in at[np.lexsort((store.seq[theirs[at]], store.seq[mine[at]], -share[at]))].tolist():
+        here, there = int(mine[pair]), int(theirs[pair])
+        if not {here, there} & used:
+            used |= {here, there}
+            found.append((ids[there], store.id(here)))
     return found
 
 

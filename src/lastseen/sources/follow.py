@@ -125,9 +125,11 @@ def follow(
     finally:
         source.gate = None
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
-    if memory.current is not memory:
-        waiting = len(memory.current.states(include_tentative=True))
-        summary.notes.append(f"{waiting} things wait in a map of their own until it is aligned: lastseen sessions")
+    # a session that was short is compared with the map as it ends: what is told is what is kept
+    memory.new_session()
+    frames = memory.session_frames()
+    if frames and frames[-1].state == "quarantined":
+        summary.notes.append("what it saw waits in a map of its own until that is aligned: lastseen sessions")
     summary.cut_off = source.intake.cut_off
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()

@@ -311,9 +311,9 @@ def stamped_tree(pose: Pose2D, world: str) -> Tree:
     return {"header": {"stamp": time_tree(0.0), "frame_id": world}, "pose": placed}
 
 
-def is_at(pose: Pose2D, goal: Pose2D) -> bool:
-    """Whether a robot has arrived."""
-    return pose.distance_to(goal) <= NEAR and abs(wrap_angle(goal.yaw - pose.yaw)) <= ALIGNED
+def is_at(pose: Pose2D, goal: Pose2D, *, near: float = NEAR, aligned: float = ALIGNED) -> bool:
+    """Whether a robot has arrived: within ``near`` metres and ``aligned`` radians of its goal."""
+    return pose.distance_to(goal) <= near and abs(wrap_angle(goal.yaw - pose.yaw)) <= aligned
 
 
 def parse_zones(texts: object) -> tuple[Zone, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -326,30 +327,37 @@ def run_node(options: NodeOptions, arguments: list[str], *, autostart: bool = Tr
         arguments: Those of ROS: ``--ros-args -r __ns:=/robot1 -p use_sim_time:=true``.
         autostart: Configure and activate at once, without a lifecycle manager.
     """
-    init_ros(arguments)
-    node = LastseenNode(options)
-    executor = MultiThreadedExecutor(num_threads=_THREADS)
+    with ros_program(arguments, lambda: LastseenNode(options), threads=_THREADS) as (node, executor):
+        try:
+            if autostart and (
+                node.trigger_configure() != TransitionCallbackReturn.SUCCESS
+                or node.trigger_activate() != TransitionCallbackReturn.SUCCESS
+            ):
+                raise SourceError("node", node.get_name(), "could not be started", remedy="see the line above")
+            executor.spin()
+        finally:
+            node.memory_node.cleanup()
+
+
+@contextmanager
+def ros_program(arguments: list[str], make_node: Callable[[], Any], *, threads: int) -> Iterator[tuple[Any, Any]]:
+    """A node and its executor on the graph until Ctrl-C, SIGTERM or a shutdown of ROS.
+
+    The signals end the program, not ROS: the last messages are still to be sent.
+    """
+    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    node = make_node()
+    executor = MultiThreadedExecutor(num_threads=threads)
     executor.add_node(node)
     try:
-        if autostart and (
-            node.trigger_configure() != TransitionCallbackReturn.SUCCESS
-            or node.trigger_activate() != TransitionCallbackReturn.SUCCESS
-        ):
-            raise SourceError("node", node.get_name(), "could not be started", remedy="see the line above")
-        executor.spin()
+        yield node, executor
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
-        node.memory_node.cleanup()
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-def init_ros(arguments: list[str]) -> None:
-    """Join the graph; Ctrl-C and SIGTERM end the program, not ROS: the last messages are still to be sent."""
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _class(kind: str) -> Any:

@@ -12,9 +12,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import rclpy
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
@@ -22,8 +20,9 @@ from lastseen.config import Settings
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.ros2.conversions import message_class, to_cdr
+from lastseen.ros2.driving import is_at
 from lastseen.ros2.publications import Tree, point_tree, time_tree
-from lastseen.ros2.rclpy_node import init_ros
+from lastseen.ros2.rclpy_node import ros_program
 from lastseen.search.robot import open_robot
 from lastseen.sim.agent import advanced
 from lastseen.sim.render import camera_pose
@@ -107,7 +106,7 @@ class SimRobot(Node):  # type: ignore[misc]
                 break
             time.sleep(MOTION_PERIOD)
         self._set_goal(None)
-        reached = _is_at(self.environment.agent.pose, goal)
+        reached = is_at(self.environment.agent.pose, goal, near=NEAR, aligned=ALIGNED)
         handle.succeed() if reached else handle.abort()
         return result
 
@@ -134,7 +133,7 @@ class SimRobot(Node):  # type: ignore[misc]
             turned = Pose2D(agent.pose.x, agent.pose.y, wrap_angle(agent.pose.yaw + turn))
             (x, y), clear = advanced(agent.grid, turned, max(forward, 0.0))
             agent.pose = Pose2D(x, y, turned.yaw)
-            if self._goal is not None and (not clear or _is_at(agent.pose, self._goal)):
+            if self._goal is not None and (not clear or is_at(agent.pose, self._goal, near=NEAR, aligned=ALIGNED)):
                 self._goal = None
         self._send_pose(self._now(), agent.pose)
 
@@ -172,18 +171,8 @@ class SimRobot(Node):  # type: ignore[misc]
 
 def run_sim_robot(address: str, settings: Settings, arguments: list[str], *, nav2: bool = True) -> None:
     """Run the robot until Ctrl-C."""
-    init_ros(arguments)
-    node = SimRobot(address, settings, nav2=nav2)
-    executor = MultiThreadedExecutor(num_threads=4)
-    executor.add_node(node)
-    try:
+    with ros_program(arguments, lambda: SimRobot(address, settings, nav2=nav2), threads=4) as (_, executor):
         executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def _toward(pose: Pose2D, goal: Pose2D, passed: float) -> tuple[float, float]:
@@ -193,10 +182,6 @@ def _toward(pose: Pose2D, goal: Pose2D, passed: float) -> tuple[float, float]:
     turn = pose.bearing_to(goal) if left > NEAR else wrap_angle(goal.yaw - pose.yaw)
     forward = min(left, SPEED * passed) if left > NEAR and abs(turn) < ALIGNED * 2 else 0.0
     return forward, min(max(turn, -most), most)
-
-
-def _is_at(pose: Pose2D, goal: Pose2D) -> bool:
-    return pose.distance_to(goal) <= NEAR and abs(wrap_angle(goal.yaw - pose.yaw)) <= ALIGNED
 
 
 def _pose2d(message: Any) -> Pose2D:

@@ -25,7 +25,8 @@ class Detection:
 
     ``labels`` is empty for class-agnostic segments; ``score`` is the detector's confidence that something is there;
     ``kind`` is "object", or "surface" for structure: floor, wall, table top. ``world_box`` (2, 3), lowest and highest
-    corner in metres, is given where earlier frames showed more of it than this one.
+    corner in metres, is given where earlier frames showed more of it than this one. ``thing`` is the number
+    under which a segmenter follows a thing over frames, ``joined`` those of what it took for other things before.
     """
 
     box: Box
@@ -35,6 +36,8 @@ class Detection:
     embedding: NDArray[np.float32] | None = None
     kind: str = "object"
     world_box: NDArray[np.float64] | None = None
+    thing: int | None = None
+    joined: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         left, top, right, bottom = self.box

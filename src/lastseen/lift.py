@@ -19,7 +19,7 @@ from lastseen.compiled import compiled, one_layout
 from lastseen.config.perception import Lift
 from lastseen.detection import Detection
 from lastseen.frame import Frame
-from lastseen.observation import MAX_SURFACE_POINTS, Observation
+from lastseen.observation import MAX_SURFACE_POINTS, OBJECT, Observation
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -48,6 +48,8 @@ _SOFT = 10.0
 """Sharpness, of 255, at which a view counts half: fine edges have 40 and more, motion blur under 10."""
 _LARGE = 64.0
 """Pixels of the shorter side from which a view is large enough to recognise the thing."""
+_CLEARLY = 0.05
+"""Metres by which a side of a thing known from earlier frames must lie beyond the one seen now: cubes are coarse."""
 _EVERYWHERE = np.ones((1, 1), dtype=np.bool_)
 """The mask of a detection that is a box."""
 
@@ -85,7 +87,7 @@ def lift(
         return None
     extent = high - low + rim
     if detection.world_box is not None:
-        position, extent = detection.world_box.mean(axis=0), detection.world_box[1] - detection.world_box[0]
+        position, extent = _with_known(detection, position, extent)
     return Observation(
         position=position,
         extent=extent,
@@ -98,7 +100,20 @@ def lift(
         quality=_quality(frame, detection, len(depth) / len(chosen)),
         crop=partial(crop_jpeg, frame, detection, people=people) if with_crop else None,
         kind=detection.kind,
+        thing=detection.thing,
+        joined=detection.joined,
     )
+
+
+def _with_known(detection: Detection, position: Floats, extent: Floats) -> tuple[Floats, Floats]:
+    """The box of a surface is the known one; a thing's grows by it where earlier frames saw clearly more."""
+    assert detection.world_box is not None
+    low, high = detection.world_box
+    if detection.kind == OBJECT:
+        own_low, own_high = position - 0.5 * extent, position + 0.5 * extent
+        low = np.where(low < own_low - _CLEARLY, low, own_low)
+        high = np.where(high > own_high + _CLEARLY, high, own_high)
+    return 0.5 * (low + high), high - low
 
 
 def lift_all(

@@ -36,7 +36,7 @@ def with_bars(labels: Labels, groups: Labels, world: Floats, areas: Floats, *, p
     sizes = np.bincount(thin.ravel(), minlength=count)
     metres = THIN * THIN * np.bincount(thin.ravel(), weights=areas[::THIN, ::THIN].ravel(), minlength=count)
     length = shapes_of(labels, groups, world).length
-    narrow = (length >= BAR_LENGTH) & (metres <= BAR_WIDTH * length) & (sizes > 0)
+    narrow = _narrow(length, metres.astype(np.float64)) & (sizes > 0)
     narrow[0], narrow[pieces + 1 :] = False, False
     bars = np.flatnonzero(narrow)
     if not len(bars):
@@ -55,3 +55,17 @@ def with_bars(labels: Labels, groups: Labels, world: Floats, areas: Floats, *, p
             whole = max(within.tolist(), key=lambda one: (sizes[one], -one))
             joined[joined == joined[bar]] = whole
     return joined
+
+
+def bars_of(labels: Labels, world: Floats, areas: Floats) -> NDArray[np.bool_]:
+    """Which labels are bars by themselves."""
+    count = int(labels.max()) + 1
+    thin = labels[::THIN, ::THIN]
+    metres = THIN * THIN * np.bincount(thin.ravel(), weights=areas[::THIN, ::THIN].ravel(), minlength=count)
+    length = shapes_of(labels, np.arange(count, dtype=np.int32), world).length
+    return _narrow(length, metres.astype(np.float64))
+
+
+def _narrow(length: NDArray[np.float64], metres: NDArray[np.float64]) -> NDArray[np.bool_]:
+    narrow: NDArray[np.bool_] = (length >= BAR_LENGTH) & (metres <= BAR_WIDTH * length)
+    return narrow

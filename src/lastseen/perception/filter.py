@@ -111,7 +111,7 @@ class DetectionFilter:
         pixels = int(inside.sum())
         if pixels < MIN_AREA * mask.size:
             return Dropped.SMALL
-        if detection.kind == SURFACE or detection.world_box is not None:
+        if detection.kind == SURFACE:
             return detection.score
         border, cut_pixels, through = _border_share(mask, window, inside)
         if detection.labels:

@@ -11,7 +11,7 @@ Light, print, tiles and paper have an outline too, but lie in that plane.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,18 +108,27 @@ class Contacts:
         enough = self.smooth >= share * self.outline[region]
         return [*self.second[enough & (self.first == region)], *self.first[enough & (self.second == region)]]
 
+    def share_with(self, region: int, others: Collection[int]) -> float:
+        """The share of a region's outline along which it meets any of some others without a step."""
+        meets = ((self.first == region) & np.isin(self.second, list(others))) | (
+            (self.second == region) & np.isin(self.first, list(others))
+        )
+        return float(self.smooth[meets].sum()) / max(float(self.outline[region]), 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
     """The points of each group of labels: their middle and half their box, (n, 3), and how thick and long they are.
 
-    All in metres; ``thickness`` is the standard deviation across, ``length`` the full one.
+    All in metres; ``thickness`` is the standard deviation across, ``length`` the full one, and ``lean`` the sine by
+    which the thinnest direction points up or down.
     """
 
     mean: Doubles
     half: Doubles
     thickness: Doubles
     length: Doubles
+    lean: Doubles
 
     def is_flat(self, group: int, noise: float) -> bool:
         """Whether a group is flat for its size; ``noise`` is the standard deviation of depth there, in metres."""
@@ -133,10 +142,11 @@ def shapes_of(labels: Labels, groups: NDArray[np.int32], world: Floats) -> Shape
     mean, sizes, spread = np.empty((count, 3)), np.empty(count), np.empty((count, 3, 3))
     label_means(groups[labels], world, THIN, mean, sizes)
     label_spreads(labels, groups, world, THIN, mean, sizes, spread)
-    axes = np.sqrt(np.maximum(np.linalg.eigvalsh(spread), 0.0))
+    values, directions = np.linalg.eigh(spread)
+    axes = np.sqrt(np.maximum(values, 0.0))
     # an even strip is as long as the square root of twelve times its standard deviation
     half = np.sqrt(3.0 * np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0))
-    return Shapes(mean, half, axes[:, 0], np.sqrt(12.0) * axes[:, 2])
+    return Shapes(mean, half, axes[:, 0], np.sqrt(12.0) * axes[:, 2], np.abs(directions[:, 2, 0]))
 
 
 def contacts_of(

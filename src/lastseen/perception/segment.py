@@ -7,7 +7,7 @@ they lie on are added, and planes become surfaces, unless they are soft or end a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from scipy import ndimage
 from lastseen.config.perception import Segment
 from lastseen.detection import Detection
 from lastseen.frame import Frame
+from lastseen.geometry import Pose3D
 from lastseen.observation import OBJECT, SURFACE
-from lastseen.perception.bars import with_bars
+from lastseen.perception.bars import bars_of, with_bars
+from lastseen.perception.fusion import Fused, Piece, ThingMap
 from lastseen.perception.kernels import (
     grow,
     heights_above,
@@ -28,6 +30,7 @@ from lastseen.perception.kernels import (
 from lastseen.perception.pieces import (
     LYING,
     THIN,
+    Shapes,
     add_color_regions,
     contacts_of,
     joined,
@@ -57,6 +60,8 @@ SOFT_WINDOW = 9
 """Pixels over which the tilt is read, so that depth noise does not count."""
 SLAB_LENGTH, SLAB_THICKNESS = 1.0, 0.03
 """Metres; a piece that is longer than the first and no thicker (standard deviation) than the second is a surface."""
+CURTAIN_THICKNESS, UPRIGHT = 0.06, 0.3
+"""Metres (standard deviation) that an upright one may have, and the sine of its lean."""
 OPEN = 0.6
 """Share of its outline at which a shorter one must end by itself, else it is a part of something."""
 ENOUGH_POINTS = 500
@@ -72,6 +77,7 @@ class Labelled:
     labels: Labels
     surfaces: frozenset[int]
     boxes: dict[int, NDArray[np.float64]]
+    things: dict[int, Fused] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +95,19 @@ class _View:
     folds: Bools
     usable: Bools
     pixel: float
+    pose: Pose3D
+    rays: tuple[Floats, Floats]
+
+    def depth_at(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The measured depth towards world points, 0 where there is none, and their own."""
+        (a, b, own) = self.pose.inverse().transform(points).T
+        x, y = self.rays
+        ahead = np.maximum(own, 0.1)
+        column = np.rint((a / ahead - x[0]) / (x[1] - x[0])).astype(np.int64)
+        row = np.rint((b / ahead - y[0]) / (y[1] - y[0])).astype(np.int64)
+        inside = (own > 0.1) & (row >= 0) & (row < len(y)) & (column >= 0) & (column < len(x))
+        row, column = np.where(inside, row, 0), np.where(inside, column, 0)
+        return np.where(inside, self.depth[row, column], 0.0), own
 
 
 class GeometricSegmenter:
@@ -97,6 +116,7 @@ class GeometricSegmenter:
     def __init__(self, config: Segment | None = None) -> None:
         self.config = config or Segment()
         self.map = SurfaceMap()
+        self.things = ThingMap()
 
     def segment(self, frame: Frame) -> list[Detection]:
         """Detections with masks and without labels, largest first; surfaces have that kind.
@@ -115,12 +135,15 @@ class GeometricSegmenter:
             mask = np.zeros(labels.shape, dtype=np.bool_)
             mask[window] = labels[window] == number
             surface = number in seen.surfaces
+            thing = seen.things.get(number)
             detection = Detection(
                 box=(columns.start * scale_x, rows.start * scale_y, columns.stop * scale_x, rows.stop * scale_y),
                 score=SURFACE_SCORE if surface else 1.0,
                 mask=mask,
                 kind=SURFACE if surface else OBJECT,
-                world_box=seen.boxes.get(number),
+                world_box=seen.boxes.get(number) if thing is None else thing.box,
+                thing=None if thing is None else thing.number,
+                joined=() if thing is None else thing.joined,
             )
             found.append((int(mask[window].sum()), detection))
         found.sort(key=lambda item: (-item[0], item[1].box))
@@ -141,7 +164,7 @@ class GeometricSegmenter:
         limit = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * depth
         outlines(depth, world, normals, limit, CREASE, steps, folds)
         pixel = float(abs((x[1] - x[0]) * (y[1] - y[0])))
-        view = _View(smooth, rgb, world, normals, areas, folds, usable, pixel)
+        view = _View(smooth, rgb, world, normals, areas, folds, usable, pixel, pose, (x, y))
         self.map.begin_frame()
         planes = find_planes(
             world,
@@ -161,7 +184,25 @@ class GeometricSegmenter:
         lies_flat = _share(labels, planes.close) > FLAT_SHARE
         lies_flat[0] = False
         labels = _renumbered(labels, ~lies_flat)
-        return self._assembled(labels, planes, view)
+        return self._fused(self._assembled(labels, planes, view), view)
+
+    def _fused(self, seen: Labelled, view: _View) -> Labelled:
+        """The same with pieces of one thing as one, by what earlier frames showed."""
+        present = [number for number in np.unique(seen.labels).tolist() if number > 0 and number not in seen.surfaces]
+        if not present:
+            return seen
+        bars = bars_of(seen.labels, view.world, view.depth * view.depth * view.pixel)
+        step = np.float32(EDGE_STEP) + np.float32(EDGE_SLOPE) * view.depth
+        edges = contacts_of(seen.labels, view.depth, view.folds, view.usable, step=step, world=view.world)
+        pieces = {
+            number: Piece(bool(bars[number]), float(edges.closed[number]) + edges.share_with(number, seen.surfaces))
+            for number in present
+        }
+        labels, things = self.things.add(seen.labels, pieces, view.world, view.rgb, view.depth_at)
+        panels = {number: thing.box for number, thing in things.items() if thing.surface and thing.box is not None}
+        shapes = shapes_of(labels, np.arange(int(labels.max()) + 1, dtype=np.int32), view.world)
+        slabs = {number for number in things if _is_slab(shapes, number) or _is_curtain(shapes, number)}
+        return Labelled(labels, seen.surfaces | panels.keys() | slabs, seen.boxes | panels, things)
 
     def _assembled(self, labels: Labels, planes: Planes, view: _View) -> Labelled:
         """Pieces and planes joined to things and surfaces, numbered anew."""
@@ -226,10 +267,9 @@ class GeometricSegmenter:
         )
         things: list[int] = []
         for number in present:
-            long = float(shapes.length[number]) > SLAB_LENGTH
             if number > pieces:
                 continue
-            if long and shapes.thickness[number] < SLAB_THICKNESS:
+            if _is_slab(shapes, number):
                 last += 1
                 renumbered[number] = last
                 surfaces.add(last)
@@ -281,6 +321,16 @@ class GeometricSegmenter:
         mean = window.mean(axis=0)
         tilt = np.median(window @ (mean / np.linalg.norm(mean)))
         return bool(np.degrees(np.arccos(np.clip(tilt, -1.0, 1.0))) > SOFT_TILT)
+
+
+def _is_slab(shapes: Shapes, number: int) -> bool:
+    return bool(shapes.length[number] > SLAB_LENGTH and shapes.thickness[number] < SLAB_THICKNESS)
+
+
+def _is_curtain(shapes: Shapes, number: int) -> bool:
+    """Whether something long is upright and thin, but for its folds: a curtain, a window with its frame."""
+    long = shapes.length[number] > SLAB_LENGTH and shapes.thickness[number] < CURTAIN_THICKNESS
+    return bool(long and shapes.lean[number] < UPRIGHT)
 
 
 def _working_images(frame: Frame, columns: int) -> tuple[Floats, Floats, Floats, Floats]:

@@ -120,19 +120,19 @@ def _in_each_other(store: ObjectStore, mine: Rows, other: Rows) -> set[tuple[int
     same_box = (inside >= DUPLICATE_CONTAINMENT) & (~both | (mutual >= MUTUAL_OVERLAP))
     # without embeddings, only boxes that nearly coincide are taken for one
     alike = np.where(np.isnan(cosine), share >= DUPLICATE_OVERLAP, same_box & (cosine >= MERGE_APPEARANCE))
-    alike &= ~_swallows(store, mine, other)
+    alike &= ~swallows(store, mine, other)
     # neighbours that are two are met as two sooner or later; pieces of one thing are not
-    never_apart = _never_apart(store, mine, other)
+    unmet = never_apart(store, mine, other)
     rarer = np.minimum(store.hits[mine], store.hits[other])
     often, seldom = rarer >= UNMET_HITS, store.hits[_smaller(store, mine, other)] < KNOWN_HITS
-    alike |= never_apart & often & (cosine >= PIECE_APPEARANCE) & (inside >= UNMET_CONTAINMENT)
+    alike |= unmet & often & (cosine >= PIECE_APPEARANCE) & (inside >= UNMET_CONTAINMENT)
     # a part seen a few times may be any piece of the whole; one seen more often has to prove it
-    alike |= never_apart & seldom & (cosine >= PART_APPEARANCE) & (inside >= PART_CONTAINMENT)
+    alike |= unmet & seldom & (cosine >= PART_APPEARANCE) & (inside >= PART_CONTAINMENT)
     # the head and the foot of a bed look otherwise; there the name speaks too
     called = label_cosine(store, mine, other)
     similar = cosine >= NAMED_APPEARANCE
     enough = inside >= np.where(often, DUPLICATE_CONTAINMENT, PART_CONTAINMENT)
-    alike |= never_apart & (called >= SURE_LABELS) & similar & enough
+    alike |= unmet & (called >= SURE_LABELS) & similar & enough
     # and no thing holds a smaller one of its own name: that is a side of it, or a piece
     alike |= (called >= CALLED_ALIKE) & similar & (inside >= INNER_CONTAINMENT)
     return _older_first(store, mine[alike], other[alike], cosine[alike])
@@ -195,7 +195,7 @@ def _spanned(store: ObjectStore, batch: Batch, index: Rows, mine: Rows, other: R
     here = _may_be_one(store, mine, other, np.full(len(mine), CANNOT_LINK_SHARE))
     mine, other = mine[here], other[here]
     cosine = appearance_cosine(store, mine, other)
-    alike = (cosine >= PIECE_APPEARANCE) & (~_swallows(store, mine, other) | _never_apart(store, mine, other))
+    alike = (cosine >= PIECE_APPEARANCE) & (~swallows(store, mine, other) | never_apart(store, mine, other))
     return _older_first(store, mine[alike], other[alike], cosine[alike])
 
 
@@ -207,7 +207,7 @@ def _may_be_one(store: ObjectStore, mine: Rows, other: Rows, share: Floats) -> N
     return here & ~cannot_link(store, mine, other, share)
 
 
-def _never_apart(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+def never_apart(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
     """Whether two were not seen side by side in one frame, but for rare strays; one of both must remember all it met.
 
     A table with its chairs around forgets neighbours, its pieces do not.
@@ -217,7 +217,7 @@ def _never_apart(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool
     return together & (has_room(store, mine) | has_room(store, other))
 
 
-def _swallows(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
+def swallows(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
     """Whether one of two is confirmed and the other's box several times as large: a cup is never its table."""
     volume, other_volume = _widened_volume(store, mine), _widened_volume(store, other)
     several = np.maximum(volume, other_volume) > SEVERAL_TIMES * np.minimum(volume, other_volume)

@@ -46,6 +46,7 @@ from lastseen.memory.objects.relocation import (
 )
 from lastseen.memory.objects.snapshot import ObjectState, Rows, read_state
 from lastseen.memory.objects.store import ObjectStore
+from lastseen.memory.objects.tracks import Tracks
 from lastseen.memory.objects.update import create, update
 from lastseen.observation import OBJECT, SURFACE, Observation
 
@@ -106,6 +107,7 @@ class ObjectMemory(ByHand):
         self.crop_sink = crop_sink
         self.lifecycle = ObjectLifecycle(self.store)
         self._arrived: list[int] = []
+        self._tracks = Tracks()
         self._matched = NOTHING_MATCHED
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
@@ -167,8 +169,11 @@ class ObjectMemory(ByHand):
         self.lifecycle.successors = {}
         if len(batch):
             pairs, matched = associate(self.store, batch)
+            for older, younger in self._tracks.follow(self.store, batch.observations, matched):
+                self.lifecycle.merge(older, younger, how="seen as one")
             detector_works = self._update(batch, matched)
             numbers = self.store.seq[matched]
+            self._tracks.keep(self.store, batch.observations, matched)
             count_neighbours(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)

@@ -1,0 +1,385 @@
+"""Things over frames: one view cuts a thing in pieces, another joins it to its neighbour; together they tell.
+
+Every piece of a frame falls on cubes of the world. Cubes that one piece covered form a part; a piece that shows only
+some of them, while another shows the rest, splits the part. Two parts are of one thing when the frames in which one
+piece covers both outweigh those in which two pieces do. So a thing has one number over all frames, and pieces of one
+frame that have one number are one detection.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Labels = NDArray[np.int32]
+
+CUBE = 0.05
+"""Metres: twice the noise of a depth camera at three metres, half of a mug."""
+THIN = 2
+"""Every second pixel of a row and column meets the same cubes."""
+KNOWN_SHARE = 0.2
+"""Share of a piece's cubes in a part from which it shows that part."""
+FEWEST = 3
+"""Cubes of a part in sight that tell which piece shows it."""
+COVERS = 0.5
+"""Share of what is in sight of a part that a piece must cover to show it."""
+SURE = 8
+"""Views after which a cube is no surer of its part."""
+TOGETHER = 2
+"""Frames in which one piece must have covered two parts before they may be one thing."""
+ALIKE, UNLIKE = 12.0, 48.0
+"""Differences of mean colour, of 255 in the channel that differs most, at which two parts have one colour, or two."""
+SHARE_ALIKE, SHARE_UNLIKE = 0.25, 0.85
+"""Frames in which one piece covers two parts, as a share of those that show both, from which they are one: for parts
+of one colour, and of two. Of 300 pairs in rendered homes those of one colour are one thing nearly always, however
+seldom they were seen as one; a mug and its table are seen as one in half of the frames."""
+THROUGH, THROUGH_SHARE = 0.12, 0.03
+"""Metres, and share of depth, that the camera must see beyond a cube to see through it."""
+SLAB_LENGTH, FLAT_DEVIATION = 1.0, 0.04
+"""Metres; what is longer and no thicker (standard deviation, cubes and noise included) is a surface."""
+FRONT_DEPTH = 0.14
+"""Depth (standard deviation) of something upright as a share of its length that still is a front."""
+PANEL_LENGTH, OPEN, UPRIGHT = 0.35, 0.6, 0.3
+"""Metres from which a flat upright piece is a panel of a wall, a door or a cupboard when less than this share of its
+outlines end by themselves; sine of its tilt."""
+MOST_PARTS = 4000
+"""Parts kept: a large home has a tenth of them."""
+CONTACT = 2
+"""Pairs of neighbouring cubes at which a bar touches a thing."""
+_HALF = 1 << 20
+_AROUND = tuple(
+    (x << 42) + (y << 21) + z for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)
+)
+DepthAt = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of one frame: whether it is as thin as a bar, and the share of its outline where it ends by itself."""
+
+    bar: bool = False
+    closed: float = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class Fused:
+    """The thing that a piece of a frame belongs to: its number, those it had before, and its box (2, 3) in metres."""
+
+    number: int
+    joined: tuple[int, ...]
+    box: NDArray[np.float64] | None
+    surface: bool
+
+
+@dataclass(slots=True, eq=False)
+class _Cube:
+    part: int
+    sure: int
+
+
+@dataclass(slots=True, eq=False)
+class ThingMap:
+    """The parts of all frames so far, as cubes of the world."""
+
+    _cubes: dict[int, _Cube] = field(default_factory=dict)
+    _of_part: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _views: Counter[int] = field(default_factory=Counter)
+    _together: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _apart: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _last: dict[int, None] = field(default_factory=dict)
+    _bars: Counter[int] = field(default_factory=Counter)
+    _closed: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    _linked: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _colors: dict[int, NDArray[np.float64]] = field(default_factory=lambda: defaultdict(lambda: np.zeros(4)))
+
+    def add(
+        self, labels: Labels, pieces: Mapping[int, Piece], world: Floats, rgb: Floats, depth_at: DepthAt
+    ) -> tuple[Labels, dict[int, Fused]]:
+        """Enter the pieces of one frame; ``depth_at`` gives the measured depth towards points, and their own.
+
+        Returns the labels with pieces of one thing joined, and those that show several things parted, and what each
+        of them is.
+        """
+        pixels = _Pixels.of(labels, pieces, world)
+        cubes = pixels.cubes()
+        met: dict[int, Counter[int]] = {label: Counter() for label in cubes}
+        in_sight: Counter[int] = Counter()
+        for label, keys in cubes.items():
+            for key in keys:
+                known = self._cubes.get(key)
+                if known is not None:
+                    met[label][known.part] += 1
+                    in_sight[known.part] += 1
+        shown_by: dict[int, int] = {}
+        for part in in_sight:
+            shown_by[part] = max(met, key=lambda label: (met[label][part], -label))
+        part_of = {label: self._part(label, cubes[label], met[label], shown_by) for label in sorted(cubes)}
+        for label, keys in cubes.items():
+            self._enter(part_of[label], label, keys, shown_by)
+            self._bars[part_of[label]] += pieces[label].bar
+            self._closed[part_of[label]] += pieces[label].closed
+        showing = {
+            part: label
+            for part, label in shown_by.items()
+            if in_sight[part] >= FEWEST and met[label][part] >= COVERS * in_sight[part]
+        }
+        showing.update({part: label for label, part in part_of.items()})
+        self._count_pairs(showing)
+        self._forget(showing)
+        self._clear(set(showing), depth_at)
+        groups = self._with_bars(self._groups(set(showing)))
+        owners = np.array([self._owner(key, label, showing, part_of) for key, label in pixels.pairs], dtype=np.int64)
+        colors = rgb[::THIN, ::THIN][pixels.here]
+        for part in np.unique(owners).tolist():
+            mine = colors[owners[pixels.pair_of] == part]
+            self._colors[part] += (*mine.sum(axis=0, dtype=np.float64), len(mine))
+        numbers = np.array([min(groups[part]) for part in owners.tolist()], dtype=np.int64)
+        return self._renumbered(labels, pixels, numbers, {min(group): group for group in groups.values()})
+
+    def _owner(self, key: int, label: int, showing: dict[int, int], part_of: dict[int, int]) -> int:
+        """The part of a cube where the label shows it, else the part of the label."""
+        cube = self._cubes.get(key)
+        part = part_of[label] if cube is None else cube.part
+        return part if showing.get(part) == label else part_of[label]
+
+    def _renumbered(
+        self, labels: Labels, pixels: _Pixels, numbers: NDArray[np.int64], groups: dict[int, frozenset[int]]
+    ) -> tuple[Labels, dict[int, Fused]]:
+        """Labels numbered anew by thing; ``numbers`` are the things of the pairs of cube and label."""
+        last = int(labels.max())
+        shown, first = np.unique(numbers, return_inverse=True)
+        coarse = np.zeros(pixels.here.shape, dtype=np.int32)
+        coarse[pixels.here] = last + 1 + first[pixels.pair_of]
+        # a pixel between those looked at goes with its neighbour of the same piece, else with most of the piece
+        most = np.arange(last + 1, dtype=np.int32)
+        for label in np.unique(pixels.owner).tolist():
+            most[label] = np.bincount(coarse[pixels.here][pixels.owner == label]).argmax()
+        fine, source = (_enlarged(image, labels.shape) for image in (coarse, labels[::THIN, ::THIN]))
+        found = np.where((source == labels) & (fine > 0), fine, most[labels])
+        return found, {last + 1 + at: self._fused(one, groups[one]) for at, one in enumerate(shown.tolist())}
+
+    def _part(self, label: int, keys: list[int], met: Counter[int], shown_by: dict[int, int]) -> int:
+        """The part that a piece shows; a new one where it shows none, or another piece shows more of it."""
+        best = max(met.items(), key=lambda one: (one[1], -one[0]), default=(0, 0))
+        if best[1] < KNOWN_SHARE * len(keys):
+            return self._new_part()
+        own = [(shared, -part) for part, shared in met.items() if shown_by[part] == label]
+        shared, part = max(own, default=(0, 0))
+        if shared >= KNOWN_SHARE * len(keys):
+            return -part
+        whole = best[0]
+        fresh = self._new_part()
+        # so far both were one
+        self._together[whole, fresh] = 1
+        for key in keys:
+            cube = self._cubes.get(key)
+            if cube is not None and cube.part == whole:
+                self._move(key, cube, fresh)
+        return fresh
+
+    def _new_part(self) -> int:
+        return next(_numbers)
+
+    def _move(self, key: int, cube: _Cube, part: int) -> None:
+        self._of_part[cube.part].discard(key)
+        self._of_part[part].add(key)
+        cube.part, cube.sure = part, 1
+
+    def _enter(self, part: int, label: int, keys: list[int], shown_by: dict[int, int]) -> None:
+        self._views[part] += 1
+        for key in keys:
+            cube = self._cubes.get(key)
+            if cube is None:
+                self._cubes[key] = _Cube(part, 1)
+                self._of_part[part].add(key)
+            elif cube.part == part or shown_by.get(cube.part) == label:
+                cube.sure = min(cube.sure + 1, SURE)
+            else:
+                cube.sure -= 1
+                if cube.sure <= 0:
+                    self._move(key, cube, part)
+
+    def _count_pairs(self, showing: dict[int, int]) -> None:
+        """Count the pairs of parts that one piece of the frame shows, and those that two show."""
+        parts = sorted(showing)
+        for at, one in enumerate(parts):
+            for two in parts[at + 1 :]:
+                if showing[one] == showing[two]:
+                    self._together[one, two] += 1
+                    self._linked[one].add(two)
+                    self._linked[two].add(one)
+                else:
+                    self._apart[one, two] += 1
+
+    def _groups(self, parts: set[int]) -> dict[int, frozenset[int]]:
+        """The parts that are one thing with each of some parts.
+
+        Groups grow from the surest pair on, and two become one by all pairs between them: a piece at the border of
+        two things, which goes now with the one and now with the other, does not join them.
+        """
+        near, waiting = set(parts), sorted(parts)
+        while waiting:
+            fresh = self._linked[waiting.pop()] - near
+            near |= fresh
+            waiting += fresh
+        pairs = []
+        for one in near:
+            for two in self._linked[one]:
+                together, apart = self._together[one, two], self._apart[one, two]
+                if one < two and together >= TOGETHER:
+                    pairs.append((-together / (together + apart), -together, one, two))
+        group_of: dict[int, frozenset[int]] = {part: frozenset((part,)) for part in near}
+        for _, _, one, two in sorted(pairs):
+            first, second = group_of[one], group_of[two]
+            if first is not second and self._are_one(first, second):
+                joined = first | second
+                group_of.update(dict.fromkeys(joined, joined))
+        return group_of
+
+    def _color(self, group: frozenset[int]) -> NDArray[np.float64]:
+        """The mean colour of all pixels that showed a group."""
+        total = np.sum([self._colors[part] for part in sorted(group)], axis=0)
+        mean: NDArray[np.float64] = total[:3] / max(float(total[3]), 1.0)
+        return mean
+
+    def _are_one(self, first: frozenset[int], second: frozenset[int]) -> bool:
+        across = [(min(a, b), max(a, b)) for a in first for b in second]
+        together = sum(self._together[pair] for pair in across)
+        apart = sum(self._apart[pair] for pair in across)
+        difference = np.abs(self._color(first) - self._color(second)).max()
+        least = np.interp(difference, [ALIKE, UNLIKE], [SHARE_ALIKE, SHARE_UNLIKE])
+        return bool(together >= least * (together + apart))
+
+    def _fused(self, number: int, group: frozenset[int]) -> Fused:
+        """A group of parts as a thing: its box, and whether all that was seen of it is a piece of structure."""
+        at = self._places(group, sure=2)
+        joined = tuple(sorted(group - {number}))
+        if len(at) < FEWEST:
+            return Fused(number, joined, None, surface=False)
+        low, high = np.quantile(at, [0.02, 0.98], axis=0)
+        spread, axes = np.linalg.eigh(np.cov(at.T))
+        deviation = np.sqrt(np.maximum(spread, 0.0))
+        length, flat = np.sqrt(12.0) * deviation[2], deviation[0] < FLAT_DEVIATION
+        views = sum(self._views[part] for part in group)
+        open_ended = sum(self._closed[part] for part in group) < OPEN * views
+        upright = abs(axes[2, 0]) < UPRIGHT
+        surface = flat and (length > SLAB_LENGTH or (upright and open_ended and length > PANEL_LENGTH))
+        # a wall of cupboards or a window with its curtains is not quite flat
+        width = np.sqrt(12.0) * deviation[1]
+        surface |= upright and open_ended and width > SLAB_LENGTH and deviation[0] < FRONT_DEPTH * length
+        return Fused(number, joined, np.stack([low, high]), surface=bool(surface))
+
+    def _places(self, group: Collection[int], *, sure: int) -> NDArray[np.float64]:
+        """The middles of the cubes of some parts, in metres; of those seen this often."""
+        keys = [key for part in group for key in self._of_part[part] if self._cubes[key].sure >= sure]
+        return _middles(np.array(sorted(keys), dtype=np.int64))
+
+    def _forget(self, showing: Mapping[int, int]) -> None:
+        """Drop the parts seen longest ago where there are too many."""
+        for part in showing:
+            # the order of the dictionary is that in which parts were last seen
+            self._last.pop(part, None)
+            self._last[part] = None
+        if len(self._last) <= MOST_PARTS:
+            return
+        for part in list(self._last)[: MOST_PARTS // 2]:
+            del self._last[part]
+            for key in self._of_part.pop(part, ()):
+                del self._cubes[key]
+            for kept in (self._views, self._bars, self._closed, self._colors, self._linked):
+                kept.pop(part, None)
+        for counts in (self._together, self._apart):
+            for pair in [pair for pair in counts if pair[0] not in self._last or pair[1] not in self._last]:
+                del counts[pair]
+        for part, others in self._linked.items():
+            self._linked[part] = others & self._last.keys()
+
+    def _clear(self, parts: set[int], depth_at: DepthAt) -> None:
+        """Doubt cubes that the camera sees through: a person went on, a chair was moved."""
+        keys = np.array(sorted(key for part in parts for key in self._of_part[part]), dtype=np.int64)
+        if not len(keys):
+            return
+        measured, own = depth_at(_middles(keys))
+        through = measured > own + THROUGH + THROUGH_SHARE * own
+        for key in keys[through].tolist():
+            cube = self._cubes[key]
+            cube.sure -= 2
+            if cube.sure <= 0:
+                self._of_part[cube.part].discard(key)
+                del self._cubes[key]
+
+    def _with_bars(self, groups: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
+        """Groups in which tubes and bars go with the largest thing that they touch: none stands by itself."""
+        for group in sorted(set(groups.values()), key=min):
+            if groups[min(group)] is not group or not self._is_bar(group):
+                continue
+            touched: Counter[int] = Counter()
+            for part in group:
+                for key in self._of_part[part]:
+                    for step in _AROUND:
+                        cube = self._cubes.get(key + step)
+                        if cube is not None and cube.part not in group:
+                            touched[cube.part] += 1
+            # what is not in sight has no group here: the part stands for it
+            near = [part for part, contacts in touched.items() if contacts >= CONTACT]
+            if near:
+                best = max(near, key=lambda part: (len(self._of_part[part]), -part))
+                joined = group | groups.get(best, frozenset((best,)))
+                groups.update(dict.fromkeys(joined, joined))
+        return groups
+
+    def _is_bar(self, group: frozenset[int]) -> bool:
+        return 2 * sum(self._bars[part] for part in group) > sum(self._views[part] for part in group)
+
+
+def _enlarged(image: Labels, shape: tuple[int, ...]) -> Labels:
+    """Each pixel ``THIN`` times in both directions, cut at ``shape``."""
+    return image.repeat(THIN, axis=0).repeat(THIN, axis=1)[: shape[0], : shape[1]]
+
+
+def _middles(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    mask = 2 * _HALF - 1
+    at = np.stack([keys >> 42, (keys >> 21) & mask, keys & mask], axis=1) - _HALF
+    return (at + 0.5) * CUBE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pixels:
+    """The looked-at pixels of some labels: where they are, of which label, and of which pair of cube and label."""
+
+    here: NDArray[np.bool_]
+    owner: Labels
+    pairs: list[tuple[int, int]]
+    pair_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: Labels, things: Iterable[int], world: Floats) -> _Pixels:
+        """Every ``THIN``-th pixel of every ``THIN``-th row."""
+        thin = labels[::THIN, ::THIN]
+        wanted = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
+        wanted[list(things)] = True
+        here = wanted[thin]
+        at = np.floor(world[::THIN, ::THIN][here] / np.float32(CUBE)).astype(np.int64) + _HALF
+        packed = (at[:, 0] << 42) | (at[:, 1] << 21) | at[:, 2]
+        owner = thin[here]
+        order = np.lexsort((packed, owner))
+        first = np.ones(len(owner), dtype=np.bool_)
+        first[1:] = (packed[order][1:] != packed[order][:-1]) | (owner[order][1:] != owner[order][:-1])
+        pair_of = np.empty(len(owner), dtype=np.int64)
+        pair_of[order] = np.cumsum(first) - 1
+        pairs = list(zip(packed[order][first].tolist(), owner[order][first].tolist(), strict=True))
+        return cls(here, owner, pairs, pair_of)
+
+    def cubes(self) -> dict[int, list[int]]:
+        """The cubes of each label."""
+        cubes: dict[int, list[int]] = defaultdict(list)
+        for key, label in self.pairs:
+            cubes[label].append(key)
+        return dict(cubes)

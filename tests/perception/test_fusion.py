@@ -1,0 +1,114 @@
+"""Pieces of frames become things over frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastseen.perception.fusion import Fused, Piece, ThingMap
+
+WIDTH = 40
+PIXEL = 0.02
+"""Metres between the points of neighbouring pixels of the made-up image."""
+
+
+def _nothing_behind(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.zeros(len(points)), np.ones(len(points))
+
+
+def _see(
+    things: ThingMap, columns: Sequence[int], color: Sequence[float] = (), **piece: float
+) -> dict[int, tuple[int, Fused]]:
+    """Enter a frame whose columns have these labels; returns by column the new label and its thing."""
+    labels = np.tile(np.repeat(np.array(columns, dtype=np.int32), WIDTH // len(columns)), (20, 1))
+    rows, cols = np.indices(labels.shape)
+    world = np.stack([cols * PIXEL, np.zeros_like(cols), rows * PIXEL], axis=-1).astype(np.float32)
+    rgb = np.zeros((*labels.shape, 3), dtype=np.float32)
+    for at, value in enumerate(color):
+        rgb[:, at * WIDTH // len(color) : (at + 1) * WIDTH // len(color)] = value
+    pieces = {label: Piece(**piece) for label in sorted(set(columns) - {0})}  # type: ignore[arg-type]
+    found, named = things.add(labels, pieces, world, rgb, _nothing_behind)
+    width = WIDTH // len(columns)
+    return {
+        at: (int(found[0, at * width]), named[int(found[0, at * width])]) for at, one in enumerate(columns) if one
+    }
+
+
+def test_a_thing_has_one_number_in_all_frames() -> None:
+    things = ThingMap()
+    numbers = {_see(things, [1, 0])[0][1].number for _ in range(3)}
+    assert len(numbers) == 1
+
+
+def test_pieces_of_one_colour_that_were_seen_as_one_become_one() -> None:
+    things = ThingMap()
+    _see(things, [1, 2])
+    for _ in range(3):
+        _see(things, [1, 1])
+    seen = _see(things, [1, 2])
+    assert seen[0] == seen[1]
+    assert len(seen[0][1].joined) == 1
+
+
+def test_two_colours_that_are_seen_apart_half_of_the_time_stay_two() -> None:
+    things = ThingMap()
+    for _ in range(4):
+        _see(things, [1, 2], [20, 220])
+        seen = _see(things, [1, 1], [20, 220])
+    assert seen[0][1].number != seen[1][1].number
+    assert seen[0][0] != seen[1][0]
+
+
+def test_a_piece_seen_apart_splits_what_was_one() -> None:
+    things = ThingMap()
+    _see(things, [1, 1], [20, 220])
+    for _ in range(4):
+        seen = _see(things, [1, 2], [20, 220])
+    assert seen[0][1].number != seen[1][1].number
+
+
+def test_the_box_is_that_of_all_views() -> None:
+    things = ThingMap()
+    for _ in range(2):
+        _see(things, [1, 1])
+    box = _see(things, [1, 0])[0][1].box
+    assert box is not None
+    assert box[1, 0] - box[0, 0] > 0.6
+
+
+def test_a_flat_upright_piece_that_ends_nowhere_is_a_surface() -> None:
+    things, ended = ThingMap(), ThingMap()
+    for _ in range(2):
+        open_piece = _see(things, [1, 1], closed=0.1)[0][1]
+        whole = _see(ended, [1, 1], closed=1.0)[0][1]
+    assert open_piece.surface
+    assert not whole.surface
+
+
+def test_a_bar_goes_with_what_it_touches() -> None:
+    things = ThingMap()
+    for _ in range(3):
+        _see(things, [0, 2], [20, 220])
+    seen = _see(things, [1, 2], [20, 220], bar=True)
+    assert seen[0][1].number == seen[1][1].number
+
+
+def test_what_the_camera_sees_through_is_gone() -> None:
+    things = ThingMap()
+    for _ in range(3):
+        _see(things, [1, 1])
+    labels = np.zeros((20, WIDTH), dtype=np.int32)
+    labels[:, :20] = 1
+    rows, cols = np.indices(labels.shape)
+    world = np.stack([cols * PIXEL, np.zeros_like(cols), rows * PIXEL], axis=-1).astype(np.float32)
+
+    def right_half_is_empty(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.where(points[:, 0] > 20 * PIXEL + 0.05, 3.0, 1.0), np.ones(len(points))
+
+    for _ in range(4):
+        _, named = things.add(labels, {1: Piece()}, world, np.zeros((20, WIDTH, 3), np.float32), right_half_is_empty)
+    box = next(iter(named.values())).box
+    assert box is not None
+    assert box[1, 0] < 0.5

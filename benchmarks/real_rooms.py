@@ -2,6 +2,7 @@
 
 Each recording is run without a detector and with every weights file in a folder outside the project
 (``--weights DIR`` or ``LASTSEEN_WEIGHTS``). The lists were written by looking at the frames, before any tuning.
+``--out`` also writes a sheet of numbered pictures per recording for blind judges; ``--judged`` scores what they say.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource
 from recordings import DATA, OPTIONS, cabinet, draw_crops, draw_map, lens_objects, lens_truth, shared_volume
 from support.rendered import homes, remember_rendered
+from support.sheets import draw_sheet, score_files
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +152,17 @@ def main() -> None:
     parser.add_argument(
         "--rendered", metavar="HOMES", help="rendered homes instead, as aws,vh3,900: structure is counted by truth"
     )
+    parser.add_argument(
+        "--judged",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="score judgements of the sheets instead (one per judge)",
+    )
     arguments = parser.parse_args()
+    if arguments.judged:
+        print("RESULT " + json.dumps(score_files(arguments.judged)))
+        return
     console = Console(width=150)
     if arguments.rendered:
         warm_up()
@@ -187,6 +199,7 @@ def main() -> None:
                 draw_map(run.states, [(one.name, one.at) for one in things], arguments.out / f"{stem}_map.png")
                 things_only = [state for state in run.states if kind(state) == "object"]
                 draw_crops(run.memory, things_only, arguments.out / f"{stem}_objects.png")
+                draw_sheet(run.memory, things_only, arguments.out / f"{stem}_sheet.png")
                 surfaces = [state for state in run.states if kind(state) != "object"]
                 draw_crops(run.memory, surfaces, arguments.out / f"{stem}_surfaces.png")
     console.print(table)

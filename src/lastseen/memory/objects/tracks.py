@@ -34,12 +34,15 @@ class Tracks:
 
         Yields pairs (older, younger row) of objects that are one thing by now, before anything is updated.
         """
+        named = {int(row) for row, seen in zip(matched.tolist(), observations, strict=True) if seen.labels}
         for at, seen in enumerate(observations):
             if seen.thing is None:
                 continue
             rows = {self._row(store, number) for number in (seen.thing, *seen.joined)} - {None}
             # the whole goes on as its largest piece
             known = sorted((row for row in rows if row is not None), key=lambda one: _size(store, one))
+            # what a detector names in this frame is that object, and no shape takes its place
+            known = [row for row in known if row not in named]
             if not known:
                 continue
             row = known.pop()
@@ -62,7 +65,7 @@ class Tracks:
             for part in seen.joined:
                 if self._row(store, part) is None:
                     self._object_of[part] = number
-            if not seen.labels:
+            if not store.label_scores[row].any():
                 # all views of it made this box; an average with those of pieces would not be it
                 store.xyz[row], store.extent[row], store.yaw[row] = seen.position, seen.extent, seen.yaw
                 store.update_grid(np.array([row]))

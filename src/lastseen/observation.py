@@ -30,8 +30,8 @@ class Observation:
     surface, ``view_direction`` the unit vector from the thing to the camera, ``sigma`` the standard deviation of the
     position, ``quality`` how much of the thing was seen well (0 to 1), ``crop`` a JPEG, or a function that makes it
     when ``picture`` is called. ``kind`` is one of ``KINDS``: surfaces are remembered and listed apart from objects.
-    Embeddings are kept at unit length. ``thing`` is the number under which a segmenter of this process follows a thing
-    over frames, ``joined`` are numbers of what it took for other things before.
+    Embeddings are kept at unit length. ``thing`` is the number under which a segmenter of this process follows a
+    thing over frames, ``joined`` are numbers of what it took for other things before.
     """
 
     position: NDArray[np.float64]

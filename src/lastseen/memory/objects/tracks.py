@@ -87,6 +87,8 @@ def _swallows_apart(store: ObjectStore, one: int, two: int) -> bool:
     first, second = np.array([one]), np.array([two])
     if not swallows(store, first, second)[0]:
         return False
-    offset, sides = in_axes_of(store.xyz[one], store.yaw[one], store.xyz[second], store.extent[second], store.yaw[second])
+    offset, sides = in_axes_of(
+        store.xyz[one], store.yaw[one], store.xyz[second], store.extent[second], store.yaw[second]
+    )
     inside = containment(ORIGIN, store.extent[first], offset, sides)[0]
     return bool(inside < PART_CONTAINMENT or not never_apart(store, first, second)[0])

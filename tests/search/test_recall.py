@@ -237,6 +237,14 @@ def test_other_views_say_nothing_against_a_remembered_thing(pose: Pose2D, *, the
     assert len(recall.remembered(HERE)) == 1
 
 
+def test_a_spot_that_something_hides_is_not_seen_empty() -> None:
+    recall = recall_of(room_with(("mug", 2.5, 0.0)))
+    room = BoxWorld(boxes=[((2.2, -0.5, 0.0), (2.3, 0.5, 1.5))], pose=Pose2D(1.5, 0.0, 0.0))
+    for _ in range(9):
+        recall.see(room.look(), ())
+    assert len(recall.remembered(HERE)) == 1
+
+
 def test_of_goals_in_view_and_remembered_the_nearest_is_approached() -> None:
     memory = room_with(("mug", 0.0, -3.0), ("mug", 2.0, 0.0))
     recall = recall_of(memory)

@@ -44,8 +44,11 @@ _SAME_SPOT = 1.0
 _EMPTY_VIEWS, _EMPTY_RANGE = 3, 2.5
 """Views running, and metres, in which a spot shows empty before its object is given up: a detector misses a small
 thing in one view of three from there."""
-_BORDER, _SLACK = 0.1, 0.3
-"""Share of the width along the sides of a view in which a thing is cut off, and metres that a pose may be off."""
+_BORDER = 0.1
+"""Share of the width along the sides of a view in which a thing is cut off."""
+_THROUGH = 0.15
+"""Metres behind an object's middle that a view must reach to show its spot empty: what hangs flat on a wall, stands
+behind something or is seen from its side is never given up from afar."""
 _SHORT_OF = 0.5
 """Metres before an object's middle at which a path to it ends: the robot turns to it and does not run into it."""
 _IN_REACH = 1.3
@@ -144,7 +147,7 @@ class Recall:
         return self._going_to is not None and self._was_seen_empty(self._going_to)
 
     def _shows_spot(self, frame: Frame, camera: Pose3D, hit: Object) -> bool:
-        """Whether a view shows where an object was, as near as it was seen from before and with nothing in front."""
+        """Whether a view goes through where an object was, from as near as it was seen from before."""
         middle = np.asarray(hit.position)
         x, y, z = (camera.rotation @ middle + camera.translation).tolist()
         lens, (height, width) = frame.camera_of_depth, frame.depth.shape
@@ -154,8 +157,7 @@ class Recall:
         if not (_BORDER * width <= column < (1.0 - _BORDER) * width and 0 <= row < height):
             return False
         depth = frame.depth[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
-        half = 0.5 * max(hit.extent or (0.0,))
-        if not bool((depth >= z - half - _SLACK).any()):
+        if not bool((depth >= z + _THROUGH).all()):
             return False
         here = frame.floor_pose
         away = math.dist((here.x, here.y), hit.position[:2])

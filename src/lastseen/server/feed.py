@@ -23,6 +23,8 @@ from lastseen.server.serializers import events_json, listed_objects
 
 _EVENTS_KEPT = 500
 """Events that a subscriber may miss before it is told so."""
+_OBJECTS_AT_ONCE = 4000
+"""Objects that are described before any of them is sent: a fraction of a second's work."""
 _OBJECTS_PER_MESSAGE = 1000
 """About half a megabyte, below the limit of common clients."""
 _GONE_KEPT = 5000
@@ -80,7 +82,10 @@ class Feed:
             since = self._revision if self._revision is not None and self._revision < revision else 0
             changed = memory.browse.changed(since)
             gone = np.setdiff1d(self._numbers, changed.numbers, assume_unique=True)
-            self._take(memory, changed.objects, gone=map(id_text, gone.tolist()))
+            # in parts, so that a page over a large memory has its first objects at once
+            for first in range(0, len(changed.objects), _OBJECTS_AT_ONCE):
+                self._take(memory, changed.objects[first : first + _OBJECTS_AT_ONCE])
+            self._take(memory, (), gone=map(id_text, gone.tolist()))
             self._revision, self._numbers = changed.revision, changed.numbers
             return True
 

@@ -123,10 +123,12 @@ class Watched:
 
     detector: Detector
     said: list[tuple[Frame, list[Detection]]] = field(default_factory=list)
+    given: Frame | None = None
+    """The frame as the recording has it: perception hands it on turned into the axes of its boxes."""
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         found = self.detector.detect(frame, targets)
-        self.said.append((frame, found))
+        self.said.append((self.given or frame, found))
         return found
 
 
@@ -271,6 +273,8 @@ def remember(source: RecordSource, detector: Watched | None) -> Run:
     frames = 0
     for frame in source.frames():
         frames += 1
+        if detector is not None:
+            detector.given = frame
         before = time.process_time()
         perceived = perception.perceive(frame)
         if perceived.refusal is None:

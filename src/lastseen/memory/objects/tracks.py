@@ -36,7 +36,8 @@ class Tracks:
         """
         named = {int(row) for row, seen in zip(matched.tolist(), observations, strict=True) if seen.labels}
         for at, seen in enumerate(observations):
-            if seen.thing is None:
+            # a shape at the place of a named object is that, whatever number it had before
+            if seen.thing is None or (matched[at] >= 0 and store.label_scores[matched[at]].any()):
                 continue
             rows = {self._row(store, number) for number in (seen.thing, *seen.joined)} - {None}
             # the whole goes on as its largest piece

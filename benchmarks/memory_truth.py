@@ -29,7 +29,7 @@ from lastseen.memory.objects import EventKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from support.assignments import cosine_rates, rates, score, show, total
-from support.changes import KINDS, Lookout, f1, judge
+from support.changes import DETECTABLE, KINDS, Lookout, f1, judge
 from support.memories import LastseenMemory, RtsmMemory
 from support.recorded import makers_hash, recorded, rules_hash
 from support.scenes import foreign_homes
@@ -156,6 +156,7 @@ def told_of(tables: dict[str, list[Counts]]) -> dict[str, Any]:
     counts = Counter({key: int(value) for key, value in total(tables["changed"]).items()})
     print(f"changes: {dict(counts)}")
     told |= {"change_f1": f1(counts, *KINDS), **{f"{kind}_f1": f1(counts, kind) for kind in KINDS}}
+    told["detectable_change_f1"] = f1(counts, *(DETECTABLE + kind for kind in KINDS))
     for name in ("aws", "virtualhome"):
         rows = tables.get(name)
         if rows:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from lastseen.frame import Frame
 from lastseen.memory.objects import EventKind, State
 from lastseen.memory.objects.relocation import newcomers
 from lastseen.sim.change import Change
+from lastseen.sim.detector import _Sighting, recall
 from lastseen.sim.home import STRUCTURE_ID, Thing
+from lastseen.sim.senses import DETECTOR, Level
+from lastseen.sim.viewpoint import surface_points
 from support.assignments import NEAR, distance
 from support.memories import LastseenMemory
 from support.walking import SETTINGS, Changed
@@ -24,6 +28,12 @@ Claim = tuple[str, int]
 """What is said of which thing."""
 ELSEWHERE = -1
 """Stands for a thing that was said to be where it is not."""
+DETECTABLE = "detectable_"
+"""Before the counts of changes that show with this detector: without it a phone passed twice at 4 m counts too."""
+POINTS = 48
+"""Points of a thing's surface that tell how much of it would be in sight."""
+FACING = 0.8
+"""Share of the outline of those points that a thing fills."""
 CLEAR = 0.15
 """Metres by which depth may fall short of a place that is not hidden: the thing on it, and noise."""
 
@@ -42,6 +52,39 @@ class Lookout:
         """Whether a thing's place was in range and unhidden in enough frames of a time."""
         return sum(_in_sight(frame, thing) for frame in self.frames if since <= frame.stamp < until) >= LOOKS
 
+    def would_detect(self, thing: Thing, *, since: float = -math.inf, until: float = math.inf) -> bool:
+        """Whether a thing in its place would have been detected in the frames of a time but for an allowed chance.
+
+        Of one who knows exactly how the detector fails: with fewer looks than these nobody can be sure.
+        """
+        points = surface_points(thing, POINTS)
+        frames = (frame for frame in self.frames if since <= frame.stamp < until and _in_sight(frame, thing))
+        missed = sum(math.log(1.0 - min(_chance(frame, thing, points), 0.99)) for frame in frames)
+        return missed <= math.log(SETTINGS.absence.chance)
+
+
+def _chance(frame: Frame, thing: Thing, points: np.ndarray) -> float:
+    """The chance that a typical detector finds a thing in a frame, had it been in its place."""
+    camera = frame.camera_of_depth
+    places = frame.T_world_camera.inverse().transform(points)
+    ahead = places[:, 2]
+    if ahead.min() <= SETTINGS.absence.min_range:
+        return 0.0
+    pixels = camera.project(places)
+    column, row = np.floor(np.clip(pixels, 0, (camera.width - 1, camera.height - 1))).astype(int).T
+    depth = frame.depth[row, column]
+    shown = camera.contains(pixels) & (np.isnan(depth) | (depth >= ahead - CLEAR))
+    try:
+        outline = float(ConvexHull(pixels).volume)
+    except QhullError:
+        return 0.0
+    visible = float(shown.mean())
+    area, figures = int(FACING * outline * visible), DETECTOR[Level.TYPICAL]
+    if area < figures.min_pixels:
+        return 0.0
+    sighting = _Sighting(thing, np.empty((0, 0), dtype=np.bool_), 0, 0, area, float(np.median(ahead)), visible)
+    return recall(figures, sighting, width=camera.width)
+
 
 def _in_sight(frame: Frame, thing: Thing) -> bool:
     camera = frame.camera_of_depth
@@ -58,7 +101,7 @@ def _in_sight(frame: Frame, thing: Thing) -> bool:
 
 
 def what_can_be_known(
-    made: Sequence[Change], known: set[int], seen_after: set[int], lookout: Lookout, at: float
+    made: Sequence[Change], known: set[int], seen_after: set[int], looked_at: Callable[..., bool], at: float
 ) -> tuple[set[Claim], set[Claim], dict[int, int]]:
     """The changes a memory can tell, those beyond it, and which added thing passes for which removed one.
 
@@ -85,10 +128,10 @@ def what_can_be_known(
         thing = edit.thing_id
         if edit.before is None or thing not in known:
             if edit.after is not None and thing in seen_after and thing not in passes_for:
-                (truth if lookout.looked_at(edit.after, until=at) else beyond).add(("added", thing))
+                (truth if looked_at(edit.after, until=at) else beyond).add(("added", thing))
         else:
             moved = (edit.after is not None and thing in seen_after) or thing in passes_for.values()
-            empty = lookout.looked_at(edit.before, since=at)
+            empty = looked_at(edit.before, since=at)
             (truth if empty else beyond).add(("moved" if moved else "removed", thing))
     return truth, beyond, passes_for
 
@@ -107,7 +150,8 @@ def judge(own: LastseenMemory, change: Changed, known: set[int], lookout: Lookou
     """
     assignments, made, at = own.assignments, change.changes, change.stamp
     seen_after = {thing for thing, sights in assignments.things.items() if sights.long_enough(at)}
-    truth, beyond, passes_for = what_can_be_known(made, known, seen_after, lookout, at)
+    truth, beyond, passes_for = what_can_be_known(made, known, seen_after, lookout.looked_at, at)
+    shows, hidden, _ = what_can_be_known(made, known, seen_after, lookout.would_detect, at)
     edits = [edit for one in made for edit in one.edits]
     # where a twin passes for a thing, the thing stands where the twin does, wherever it was put itself
     replaced = set(passes_for.values())
@@ -134,12 +178,13 @@ def judge(own: LastseenMemory, change: Changed, known: set[int], lookout: Lookou
             claims.append(("added", thing))
     touched = {edit.thing_id for edit in edits}
     counts: Counter[str] = Counter(unknowable=len(beyond))
-    for kind in KINDS:
-        said = [claim for claim in claims if claim[0] == kind and claim not in beyond]
-        true = {claim for claim in truth if claim[0] == kind}
-        counts[f"{kind}_true"] = len(true.intersection(said))
-        counts[f"{kind}_false"] = len(said) - counts[f"{kind}_true"]
-        counts[f"{kind}_missed"] = len(true.difference(said))
+    for prefix, changed, unsure in (("", truth, beyond), (DETECTABLE, shows & truth, hidden | beyond)):
+        for kind in KINDS:
+            said = [claim for claim in claims if claim[0] == kind and claim not in unsure]
+            true = {claim for claim in changed if claim[0] == kind}
+            counts[f"{prefix}{kind}_true"] = len(true.intersection(said))
+            counts[f"{prefix}{kind}_false"] = len(said) - counts[f"{prefix}{kind}_true"]
+            counts[f"{prefix}{kind}_missed"] = len(true.difference(said))
     counts["unchanged_claimed"] = sum(thing not in touched and thing != ELSEWHERE for _, thing in claims)
     return counts
 

@@ -193,6 +193,7 @@ class Ingest:
         """Let the next frame's stamp start anew, in a map of this name where one is given."""
         with self._lock:
             self.service.memory.new_session(map_id=map_id)
+            self.perception.box_yaw = None
             self._last_stamp = None
 
     def _acknowledged(

@@ -104,6 +104,8 @@ def follow(
         for frame, updates, _ in frames_into(memory, source):
             if updates.restarted:
                 summary.begin_again()
+                # another session may be in a map that is turned otherwise
+                perception.box_yaw = None
             summary.count(frame.stamp)
             summary.corrected += len(updates.poses)
             perceived = perception.perceive(frame)

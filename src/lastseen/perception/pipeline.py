@@ -82,6 +82,9 @@ class Perception:
             return Perceived(refusal=refusal)
         if self.box_yaw is None:
             self.box_yaw = axes_of(frame)
+            # planes and things of a session along other axes are none of this one
+            if isinstance(self.segmenter, GeometricSegmenter):
+                self.segmenter.forget()
         # what is found must not depend on how the map is turned: everything is measured along these axes
         frame = in_axes(frame, self.box_yaw)
         with self._timed("find"):

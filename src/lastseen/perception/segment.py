@@ -115,6 +115,10 @@ class GeometricSegmenter:
 
     def __init__(self, config: Segment | None = None) -> None:
         self.config = config or Segment()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: what follows is in another map."""
         self.map = SurfaceMap()
         self.things = ThingMap()
 

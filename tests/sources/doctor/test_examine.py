@@ -11,6 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
+from lastseen.sim.generate import generate_home
+from lastseen.sim.recording import record
+from lastseen.sim.walk import WalkPlan
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.conversion import up_vector
 from lastseen.sources.doctor import Report, Verdict, examine
@@ -64,6 +67,13 @@ def test_clean_data_gets_a_clean_report(stored_walk: Path) -> None:
     assert report.faults == []
     assert report.warnings == []
     assert report.options == SourceOptions()
+
+
+@pytest.mark.parametrize("seed", [7, 11, 14])
+def test_a_walk_of_the_simulator_has_no_fault(tmp_path: Path, seed: int) -> None:
+    """It turns more than it moves, near walls, and its localizer is off by 2 cm and a degree: usual, not wrong."""
+    folder = record(generate_home(seed), WalkPlan(0.5, seed=seed, level="typical"), tmp_path / "walk")
+    assert examine(open_source(folder)).faults == []
 
 
 def test_a_clean_source_with_options_is_clean_with_them(tmp_path: Path, stored_walk: Path) -> None:

@@ -30,6 +30,10 @@ from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Re
 from lastseen.sources.doctor.scale import TURNING, UNIT_ERROR, ScaleTrial
 from lastseen.sources.options import SourceOptions
 
+USUAL_SHARE, USUAL_CM = 0.1, 6.0
+"""Share of depth, and centimetres, below which an error is the noise of usual poses: 4 cm are 5 % of a wall at
+80 cm."""
+
 FAULT_GAIN = 1.6
 """Another convention is named when it lowers the error by this factor; wrong ones cost 2 and more."""
 
@@ -112,6 +116,15 @@ class ConventionTrial:
         """Whether a camera that never moved explains the images as well as the poses: nothing can be judged."""
         return self.still <= SAME_FIT * self.best.error
 
+    @property
+    def explained(self) -> bool:
+        """Whether the poses with their corrections explain the images."""
+        return self.best.error < UNEXPLAINED_ERROR or self._is_usual
+
+    @property
+    def _is_usual(self) -> bool:
+        return self.best.error < USUAL_SHARE and self.best.centimetres < USUAL_CM
+
     def _round(self) -> bool:
         """Try every hypothesis on top of the options found so far; adopt the best one when it is clearly better."""
         reprojection = self._reprojection
@@ -130,6 +143,9 @@ class ConventionTrial:
             best = shared[0]
         if _is_scale(best.changes):
             best = self._placed_scale(self._best_scale(pool, best))
+            if self._is_usual and _is_scale(best.changes) and not self._scale_shows(best.changes):
+                # positions with the usual noise of a camera that turns: poses that stand have none of it
+                return False
         gain = self.best.error / best.error
         if gain < FAULT_GAIN or self._small(best.changes) or not self._holds(best.changes):
             return False
@@ -154,7 +170,7 @@ class ConventionTrial:
                 align(self._reprojection.sample, self.options.replaced(image_rotation="0"))
             ):
                 why = "it may be depth that is late and not the poses"
-        if _is_scale(changes) and not ScaleTrial(self._reprojection, self.options).shows(changes):
+        if _is_scale(changes) and not self._scale_shows(changes):
             why = TURNING
         if others:
             why = f"it may be {' or '.join(sorted({name for names in [kinds, *others] for name in names}))}"
@@ -164,6 +180,9 @@ class ConventionTrial:
             self.changes |= changes
         self.options = self.options.replaced(**changes)
         self.best = self._try({})
+
+    def _scale_shows(self, changes: Changes) -> bool:
+        return ScaleTrial(self._reprojection, self.options).shows(changes)
 
     def _of_one_camera(self, changes: Changes) -> tuple[Changes, str]:
         """A correction of both cameras, or of depth's alone where colour then fits its outlines; and why neither."""
@@ -211,7 +230,7 @@ class ConventionTrial:
         clear = abs(math.log(ratio)) > UNIT_ERROR and self.best.error > FAULT_GAIN * best.error
         if not changes and clear and self._holds(best.changes):
             self.disagreement = ratio
-        elif not changes and clear and not trial.shows(best.changes):
+        elif not changes and clear and not self._is_usual and not trial.shows(best.changes):
             self.open["depth scale"] = TURNING
         return self._try(changes)
 
@@ -371,9 +390,9 @@ class ConventionTrial:
     def _pose_fit(self) -> Check:
         share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
         # a camera that hardly moves fits any poses that say so; where nothing fits, its poses are wrong
-        if self.unmoved and self.best.error < UNEXPLAINED_ERROR:
+        if self.unmoved and self.explained:
             return Check("poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images")
-        if self.best.error < UNEXPLAINED_ERROR:
+        if self.explained:
             return Check("poses explain images", Verdict.OK, share)
         return Check(
             "poses explain images",

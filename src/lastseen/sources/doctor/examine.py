@@ -25,7 +25,7 @@ from lastseen.sources.doctor.intake import (
 from lastseen.sources.doctor.poses import judge_jumps, judge_stillness, judge_views
 from lastseen.sources.doctor.registration import align, judge_registration
 from lastseen.sources.doctor.report import Check, Report, Verdict
-from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, take_sample
+from lastseen.sources.doctor.reprojection import Reprojection, take_sample
 from lastseen.sources.doctor.tracking import judge_drift, judge_noise
 from lastseen.sources.record import NO_POSE
 
@@ -138,11 +138,11 @@ class _Examination:
                 names = " or ".join(sorted({NAMES[option] for option in trial.likely}))
                 jumps = replace(jumps, verdict=Verdict.UNSURE, remedy=f"it may be the {names}: calibrate the camera")
         yield jumps
-        if trial.best.error < UNEXPLAINED_ERROR and jumps.verdict is not Verdict.FAULT:
+        if trial.explained and jumps.verdict is not Verdict.FAULT:
             yield judge_noise(reprojection, self.working)
             if not trial.unmoved:
                 yield judge_drift(reprojection, self.working)
-        if trial.best.error < UNEXPLAINED_ERROR:
+        if trial.explained:
             for check in judge_up(reprojection, self.working):
                 self.working = self.working.replaced(**check.changes)
                 yield self._noted(check)

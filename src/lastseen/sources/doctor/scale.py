@@ -84,7 +84,8 @@ class ScaleTrial:
         if float(np.median(steps / seconds)) > JUMP_SPEED:
             # nothing moves that fast: the unit is wrong, however little the frames show of it
             return True
-        return SAME_FIT * self._error(1.0 / self.ratio_of(changes), 1) < self._error(STANDING, 1)
+        standing = self._error(STANDING / self.options.pose_scale, 1)
+        return SAME_FIT * self._error(1.0 / self.ratio_of(changes), 1) < standing
 
     def fine_ratio(self) -> float | None:
         """By what depth must be multiplied to fit the poses, where that is known to a few percent and not 1."""

@@ -153,12 +153,13 @@ def test_boxes_and_masks_are_off_by_more_at_worse_levels(world: SimEnvironment, 
 
 def test_nothing_of_the_truth_leaks(world: SimEnvironment, frames: list[Frame]) -> None:
     fields = {field.name for field in dataclasses.fields(Detection)}
-    assert fields == {"box", "score", "labels", "mask", "embedding", "kind", "world_box"}
+    assert fields == {"box", "score", "labels", "mask", "embedding", "kind", "world_box", "thing", "joined"}
     for level in Level:
         for detections in everything(world, frames[:10], level):
             scores = [one.score for one in detections]
             assert scores == sorted(scores, reverse=True)
             assert all(one.embedding is None and one.world_box is None for one in detections)
+            assert all(one.thing is None and one.joined == () for one in detections)
             assert {one.kind for one in detections} <= {"object"}
 
 

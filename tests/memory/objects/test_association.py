@@ -56,28 +56,6 @@ def test_labels_never_decide() -> None:
     assert observed_twice(first, seen([2, 0, 1], embedding=unit(1), labels={"vase": 1.0})) == 1
 
 
-def replaced(*, label: str, cosine: float, times: int = 5) -> int:
-    """Objects left by glasses seen several times from one side and then once something else in their place."""
-    look = unit(1)
-    other = unit(2) - (unit(2) @ look) * look
-    strange = (cosine * look + np.sqrt(1.0 - cosine**2) * other / np.linalg.norm(other)).astype(np.float32)
-    memory = ObjectMemory()
-    for number in range(times):
-        memory.observe(frame_at(number), [seen([2, 0, 1], embedding=look, labels={"glasses": 1.0})])
-    memory.observe(frame_at(times), [seen([2, 0, 1], embedding=strange, labels={label: 1.0})])
-    return len(memory)
-
-
-def test_what_looks_and_is_called_otherwise_where_a_well_known_thing_stood_is_another() -> None:
-    assert replaced(label="book", cosine=0.6) == 2
-
-
-@pytest.mark.parametrize(("label", "cosine", "times"), [("glasses", 0.6, 5), ("book", 0.9, 5), ("book", 0.6, 3)])
-def test_another_look_or_another_name_alone_is_the_same_thing(label: str, cosine: float, times: int) -> None:
-    """Nor is anything established of what was seen three times."""
-    assert replaced(label=label, cosine=cosine, times=times) == 1
-
-
 def test_a_small_thing_inside_the_box_of_a_large_one_is_itself() -> None:
     sofa = seen([2, 0, 0.4], size=(2.0, 0.9, 0.8), embedding=unit(1))
     assert observed_twice(sofa, seen([2.1, 0, 0.5], size=0.1, embedding=unit(2))) == 2

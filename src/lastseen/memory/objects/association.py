@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.compiled import compiled, dot
-from lastseen.memory.objects.appearance import ESTABLISHED_SHARE, SAME_APPEARANCE, SAME_LABELS
+from lastseen.memory.objects.appearance import SAME_APPEARANCE
 from lastseen.memory.objects.batch import Batch, SeenColumns
 from lastseen.memory.objects.boxes import sides, turned
-from lastseen.memory.objects.camera import view_bin
 from lastseen.memory.objects.columns import (
     BODY,
     CONFIRMED,
@@ -68,12 +66,8 @@ class KnownColumns(NamedTuple):
     counts: NDArray[np.int32]
     gauges: NDArray[np.float32]
     emb_mean: NDArray[np.float32]
-    bins: NDArray[np.bool_]
-    label_ids: NDArray[np.int32]
-    label_scores: NDArray[np.float32]
 
 
-_KNOWN = attrgetter(*KnownColumns._fields)
 _NO_ROWS, _NO_SCORES = np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -95,15 +89,14 @@ def associate(store: ObjectStore, batch: Batch) -> tuple[Pairs, Rows]:
     matched = np.full(len(batch), -1, dtype=np.int64)
     if not len(store):
         return Pairs(_NO_ROWS, _NO_ROWS, _NO_SCORES, _NO_SCORES), matched
-    known = tuple(KnownColumns._make(_KNOWN(store)))
+    known = tuple(KnownColumns(store.state, store.body, store.counts, store.gauges, store.emb_mean))
     seen, grid, gate = tuple(batch.columns), store.grid, tuple(store.gate)
-    views = store.settings.views.azimuth_bins, store.settings.views.elevation_bins
     while True:
         index, rows = np.empty((2, grid.room), dtype=np.int64)
         score, cosine = np.empty((2, grid.room))
         passing = np.empty(grid.room, dtype=np.bool_)
         found = index, rows, score, cosine, passing
-        close_by, count, alone = _associate(*found, matched, seen, known, tuple(grid.columns), gate, views)
+        close_by, count, alone = _associate(*found, matched, seen, known, tuple(grid.columns), gate)
         if close_by <= grid.room:
             break
         grid.room = 2 * close_by
@@ -125,7 +118,6 @@ def _associate(
     known_columns: Plain,
     grid_columns: Plain,
     gate: Plain,
-    views: tuple[int, int],
 ) -> tuple[int, int, bool]:
     """Fill the gated pairs with their scores, and match those that pass.
 
@@ -176,37 +168,12 @@ def _associate(
         # what was seen to be gone comes back by its appearance, not by something else standing there
         gone = objects.state[rows[at]] > CONFIRMED and cosine[at] < SAME_APPEARANCE
         passing[at] = score[at] > rules.threshold and not gone
-        # nor does what looks otherwise from a known side and is called otherwise than ever before
-        if passing[at] and cosine[at] < SAME_APPEARANCE and objects.counts[rows[at], _HITS] >= KNOWN_HITS:
-            passing[at] = not _is_another(seen, index[at], objects, rows[at], views)
         if passing[at] and alone:
             alone = matched[index[at]] < 0
             for other in matched:
                 alone = alone and other != rows[at]
             matched[index[at]] = rows[at]
     return close_by, count, alone
-
-
-@compiled
-def _is_another(seen: SeenColumns, one: int, objects: KnownColumns, row: int, views: tuple[int, int]) -> bool:
-    """Whether an object that was seen from this side before has an established name, and this is called otherwise."""
-    x, y = turned(seen.toward[one, 0], seen.toward[one, 1], objects.body[row, _YAW])
-    if not objects.bins[row, view_bin(x, y, seen.toward[one, 2], views[0], views[1])]:
-        return False
-    ids, scores = objects.label_ids[row], objects.label_scores[row]
-    best = total = square = other = shared = 0.0
-    for slot in range(len(scores)):
-        best, total = max(best, scores[slot]), total + scores[slot]
-        square += scores[slot] * scores[slot]
-    for slot in range(seen.label_ids.shape[1]):
-        score = seen.label_scores[one, slot]
-        other += score * score
-        for known in range(len(scores)):
-            if ids[known] > 0 and ids[known] == seen.label_ids[one, slot]:
-                shared += score * scores[known]
-    if total == 0.0 or other == 0.0 or best < ESTABLISHED_SHARE * total:
-        return False
-    return shared < SAME_LABELS * math.sqrt(square * other)
 
 
 @compiled

@@ -121,12 +121,17 @@ def test_what_is_seen_after_a_lost_track_waits_in_a_map_of_its_own(
     told = [*poses, *[None] * 3, *(away @ pose for pose in poses)]
     summary = run_told(folder, told, memory, monkeypatch)
     assert [one.state for one in memory.session_frames()] == ["first", "quarantined"]
-    assert len(memory.current.objects()) > 0
+    # the run has ended its session, so what waits is in the file of that session
+    waiting = memory.session_frames()[1].file
+    assert waiting is not None
+    with Memory.open(tmp_path / waiting, settings=memory.settings, read_only=True) as apart:
+        assert len(apart.objects()) > 0
+    assert len(memory.objects()) > 0
     # nothing of the new map was put into the first one, whose things cannot be placed from here
     assert all(one.position[0] < 3.0 for one in memory.objects())
     assert {one.alignment for one in memory.objects()} == {"unknown"}
     assert summary.skipped == {"lost track": 3}
-    assert any("in a map of their own until it is aligned" in note for note in summary.notes)
+    assert any("in a map of its own until that is aligned" in note for note in summary.notes)
 
 
 def test_two_recordings_without_poses_are_not_taken_for_one_map(

@@ -10,6 +10,8 @@ import type { Insets, Stage } from "./stage";
 const MOST = 48;
 const HEIGHT = 24;
 const GAP = 4;
+/** pixels between a thing and its name */
+const OFF = 6;
 const EDGE = 6;
 const MOST_SPOTS = 24;
 const MANY = 4000;
@@ -121,10 +123,20 @@ export class Labels {
       point.set(thing.centre[0], thing.centre[1], thing.centre[2] + thing.size[2] / 2);
       const at = this.stage.onScreen(point, onScreen);
       if (!at || at.x < left || at.x > this.stage.size.x - right) continue;
-      if (at.y < top + HEIGHT || at.y > this.stage.size.y - bottom) continue;
+      const lowest = this.stage.size.y - bottom;
+      if (at.y < top || at.y > lowest) continue;
+      const { x, z } = at;
+      let y = at.y - OFF;
+      if (y - HEIGHT < top) {
+        // no room above what stands at the upper rim: its name goes below it
+        point.z -= thing.size[2];
+        const foot = this.stage.onScreen(point, onScreen);
+        if (!foot || foot.y + OFF + HEIGHT > lowest) continue;
+        y = foot.y + OFF + HEIGHT;
+      }
       const loyal = this.tags.has(thing.id) ? LOYALTY : 1;
       const marked = thing.id === this.selected ? -2 : this.marked(thing.id) ? -1 : 0;
-      found.push({ thing, x: at.x, y: at.y - 6, rank: marked * 1000 + (at.z + (thing.state === "tentative" ? GLIMPSED : 0)) * loyal });
+      found.push({ thing, x, y, rank: marked * 1000 + (z + (thing.state === "tentative" ? GLIMPSED : 0)) * loyal });
     }
     return nearest(found).sort((a, b) => a.rank - b.rank || (a.thing.id < b.thing.id ? -1 : 1)).slice(0, MOST * 4);
   }

@@ -19,12 +19,13 @@ def _nothing_behind(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], N
 
 
 def _see(
-    things: ThingMap, columns: Sequence[int], color: Sequence[float] = (), **piece: float
+    things: ThingMap, columns: Sequence[int], color: Sequence[float] = (), *, shift: float = 0.0, **piece: float
 ) -> dict[int, tuple[int, Fused]]:
     """Enter a frame whose columns have these labels; returns by column the new label and its thing."""
     labels = np.tile(np.repeat(np.array(columns, dtype=np.int32), WIDTH // len(columns)), (20, 1))
     rows, cols = np.indices(labels.shape)
-    world = np.stack([cols * PIXEL, np.zeros_like(cols), rows * PIXEL], axis=-1).astype(np.float32)
+    place = np.stack([cols * PIXEL, np.zeros_like(cols), rows * PIXEL], axis=-1)
+    world = (place + shift).astype(np.float32)
     rgb = np.zeros((*labels.shape, 3), dtype=np.float32)
     for at, value in enumerate(color):
         rgb[:, at * WIDTH // len(color) : (at + 1) * WIDTH // len(color)] = value
@@ -37,13 +38,13 @@ def _see(
 
 
 def test_a_thing_has_one_number_in_all_frames() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     numbers = {_see(things, [1, 0])[0][1].number for _ in range(3)}
     assert len(numbers) == 1
 
 
 def test_pieces_of_one_colour_that_were_seen_as_one_become_one() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     _see(things, [1, 2])
     for _ in range(3):
         _see(things, [1, 1])
@@ -53,7 +54,7 @@ def test_pieces_of_one_colour_that_were_seen_as_one_become_one() -> None:
 
 
 def test_two_colours_that_are_seen_apart_half_of_the_time_stay_two() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     for _ in range(4):
         _see(things, [1, 2], [20, 220])
         seen = _see(things, [1, 1], [20, 220])
@@ -62,7 +63,7 @@ def test_two_colours_that_are_seen_apart_half_of_the_time_stay_two() -> None:
 
 
 def test_a_piece_seen_apart_splits_what_was_one() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     _see(things, [1, 1], [20, 220])
     for _ in range(4):
         seen = _see(things, [1, 2], [20, 220])
@@ -70,7 +71,7 @@ def test_a_piece_seen_apart_splits_what_was_one() -> None:
 
 
 def test_the_box_is_that_of_all_views() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     for _ in range(2):
         _see(things, [1, 1])
     box = _see(things, [1, 0])[0][1].box
@@ -78,8 +79,18 @@ def test_the_box_is_that_of_all_views() -> None:
     assert box[1, 0] - box[0, 0] > 0.6
 
 
+def test_a_shifted_map_has_the_same_cubes() -> None:
+    shift = 0.03125
+    here, there = ThingMap(np.full(3, -0.01)), ThingMap(np.full(3, shift - 0.01))
+    for _ in range(2):
+        box, other = (_see(one, [1, 1], shift=by)[0][1].box for one, by in ((here, 0.0), (there, shift)))
+    assert box is not None
+    assert other is not None
+    assert np.allclose(other, box + shift)
+
+
 def test_a_flat_upright_piece_that_ends_nowhere_is_a_surface() -> None:
-    things, ended = ThingMap(), ThingMap()
+    things, ended = ThingMap(np.zeros(3)), ThingMap(np.zeros(3))
     for _ in range(2):
         open_piece = _see(things, [1, 1], closed=0.1)[0][1]
         whole = _see(ended, [1, 1], closed=1.0)[0][1]
@@ -88,7 +99,7 @@ def test_a_flat_upright_piece_that_ends_nowhere_is_a_surface() -> None:
 
 
 def test_a_bar_goes_with_what_it_touches() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     for _ in range(3):
         _see(things, [0, 2], [20, 220])
     seen = _see(things, [1, 2], [20, 220], bar=True)
@@ -96,7 +107,7 @@ def test_a_bar_goes_with_what_it_touches() -> None:
 
 
 def test_what_the_camera_sees_through_is_gone() -> None:
-    things = ThingMap()
+    things = ThingMap(np.zeros(3))
     for _ in range(3):
         _see(things, [1, 1])
     labels = np.zeros((20, WIDTH), dtype=np.int32)

@@ -251,6 +251,8 @@ class Sessions:
             apart._writes.store.journal.copy_to(file)
             apart.close()
             apart = self._make(file)
+            # the same things go on in the same frames: what they are called by is not in the file
+            apart._writes.objects.tracks = watch.alone._writes.objects.tracks
         apart.box_yaw = home.box_yaw
         self.apart, self._tried, self._compared = apart, stamp, stamp
         frame = SessionFrame(session=record.id, state="unverified", map_id=self.map_id, time=record.first)

@@ -86,8 +86,12 @@ class _Cube:
 
 @dataclass(slots=True, eq=False)
 class ThingMap:
-    """The parts of all frames so far, as cubes of the world."""
+    """The parts of all frames so far, as cubes of the world around a corner of theirs, ``origin``.
 
+    Where cubes end decides what is joined: the first camera is the corner, so that a shifted map has the same cubes.
+    """
+
+    origin: NDArray[np.float64]
     _cubes: dict[int, _Cube] = field(default_factory=dict)
     _of_part: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _views: Counter[int] = field(default_factory=Counter)
@@ -107,7 +111,7 @@ class ThingMap:
         Returns the labels with pieces of one thing joined, and those that show several things parted, and what each
         of them is.
         """
-        pixels = _Pixels.of(labels, pieces, world)
+        pixels = _Pixels.of(labels, pieces, world, self.origin)
         cubes = pixels.cubes()
         met: dict[int, Counter[int]] = {label: Counter() for label in cubes}
         in_sight: Counter[int] = Counter()
@@ -279,7 +283,7 @@ class ThingMap:
     def _places(self, group: Collection[int], *, sure: int) -> NDArray[np.float64]:
         """The middles of the cubes of some parts, in metres; of those seen this often."""
         keys = [key for part in group for key in self._of_part[part] if self._cubes[key].sure >= sure]
-        return _middles(np.array(sorted(keys), dtype=np.int64))
+        return self.origin + _middles(np.array(sorted(keys), dtype=np.int64))
 
     def _forget(self, showing: Mapping[int, int]) -> None:
         """Drop the parts seen longest ago where there are too many."""
@@ -306,7 +310,7 @@ class ThingMap:
         keys = np.array(sorted(key for part in parts for key in self._of_part[part]), dtype=np.int64)
         if not len(keys):
             return
-        measured, own = depth_at(_middles(keys))
+        measured, own = depth_at(self.origin + _middles(keys))
         through = measured > own + THROUGH + THROUGH_SHARE * own
         for key in keys[through].tolist():
             cube = self._cubes[key]
@@ -345,6 +349,7 @@ def _enlarged(image: Labels, shape: tuple[int, ...]) -> Labels:
 
 
 def _middles(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The middles of cubes, from the corner that all are counted from."""
     mask = 2 * _HALF - 1
     at = np.stack([keys >> 42, (keys >> 21) & mask, keys & mask], axis=1) - _HALF
     return (at + 0.5) * CUBE
@@ -360,13 +365,13 @@ class _Pixels:
     pair_of: NDArray[np.int64]
 
     @classmethod
-    def of(cls, labels: Labels, things: Iterable[int], world: Floats) -> _Pixels:
+    def of(cls, labels: Labels, things: Iterable[int], world: Floats, origin: NDArray[np.float64]) -> _Pixels:
         """Every ``THIN``-th pixel of every ``THIN``-th row."""
         thin = labels[::THIN, ::THIN]
         wanted = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
         wanted[list(things)] = True
         here = wanted[thin]
-        at = np.floor(world[::THIN, ::THIN][here] / np.float32(CUBE)).astype(np.int64) + _HALF
+        at = np.floor((world[::THIN, ::THIN][here] - origin) / CUBE).astype(np.int64) + _HALF
         packed = (at[:, 0] << 42) | (at[:, 1] << 21) | at[:, 2]
         owner = thin[here]
         order = np.lexsort((packed, owner))

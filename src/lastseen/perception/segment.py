@@ -120,7 +120,7 @@ class GeometricSegmenter:
     def forget(self) -> None:
         """Begin anew: what follows is in another map."""
         self.map = SurfaceMap()
-        self.things = ThingMap()
+        self.things: ThingMap | None = None
 
     def segment(self, frame: Frame) -> list[Detection]:
         """Detections with masks and without labels, largest first; surfaces have that kind.
@@ -202,6 +202,8 @@ class GeometricSegmenter:
             number: Piece(bool(bars[number]), float(edges.closed[number]) + edges.share_with(number, seen.surfaces))
             for number in present
         }
+        if self.things is None:
+            self.things = ThingMap(view.pose.translation)
         labels, things = self.things.add(seen.labels, pieces, view.world, view.rgb, view.depth_at)
         panels = {number: thing.box for number, thing in things.items() if thing.surface and thing.box is not None}
         shapes = shapes_of(labels, np.arange(int(labels.max()) + 1, dtype=np.int32), view.world)

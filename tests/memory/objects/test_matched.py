@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from tests.memory.objects.scenes import CAMERA, Room, frame_at, seen, unit
 
 from lastseen.config import Settings
@@ -93,3 +96,19 @@ def test_corrections_after_the_frame_leave_it_as_it_was() -> None:
     assert memory.matched == before
     memory.observe(frame_at(1), [seen(LAMP)])
     assert memory.matched == ("obj-3",)
+
+
+@pytest.mark.parametrize("turn", [0.4, 2.0, -2.6])
+def test_followed_things_are_numbered_alike_however_the_map_is_turned(turn: float) -> None:
+    cosine, sine = np.cos(turn), np.sin(turn)
+
+    def turned(xyz: list[float]) -> list[float]:
+        return [cosine * xyz[0] - sine * xyz[1] + 3.0, sine * xyz[0] + cosine * xyz[1] - 1.0, xyz[2]]
+
+    here, there = ObjectMemory(), ObjectMemory()
+    eye, target = turned([0.0, 0.0, 1.2]), turned([2.0, 0.0, 0.8])
+    things = [[2.0, 0.0, 0.8], [2.3, 0.6, 0.4], [1.6, -0.6, 1.0]]
+    here.observe(frame_at(0), [replace(seen(one), thing=1 + at) for at, one in enumerate(things)])
+    moved = [replace(seen(turned(one), eye=eye), thing=1 + at) for at, one in enumerate(things)]
+    there.observe(frame_at(0, eye=eye, target=target), moved)
+    assert there.matched == here.matched

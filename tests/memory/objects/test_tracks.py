@@ -9,6 +9,7 @@ from tests.memory.objects.scenes import frame_at, seen, unit
 from lastseen.config import Settings
 from lastseen.config.memory import Promotion
 from lastseen.memory.objects import ObjectMemory
+from lastseen.observation import SURFACE
 
 SETTINGS = Settings(promotion=Promotion(min_view_bins=1))
 
@@ -57,3 +58,16 @@ def test_a_confirmed_thing_never_goes_into_one_several_times_its_size_beside_whi
     whole = seen((2.5, 0.0, 0.4), stamp=6.0, size=table, embedding=unit(1))
     memory.observe(frame_at(6), [replace(whole, thing=7, joined=(8,))])
     assert len(memory.states()) == 2
+
+
+def test_a_confirmed_panel_never_goes_into_a_thing_several_times_its_size() -> None:
+    memory = ObjectMemory(SETTINGS)
+    cupboard = (1.0, 1.6, 0.7)
+    for at in range(10):
+        one = seen((2.5, 0.0, 0.4), stamp=float(at), size=cupboard, embedding=unit(1))
+        panel = seen((2.5, 0.0, 0.4), stamp=float(at), size=(0.05, 0.3, 0.3), embedding=unit(2), kind=SURFACE)
+        # never in one frame
+        memory.observe(frame_at(at), [replace(panel, thing=8) if at % 2 else replace(one, thing=7)])
+    whole = seen((2.5, 0.0, 0.4), stamp=11.0, size=cupboard, embedding=unit(1))
+    memory.observe(frame_at(11), [replace(whole, thing=7, joined=(8,))])
+    assert len(memory.states(kind=None)) == 2

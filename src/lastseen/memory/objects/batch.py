@@ -168,21 +168,24 @@ def batch_observations(frame: Frame, observations: Sequence[Observation], labels
 def _sorted_by_place(
     observations: Sequence[Observation], camera: Floats
 ) -> tuple[NDArray[np.int64], Floats, Floats, Floats, NDArray[np.bool_], bool]:
-    """The order by place; positions, extents and view directions (3, observations, 3); yaws; places; who is cut off.
+    """The order by place; positions, extents and view directions (3, observations, 3); yaws.
 
-    Last comes whether two boxes may coincide.
+    Then come the places, who is cut off, and whether two boxes may coincide. Where things are followed their place is
+    that before the camera: what is numbered first, and who gives way where room is short, must not depend on how the
+    map lies.
     """
     count = len(observations)
     order, places, cut = np.empty(count, dtype=np.int64), np.empty((count, 6)), np.empty(count, dtype=np.bool_)
     table, yaw = np.empty((3, count, 3)), np.empty(count)
     arranged = order, table, yaw, places, cut
-    distinct, may_coincide = _arrange(_table(observations), _yaws(observations), camera, *arranged)
+    followed = any(seen.thing is not None for seen in observations)
+    distinct, may_coincide = _arrange(_table(observations), _yaws(observations), camera, followed, *arranged)
     if distinct:
         return order, table, yaw, places, cut, may_coincide
     # the same point twice: everything else about the observations decides, so that listing order never does
     by_content = sorted(range(count), key=lambda index: _content(observations[index]))
     same = [observations[index] for index in by_content]
-    _arrange(_table(same), _yaws(same), camera, *arranged)
+    _arrange(_table(same), _yaws(same), camera, followed, *arranged)
     return np.array(by_content)[order], table, yaw, places, cut, may_coincide
 
 
@@ -209,6 +212,7 @@ def _arrange(
     table: Floats,
     yaws: Floats,
     camera: Floats,
+    before_camera: bool,
     order: Rows,
     arranged: Floats,
     yaw: Floats,
@@ -217,13 +221,20 @@ def _arrange(
 ) -> tuple[bool, bool]:
     """Sort by position, equal ones as they come; returns whether all differ, and whether two boxes may coincide.
 
-    Places are in camera axes and in the world side by side; ``cut`` are the boxes that the image cuts off.
+    The position is that in the world or ahead, left and up of the camera. Places are in camera axes and in the world
+    side by side; ``cut`` are the boxes that the image cuts off.
     """
     view, distinct = view_from(camera), True
+    position = np.empty((len(order), 3))
     for at in range(len(order)):
+        x, y, z = table[0, at]
+        if before_camera:
+            right, down, ahead = to_camera(view, x, y, z)
+            x, y, z = ahead, -right, -down
+        position[at, 0], position[at, 1], position[at, 2] = x, y, z
         slot = at
         while slot > 0:
-            way = _compare(table[0, at], table[0, order[slot - 1]])
+            way = _compare(position[at], position[order[slot - 1]])
             distinct = distinct and way != 0
             if way >= 0:
                 break

@@ -107,7 +107,7 @@ class ObjectMemory(ByHand):
         self.crop_sink = crop_sink
         self.lifecycle = ObjectLifecycle(self.store)
         self._arrived: list[int] = []
-        self._tracks = Tracks()
+        self.tracks = Tracks()
         self._matched = NOTHING_MATCHED
         self._undo = Undo()
         self._ignored = {self.store.labels.id_of(label) for label in self.settings.labels.ignore}
@@ -169,11 +169,11 @@ class ObjectMemory(ByHand):
         self.lifecycle.successors = {}
         if len(batch):
             pairs, matched = associate(self.store, batch)
-            for older, younger in self._tracks.follow(self.store, batch.observations, matched):
+            for older, younger in self.tracks.follow(self.store, batch.observations, matched):
                 self.lifecycle.merge(older, younger, how="seen as one")
             detector_works = self._update(batch, matched)
             numbers = self.store.seq[matched]
-            self._tracks.keep(self.store, batch.observations, matched)
+            self.tracks.keep(self.store, batch.observations, matched)
             count_neighbours(self.store, batch, matched)
             if self.store.version % MERGE_EVERY == 0:
                 self._merge_duplicates(batch, pairs, matched)

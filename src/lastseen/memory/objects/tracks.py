@@ -88,6 +88,9 @@ def _swallows_apart(store: ObjectStore, one: int, two: int) -> bool:
     first, second = np.array([one]), np.array([two])
     if not swallows(store, first, second)[0]:
         return False
+    if store.is_surface(first)[0] != store.is_surface(second)[0]:
+        # a panel is no piece of what stands before it
+        return True
     offset, sides = in_axes_of(
         store.xyz[one], store.yaw[one], store.xyz[second], store.extent[second], store.yaw[second]
     )

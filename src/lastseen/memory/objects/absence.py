@@ -2,7 +2,7 @@
 
 One long stare counts as one view: views count once per camera place. How many are enough depends on how reliably the
 object used to be detected when it stood there. Of a flat thing depth tells little, so there the detector's misses are
-evidence too. A small thing that nobody detects in plain view is gone, whatever depth says of its place (silence).
+evidence too. A small thing that nobody detects in plain view is gone, whatever depth says of its place.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from lastseen.memory.objects.columns import (
 )
 from lastseen.memory.objects.depth_evidence import OPEN_SHARE, SMALL, is_in_view, measure
 from lastseen.memory.objects.grid import GridColumns, inside
-from lastseen.memory.objects.silence import LIKELY, Shares, chance_of_detection, listen
+from lastseen.memory.objects.missed_detection import LIKELY, Shares, add_missed_view, chance_of_detection
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.memory.objects.update import count_miss
 
@@ -57,16 +57,16 @@ MIN_HITS = 4
 """Observations below which nothing is known about how reliably a thing is detected."""
 MIN_MISSED_VIEWS = 4
 """Distinct camera places that must agree where missed detections are evidence: one more than for depth."""
-SILENT_TIMES = 2.5
-"""Silence that is enough, in times of what the allowed chance asks for: how a detector fails is itself only guessed.
-In 20 tuning homes the longest silence of what stood there had 8.8 nats; in 20 others one thing had 10.4."""
-SILENT_SIZE = 0.5
-"""Metres up to which a thing can be silent: how large it appears is judged by its box, and larger ones of such things
-are mostly blown up."""
+MISSED_TIMES = 2.5
+"""Evidence that is enough, in times of what the allowed chance asks for: how a detector fails is itself only guessed.
+In 20 tuning homes the most evidence against what stood there was 8.8 nats; in 20 others one thing had 10.4."""
+MISSED_SIZE = 0.5
+"""Metres up to which a thing can be missed so: how large it appears is judged by its box, and larger ones of such
+things are mostly blown up."""
 SEEN_HITS = 3
 """Observations below which an empty place says nothing: what was seen twice may never have been there."""
-SILENT_AT_LEAST = 9.0
-"""Nats of silence below which no allowed chance makes a thing missing: more than looks from one spot can bring."""
+MISSED_AT_LEAST = 9.0
+"""Nats of evidence below which no allowed chance makes a thing missing: more than views from one spot can bring."""
 DOUBTED_VIEWS, DOUBTED_SHARE = 2, 0.5
 """Distinct camera places, and share of the evidence that makes a thing missing, from which it is doubted: not enough
 to say that it is gone, enough where its like has come elsewhere."""
@@ -96,7 +96,7 @@ _LAST_SEEN, _MISSING_SINCE = BODY.first("last_seen"), BODY.first("missing_since"
 _HITS, _RING_N, _N_POINTS = COUNTS.first("hits"), COUNTS.first("ring_n"), COUNTS.first("n_points")
 _EMPTY_VIEWS, _SURFACE_HITS = COUNTS.first("empty_views"), COUNTS.first("surface_hits")
 _EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
-_SILENCE = GAUGES.first("silence")
+_MISSED_EVIDENCE = GAUGES.first("missed_evidence")
 _NO_MASK = np.empty((0, 0), dtype=np.bool_)
 
 
@@ -212,12 +212,12 @@ def _judge(
         flat = thin < FLAT and small
         whole = _is_whole(known, colours)
         chance, weight = 0.0, 0.0
-        listened_for = confirmed and frame.detector_works and count[_HITS] >= MIN_HITS
-        if listened_for and max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2]) < SILENT_SIZE:
+        can_be_missed = confirmed and frame.detector_works and count[_HITS] >= MIN_HITS
+        if can_be_missed and max(known[_WIDE], known[_WIDE + 1], known[_WIDE + 2]) < MISSED_SIZE:
             chance = chance_of_detection(
                 known, count, gauge, objects.ring_place[row], objects.bins[row], open_share, whole, colours, rules
             )
-        if listened_for and flat and not empty and open_share >= OPEN_SHARE and whole:
+        if can_be_missed and flat and not empty and open_share >= OPEN_SHARE and whole:
             weight = rules.missed_weight * _weight_of_miss(
                 known, count, objects.ring_place[row], view, objects.bins[row], rules
             )
@@ -228,12 +228,12 @@ def _judge(
             chance = weight = 0.0
         if chance >= LIKELY:
             shares = Shares(empty_share[at], present_share, open_share, fits)
-            listen(gauge, shares, chance, rules.missed_weight, view)
+            add_missed_view(gauge, shares, chance, rules.missed_weight, view)
             objects.changed_at[row] = frame.version
         rate = _detection_rate(gauge[_DETECTED], gauge[_EXPECTED])
         views = views_needed(rate, rules.chance, rules.min_views) if confirmed else rules.min_views
         limit = -math.log(max(rules.chance, 1e-9))
-        if gauge[_SILENCE] >= max(SILENT_TIMES * limit, SILENT_AT_LEAST):
+        if gauge[_MISSED_EVIDENCE] >= max(MISSED_TIMES * limit, MISSED_AT_LEAST):
             needed[at] = views
         missed = weight > 0.0
         proven = there and not flat

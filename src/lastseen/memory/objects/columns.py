@@ -151,7 +151,15 @@ COUNTS = Layout(
     hits=1, ring_n=1, empty_views=1, n_bins=1, missed=1, emb_hits=1, gallery_n=1, n_points=1, surface_hits=1
 )
 GAUGES = Layout(
-    stability=1, expected=1, detected=1, doubt=1, crop_quality=1, emb_norm=1, silence=1, looks=1, silent_from=3
+    stability=1,
+    expected=1,
+    detected=1,
+    doubt=1,
+    crop_quality=1,
+    emb_norm=1,
+    missed_evidence=1,
+    missed_views=1,
+    missed_from=3,
 )
 
 

@@ -25,7 +25,7 @@ from lastseen.memory.objects.labels import LabelTable
 from lastseen.memory.objects.store import ObjectStore
 from lastseen.observation import OBJECT, SURFACE
 
-_ADDED_LATER = frozenset({"emb_norm", "surface_hits", "yaw", "silence", "looks", "silent_from"})
+_ADDED_LATER = frozenset({"emb_norm", "surface_hits", "yaw", "missed_evidence", "missed_views", "missed_from"})
 """Columns that older memories were written without: all in them are objects, boxes lie along the axes of the world,
 and lengths follow from the means."""
 

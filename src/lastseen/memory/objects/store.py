@@ -102,9 +102,9 @@ class ObjectStore(Columns):
     doubt: NDArray[np.float32]
     crop_quality: NDArray[np.float32]
     emb_norm: NDArray[np.float32]
-    silence: NDArray[np.float32]
-    looks: NDArray[np.float32]
-    silent_from: NDArray[np.float32]
+    missed_evidence: NDArray[np.float32]
+    missed_views: NDArray[np.float32]
+    missed_from: NDArray[np.float32]
     ring_camera: NDArray[np.float32]
     ring_world: NDArray[np.float32]
     point_bits: NDArray[np.uint16]
@@ -259,7 +259,7 @@ class ObjectStore(Columns):
     def end_doubt(self, rows: Rows) -> None:
         """Take back all evidence that these objects are gone."""
         self.empty_views[rows] = 0
-        self.doubt[rows] = self.silence[rows] = self.looks[rows] = 0.0
+        self.doubt[rows] = self.missed_evidence[rows] = self.missed_views[rows] = 0.0
 
     def mark_changed(self, rows: Rows) -> None:
         """Note that these objects differ from what was last written down."""

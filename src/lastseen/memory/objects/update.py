@@ -55,7 +55,7 @@ _N_POINTS, _EMPTY_VIEWS, _MISSED = COUNTS.first("n_points"), COUNTS.first("empty
 _SURFACE_HITS, _EMB_HITS = COUNTS.first("surface_hits"), COUNTS.first("emb_hits")
 _STABILITY, _REACH = GAUGES.first("stability"), BODY.first("reach")
 _EXPECTED, _DETECTED, _DOUBT = GAUGES.first("expected"), GAUGES.first("detected"), GAUGES.first("doubt")
-_SILENCE, _LOOKS = GAUGES.first("silence"), GAUGES.first("looks")
+_MISSED_EVIDENCE, _MISSED_VIEWS = GAUGES.first("missed_evidence"), GAUGES.first("missed_views")
 
 
 def create(store: ObjectStore, batch: Batch, new: Rows) -> Rows:
@@ -214,7 +214,7 @@ def _count_hit(count: NDArray[np.int32], gauge: NDArray[np.float32]) -> None:
     gauge[_EXPECTED] += count[_MISSED] + 1
     gauge[_DETECTED] += 1
     _forget_old_counts(gauge)
-    gauge[_DOUBT] = gauge[_SILENCE] = gauge[_LOOKS] = 0.0
+    gauge[_DOUBT] = gauge[_MISSED_EVIDENCE] = gauge[_MISSED_VIEWS] = 0.0
     count[_EMPTY_VIEWS] = count[_MISSED] = 0
     count[_HITS] += 1
     count[_RING_N] += 1

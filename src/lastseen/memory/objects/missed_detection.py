@@ -1,8 +1,8 @@
-"""Silence: a thing in plain view that no detector finds, frame after frame, is hardly there.
+"""Missed-detection evidence: a thing in plain view that no detector finds, frame after frame, is hardly there.
 
 How likely a thing is to be detected in a view follows from how much of it is open to view, how large it appears, its
 own record, and from where it was found before. Each view in which it is not adds what that is worth in nats, and what
-depth says of its surface; a sighting ends it. Views from one spot go wrong together: any number of looks without a
+depth says of its surface; a sighting ends it. Views from one spot go wrong together: any number of views without a
 step count less than twice.
 """
 
@@ -47,7 +47,11 @@ STEP = 0.3
 _X, _WIDE, _YAW = BODY.first("xyz"), BODY.first("extent"), BODY.first("yaw")
 _RING_N = COUNTS.first("ring_n")
 _EXPECTED, _DETECTED = GAUGES.first("expected"), GAUGES.first("detected")
-_SILENCE, _LOOKS, _FROM = GAUGES.first("silence"), GAUGES.first("looks"), GAUGES.first("silent_from")
+_MISSED_EVIDENCE, _MISSED_VIEWS, _FROM = (
+    GAUGES.first("missed_evidence"),
+    GAUGES.first("missed_views"),
+    GAUGES.first("missed_from"),
+)
 
 
 class Shares(NamedTuple):
@@ -60,30 +64,30 @@ class Shares(NamedTuple):
 
 
 @compiled
-def listen(
+def add_missed_view(
     gauge: NDArray[np.float32],
     shares: Shares,
     chance: float,
     weight: float,
     view: CameraView,
 ) -> None:
-    """Add to an object's silence what a view is worth in which it could be detected with a chance, and was not.
+    """Add to an object's evidence what a view is worth in which it could be detected with a chance, and was not.
 
     ``weight`` is how far missed detections are believed at all.
     """
     if chance < LIKELY or min(shares.present, shares.fits) >= SHOWN:
         return
     x, y, z = gauge[_FROM] - view.x, gauge[_FROM + 1] - view.y, gauge[_FROM + 2] - view.z
-    if gauge[_LOOKS] == 0.0 or math.sqrt(x * x + y * y + z * z) >= STEP:
+    if gauge[_MISSED_VIEWS] == 0.0 or math.sqrt(x * x + y * y + z * z) >= STEP:
         gauge[_FROM], gauge[_FROM + 1], gauge[_FROM + 2] = view.x, view.y, view.z
-        gauge[_LOOKS] = 0.0
-    gauge[_LOOKS] += 1.0
+        gauge[_MISSED_VIEWS] = 0.0
+    gauge[_MISSED_VIEWS] += 1.0
     there = DEPTH_BASE + DEPTH_FITS * shares.fits
     there += DEPTH_EMPTY * min(shares.empty, MOST_POINTS) + DEPTH_PRESENT * min(shares.present, MOST_POINTS)
     nats = -math.log(1.0 - min(chance, MOST_LIKELY)) - DEPTH_WEIGHT * min(max(there, -DEPTH_LIMIT), DEPTH_LIMIT)
-    # k looks that go wrong together half of the time are worth 2 k / (k + 1) of one
-    again = 2.0 / (gauge[_LOOKS] * (gauge[_LOOKS] + 1.0))
-    gauge[_SILENCE] = max(gauge[_SILENCE] + weight * nats * again, 0.0)
+    # k views that go wrong together half of the time are worth 2 k / (k + 1) of one
+    again = 2.0 / (gauge[_MISSED_VIEWS] * (gauge[_MISSED_VIEWS] + 1.0))
+    gauge[_MISSED_EVIDENCE] = max(gauge[_MISSED_EVIDENCE] + weight * nats * again, 0.0)
 
 
 @compiled

@@ -5,7 +5,7 @@ from tests.memory.objects.test_absence import DEAF, GONE, HEARING, MUG, Walk, lo
 
 from lastseen.config import Settings
 from lastseen.memory.objects import EventKind, ObjectMemory
-from lastseen.memory.objects.absence import SILENT_AT_LEAST
+from lastseen.memory.objects.absence import MISSED_AT_LEAST
 
 SPOTS = [(0.0, 0.4 * side, 1.4) for side in (-2, -1, 0, 1, 2)]
 """Camera places a good step apart."""
@@ -22,9 +22,9 @@ def controller_in_a_clutter(settings: Settings = HEARING) -> Walk:
     return walk
 
 
-def silence_of(walk: Walk, label: str = "controller") -> float:
+def evidence_of(walk: Walk, label: str = "controller") -> float:
     store = walk.memory.store
-    return float(store.silence[store.row(walk.memory.states(label=label)[0].id)])
+    return float(store.missed_evidence[store.row(walk.memory.states(label=label)[0].id)])
 
 
 def test_a_thing_that_stays_undetected_in_plain_view_from_many_spots_is_missing() -> None:
@@ -34,41 +34,41 @@ def test_a_thing_that_stays_undetected_in_plain_view_from_many_spots_is_missing(
     assert [kind for kind, _ in walk.told(*GONE)] == [EventKind.MISSING]
 
 
-def test_any_number_of_looks_from_one_spot_is_not_enough() -> None:
+def test_any_number_of_views_from_one_spot_is_not_enough() -> None:
     walk = controller_in_a_clutter()
     walk.room.take("controller")
     look_from(walk, SPOTS[2:3] * 60)
-    assert 0.0 < silence_of(walk) < SILENT_AT_LEAST
+    assert 0.0 < evidence_of(walk) < MISSED_AT_LEAST
     assert walk.told(*GONE) == []
 
 
-def test_a_sighting_ends_the_silence() -> None:
+def test_a_sighting_ends_the_evidence() -> None:
     walk = controller_in_a_clutter()
     walk.room.take("controller")
     look_from(walk, SPOTS[:2])
-    assert silence_of(walk) > 0.0
+    assert evidence_of(walk) > 0.0
     walk.room.put("controller", MUG, [0.07, 0.16, 0.16])
     look_from(walk, SPOTS[2:3])
-    assert silence_of(walk) == 0.0
+    assert evidence_of(walk) == 0.0
 
 
-def test_where_missed_detections_are_not_believed_silence_says_nothing() -> None:
+def test_where_missed_detections_are_not_believed_there_is_no_evidence() -> None:
     walk = controller_in_a_clutter(DEAF)
     walk.room.take("controller")
     look_from(walk, SPOTS[:2])
-    assert silence_of(walk) == 0.0
+    assert evidence_of(walk) == 0.0
 
 
-def test_silence_is_written_down_and_older_memories_have_none() -> None:
+def test_the_evidence_is_written_down_and_older_memories_have_none() -> None:
     walk = controller_in_a_clutter()
     walk.room.take("controller")
     look_from(walk, SPOTS[:2])
     rows = walk.memory.export_rows()
     again = ObjectMemory()
     again.restore(rows)
-    assert again.store.silence[: again.store.used].max() == silence_of(walk) > 0.0
-    for name in ("silence", "looks", "silent_from"):
+    assert again.store.missed_evidence[: again.store.used].max() == evidence_of(walk) > 0.0
+    for name in ("missed_evidence", "missed_views", "missed_from"):
         del rows.columns[name]
     older = ObjectMemory()
     older.restore(rows)
-    assert older.store.silence[: older.store.used].max() == 0.0
+    assert older.store.missed_evidence[: older.store.used].max() == 0.0

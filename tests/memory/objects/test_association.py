@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def test_the_order_of_observations_in_a_frame_does_not_matter(
 def test_the_grid_finds_every_pair_that_a_full_search_finds(
     known: list[Observation], frame: list[Observation]
 ) -> None:
-    from lastseen.memory.objects.association import associate
+    from lastseen.memory.objects.association import KNOWN_HITS, SEVERAL_TIMES, _times_as_large, associate
     from lastseen.memory.objects.batch import batch_observations
 
     memory = ObjectMemory()
@@ -157,17 +158,25 @@ def test_the_grid_finds_every_pair_that_a_full_search_finds(
     store = memory.store
     batch = batch_observations(frame_at(99), frame, store.labels)
     found, _ = associate(store, batch)
+
+    def place(index: int, row: int) -> Any:
+        return in_box(batch.xyz[index], batch.extent[index], batch.yaw[index], store.body[row])
+
     everything = {
         (index, row)
         for index in range(len(batch))
         for row in store.live().tolist()
         if agree_in_space(
-            in_box(batch.xyz[index], batch.extent[index], batch.yaw[index], store.body[row]),
+            place(index, row),
             batch.sigma[index],
             batch.cut[index],
             store.body[row],
             store.gate,
         )
         > 0.0
+        # containment is not identity: a well-known thing is no part of what is several times as large
+        and not (
+            store.hits[row] >= KNOWN_HITS and _times_as_large(place(index, row), store.body[row]) > SEVERAL_TIMES
+        )
     }
     assert set(zip(found.index.tolist(), found.rows.tolist(), strict=True)) == everything

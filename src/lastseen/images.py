@@ -1,8 +1,8 @@
 """Reading images from files and bytes: the one place where lastseen decodes an image that it did not make itself.
 
 Only JPEG and PNG are decoded, and only after their first bytes say so: a general decoder starts other programs for
-some formats (Ghostscript for EPS). Depth may be binary PGM too, which is plain numbers. Sizes are checked before any
-pixel is unpacked.
+some formats (Ghostscript for EPS). Depth may be binary PGM too, which is plain numbers, and in files TIFF. Sizes are
+checked before any pixel is unpacked.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ MAX_PIXELS = 9_437_184
 _MAGIC = {"JPEG": b"\xff\xd8\xff", "PNG": b"\x89PNG\r\n\x1a\n"}
 """The formats that are decoded, by their first bytes."""
 
+_TIFF = (b"II*\x00", b"MM\x00*")
+"""First bytes of a TIFF, low or high byte first."""
+
 _LFS_POINTER = b"version https://git-lfs"
 
 _DECODING_ERRORS = (
@@ -50,7 +53,10 @@ def read_color(data: Path | bytes, *, name: str = "image", max_pixels: int = MAX
 
 
 def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX_PIXELS) -> NDArray[np.generic]:
-    """Raw values (height, width) of a one-channel JPEG, PNG or binary PGM: 8 or 16 bits."""
+    """Raw values (height, width) of a one-channel JPEG or PNG, or of a file in binary PGM or TIFF.
+
+    They have 8 or 16 bits; in a TIFF they may be floats.
+    """
     if isinstance(data, Path) and data.suffix.lower() == ".pgm":
         width, height, start, kind = _pgm_header(data, name)
         if width * height > max_pixels:
@@ -59,8 +65,8 @@ def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX
         if len(values) < width * height:
             raise _unreadable(name, EOFError("it is cut off"))
         return values.reshape(height, width).astype(np.uint16)
-    with _opened(data, name, max_pixels) as image:
-        if len(image.getbands()) != 1:
+    with _opened(data, name, max_pixels, depth=True) as image:
+        if len(image.getbands()) != 1 or image.mode == "P":
             raise SourceError(
                 name, image.mode, "is a colour image, not depth", remedy="store depth as a 16-bit one-channel PNG"
             )
@@ -68,10 +74,10 @@ def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX
 
 
 def image_size(data: Path | bytes, *, name: str = "image") -> tuple[int, int]:
-    """Width and height of a JPEG, PNG or PGM, by its header."""
+    """Width and height of a JPEG, PNG, PGM or TIFF, by its header."""
     if isinstance(data, Path) and data.suffix.lower() == ".pgm":
         return _pgm_header(data, name)[:2]
-    with _opened(data, name, max_pixels=2**62) as image:
+    with _opened(data, name, max_pixels=2**62, depth=True) as image:
         return image.size
 
 
@@ -97,7 +103,7 @@ def refuse_pointer(path: Path) -> None:
 
 
 @contextmanager
-def _opened(data: Path | bytes, name: str, max_pixels: int) -> Iterator[Image.Image]:
+def _opened(data: Path | bytes, name: str, max_pixels: int, *, depth: bool = False) -> Iterator[Image.Image]:
     try:
         file = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
     except OSError as error:
@@ -105,6 +111,8 @@ def _opened(data: Path | bytes, name: str, max_pixels: int) -> Iterator[Image.Im
     with file:
         first = file.read(16)
         kind = next((kind for kind, magic in _MAGIC.items() if first.startswith(magic)), None)
+        if depth and isinstance(data, Path) and first.startswith(_TIFF):
+            kind = "TIFF"
         if kind is None:
             raise _foreign(name, first)
         file.seek(0)

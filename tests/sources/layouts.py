@@ -8,7 +8,9 @@ import json
 import math
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +371,76 @@ def scannetpp(folder: Path) -> Path:
     return folder
 
 
+def scannetpp_packed(folder: Path) -> Path:
+    """As downloaded: a video, and depth of 256x192 in one file, packed in either way."""
+    tree = json.loads((scannetpp(folder) / "pose_intrinsic_imu.json").read_text())
+    shutil.rmtree(folder / "depth")
+    shutil.rmtree(folder / "rgb")
+    encode(folder / "rgb.mkv", [rgb for rgb, _, _ in frames()])
+    named = {f"frame_{number:06d}": frame for number, frame in enumerate(tree.values())}
+    (folder / "pose_intrinsic_imu.json").write_text(json.dumps(named))
+    packed = b""
+    for number, pose in enumerate(walk(COUNT)):
+        depth = render(pose, CAMERA.resized(256, 192))[1]
+        one = importlib.import_module("lz4.block").compress(
+            np.round(1000 * depth).astype("<u2").tobytes(), store_size=False
+        )
+        if number % 2:
+            deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+            one = deflate.compress(depth.astype("<f4").tobytes()) + deflate.flush()
+        packed += len(one).to_bytes(4, "little") + one
+    (folder / "depth.bin").write_bytes(packed)
+    return folder
+
+
+def rgbd_scenes(folder: Path) -> Path:
+    camera, rows = type(CAMERA)(142.575, 142.575, 79.625, 59.625, 160, 120), []
+    for number, pose in enumerate(walk(COUNT)):
+        rgb, depth = render(pose, camera)
+        save(folder / "imgs" / "scene_01" / f"{number:05d}-color.png", rgb)
+        save(folder / "imgs" / "scene_01" / f"{number:05d}-depth.png", np.round(10_000 * depth).astype(np.uint16))
+        there = world_from_z_up(pose, WorldUp.MINUS_Y)
+        rows.append([*np.roll(there.quaternion, 1), *there.translation])
+    lines(folder / "pc" / "01.pose", rows)
+    return folder / "imgs" / "scene_01"
+
+
+def write_exr(path: Path, plane: NDArray[np.float32], *, packing: str = "zip16") -> None:
+    """By FFmpeg's encoder, which knows nothing of our decoder."""
+    av = importlib.import_module("av")
+    codec = av.CodecContext.create("exr", "w")
+    codec.height, codec.width = plane.shape
+    codec.pix_fmt, codec.options, codec.time_base = "grayf32le", {"compression": packing}, Fraction(1, 30)
+    frame = av.VideoFrame(plane.shape[1], plane.shape[0], "grayf32le")
+    frame.planes[0].update(_padded(plane, frame.planes[0].line_size))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(bytes(packet) for packet in [*codec.encode(frame), *codec.encode(None)]))
+
+
+def _padded(plane: NDArray[np.float32], line_size: int) -> bytes:
+    lines = np.zeros((plane.shape[0], line_size // 4), dtype="<f4")
+    lines[:, : plane.shape[1]] = plane
+    return lines.tobytes()
+
+
+def plain_exr(folder: Path) -> Path:
+    plain(folder)
+    for number, (_, depth, _) in enumerate(frames()):
+        (folder / "depth" / f"depth_{number:04d}.png").unlink()
+        write_exr(folder / "depth" / f"depth_{number:04d}.exr", (depth / 1000).astype(np.float32))
+    return folder
+
+
+def scannet_tiff(folder: Path) -> Path:
+    """Depth as TIFF: integers are the layout's millimetres, floats metres."""
+    scannet(folder)
+    for number, (_, depth, _) in enumerate(frames()):
+        (folder / "depth" / f"{number}.png").unlink()
+        whole = depth if number % 2 else (depth / 1000).astype(np.float32)
+        save(folder / "depth" / f"{number}.{'tif' if number % 2 else 'TIFF'}", whole)
+    return folder
+
+
 def three_r_scan(folder: Path, *, info: str = "_info.txt", up: WorldUp = WorldUp.Z, kind: str = "pgm") -> Path:
     small = type(CAMERA)(50.0, 52.0, 37.0, 28.0, 76, 58)
     for number, pose in enumerate(walk(COUNT)):
@@ -455,6 +527,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "ICL-NUIM": icl_nuim,
     "SUN3D": sun3d,
     "ScanNet++": scannetpp,
+    "RGB-D Scenes v2": rgbd_scenes,
     "video with depth": video,
     "video with KITTI poses": video_kitti,
     "colour beside depth": plain,
@@ -465,6 +538,9 @@ VARIANTS: dict[str, Callable[[Path], Path]] = {
     "TUM, paired": tum_paired,
     "TUM, by hand": tum_by_hand,
     "3RScan": three_r_scan,
+    "ScanNet++, as downloaded": scannetpp_packed,
+    "ScanNet, depth as TIFF": scannet_tiff,
+    "colour beside depth, EXR": plain_exr,
     "BundleFusion": bundle_fusion,
     "colour beside depth, stamps in names": plain_stamped,
     "colour and depth in one folder": plain_mixed,

@@ -63,8 +63,10 @@ def _copy(layout: Path, out: Path) -> Path:
     if layout.is_file():
         out.mkdir()
         return Path(shutil.copy(layout, out))
-    shutil.copytree(layout.parent if layout.name == "room0" else layout, out)
-    return out / layout.name if layout.name == "room0" else out
+    # some files may lie above the folder that is opened
+    whole = next(folder for folder in (layout, *layout.parents) if folder.name == "recording")
+    shutil.copytree(whole, out)
+    return out / layout.relative_to(whole)
 
 
 def _read(path: Path) -> tuple[int, str]:
@@ -148,12 +150,36 @@ def test_open3d_pairs_by_number_where_a_depth_image_is_lost(tmp_path: Path) -> N
         assert source.intake.skipped == {"no depth image at this stamp": 1}
 
 
-@pytest.mark.parametrize("kind", [".tiff", ".exr"])
-def test_depth_in_another_format_is_named_with_what_to_store(tmp_path: Path, kind: str) -> None:
+def test_depth_in_another_format_is_named_with_what_to_store(tmp_path: Path) -> None:
     folder = WRITERS["ScanNet"](tmp_path / "scan")
     for file in (folder / "depth").iterdir():
-        file.rename(file.with_suffix(kind))
-    with pytest.raises(SourceError, match=rf"depth.*but {kind}; store depth as 16-bit PNG"):
+        file.rename(file.with_suffix(".webp"))
+    with pytest.raises(SourceError, match=r"depth.*but .webp; store depth as 16-bit PNG, .npy, TIFF or EXR"):
+        open_source(folder)
+
+
+def test_poses_of_rgbd_scenes_that_were_not_downloaded_are_asked_for(tmp_path: Path) -> None:
+    folder = WRITERS["RGB-D Scenes v2"](tmp_path / "rgbd-scenes-v2")
+    shutil.rmtree(tmp_path / "rgbd-scenes-v2" / "pc")
+    with pytest.raises(SourceError, match=r"01.pose.*does not exist; unpack rgbd-scenes-v2_pc.zip"):
+        open_source(folder)
+
+
+def test_a_packed_frame_of_scannetpp_that_is_broken_is_left_out(tmp_path: Path) -> None:
+    folder = VARIANTS["ScanNet++, as downloaded"](tmp_path / "scan")
+    data = bytearray((folder / "depth.bin").read_bytes())
+    size = int.from_bytes(data[:4], "little")
+    data[4 : 4 + size] = bytes(size)
+    (folder / "depth.bin").write_bytes(data[:-100])
+    with open_source(folder) as source:
+        assert len(list(source.frames())) == COUNT - 2
+        assert dict(source.intake.skipped) == {"unreadable depth.bin": 1, "no depth image at this stamp": 1}
+
+
+def test_what_is_no_depth_of_scannetpp_is_told_to_be_unpacked(tmp_path: Path) -> None:
+    folder = VARIANTS["ScanNet++, as downloaded"](tmp_path / "scan")
+    (folder / "depth.bin").write_bytes(b"\xff" * 4000)
+    with pytest.raises(SourceError, match=r"depth.bin frame 0 = .*is no size of a frame; download it again"):
         open_source(folder)
 
 

@@ -23,6 +23,7 @@ LAYOUTS = {
     "ARKitScenes": "arkit_scenes",
     "ScanNet++": "scannetpp",
     "SUN3D": "sun3d",
+    "RGB-D Scenes v2": "rgbd_scenes",
     "Open3D": "open3d",
     "colour beside depth": "plain",
 }

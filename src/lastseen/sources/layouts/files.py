@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, SourceError
-from lastseen.images import MAX_PIXELS, image_size, refuse_pointer
+from lastseen.images import MAX_PIXELS, image_size, read_depth, refuse_pointer
+from lastseen.sources.layouts.exr import exr_size, read_exr
 from lastseen.sources.record import Intake
 
 MAX_TEXT = 64 * 2**20
@@ -35,7 +36,7 @@ SINCE_1970 = 1e9
 
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 IMAGES = (".png", ".jpg", ".jpeg")
-DEPTHS = (".png", ".npy")
+DEPTHS = (".png", ".npy", ".tif", ".tiff", ".exr")
 
 
 def numbered(
@@ -66,7 +67,9 @@ def numbered(
         others = sorted({path.suffix for path in files if path.suffix} - set(suffixes))
         if not others:
             raise SourceError(folder.name, str(folder), what, remedy="copy it whole")
-        remedy = "store depth as 16-bit PNG or .npy" if suffixes == DEPTHS else f"convert them to {suffixes[0]}"
+        remedy = (
+            "store depth as 16-bit PNG, .npy, TIFF or EXR" if suffixes == DEPTHS else f"convert them to {suffixes[0]}"
+        )
         raise SourceError(folder.name, str(folder), f"{what} but {', '.join(others[:3])}", remedy=remedy)
     return found
 
@@ -231,6 +234,16 @@ def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.
         raise SourceError(name, "array", f"is no plane of numbers ({error})", remedy="store depth as PNG") from error
 
 
+def read_plane(data: Path | bytes, path: Path, *, max_pixels: int) -> NDArray[np.generic]:
+    """Raw values (rows, columns) of depth, in any of the forms that it is stored in, by how its name ends."""
+    kind = path.suffix.lower()
+    if kind == ".npy":
+        return read_array(data, name=short(path), max_pixels=max_pixels)
+    if kind == ".exr" and isinstance(data, Path):
+        return read_exr(data, name=short(path), max_pixels=max_pixels)
+    return read_depth(data, name=short(path), max_pixels=max_pixels)
+
+
 def first_size(paths: dict[int, Path]) -> tuple[int, int]:
     """Width and height of the first image that can be read; the error of the first where none can."""
     problem: SourceError | None = None
@@ -239,6 +252,8 @@ def first_size(paths: dict[int, Path]) -> tuple[int, int]:
             if path.suffix.lower() == ".npy":
                 height, width = read_array(path, name=short(path), max_pixels=MAX_PIXELS).shape
                 return width, height
+            if path.suffix.lower() == ".exr":
+                return exr_size(path, name=short(path))
             return image_size(path, name=short(path))
         except SourceError as error:
             problem = problem or error

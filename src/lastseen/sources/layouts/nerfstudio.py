@@ -50,7 +50,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         raise SourceError("depth_unit_scale_factor", unit, "must be positive", remedy="0.001 for millimetres")
     bent = [name for name in ("k1", "k2", "k3", "p1", "p2") if tree.get(name)]
     notes = [f"distortion ({', '.join(bent)}) is not undone: undistort the images first"] if bent else []
-    return Sequence(shots, None, 1.0 / float(unit), intake=Intake(notes=notes))
+    # the factor, also where it is left out, is of arrays of floats too
+    return Sequence(shots, None, 1.0 / float(unit), intake=Intake(notes=notes), scale_known=True)
 
 
 def _transforms(path: Path) -> Path | None:

@@ -49,7 +49,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         shots.append(Shot(at / FRAME_RATE, color, depth, pose))
     size = first_size(colors)
     camera, scale = read_camera(path, size) or (fitted(*PRIMESENSE, size), None)
-    return Sequence(shots, camera, scale or MILLIMETRES, intake=intake)
+    return Sequence(shots, camera, scale or MILLIMETRES, intake=intake, scale_known=scale is not None)
 
 
 def _log(path: Path) -> Path | None:

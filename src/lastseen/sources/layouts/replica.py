@@ -61,7 +61,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         line = place if chosen else number
         shots.append(Shot(number / FRAME_RATE, color, depth, poses[line] if line < len(poses) else None))
     intrinsics = fitted(camera["fx"], camera["fy"], camera["cx"], camera["cy"], size)
-    return Sequence(shots, intrinsics, camera["scale"], intake=intake)
+    return Sequence(shots, intrinsics, camera["scale"], intake=intake, scale_known=found is not None)
 
 
 def _is_sequence(path: Path) -> bool:

@@ -1,4 +1,7 @@
-"""ScanNet++, the phone's part: ``rgb/frame_000000.jpg`` (or a video), ``depth/`` and ``pose_intrinsic_imu.json``."""
+"""ScanNet++, the phone's part: ``rgb/frame_000000.jpg`` or ``rgb.mkv``, depth and ``pose_intrinsic_imu.json``.
+
+Depth is ``depth/frame_000000.png`` as the dataset's tool unpacks it, or ``depth.bin`` as it is downloaded.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.layouts.files import DEPTHS, first_size, numbered, read_json, values_of
+from lastseen.sources.layouts.packed_depth import MILLIMETRES, PACKED, PackedDepth
 from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot
 from lastseen.sources.layouts.video import Video
 from lastseen.sources.options import SourceOptions
@@ -27,9 +30,8 @@ def matches(path: Path) -> bool:
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a scene: ``aligned_pose`` has OpenCV's camera axes and z up; a frame without one lost track."""
-    if (path / "depth.bin").is_file() and not (path / "depth").is_dir():
-        raise SourceError("depth.bin", str(path), "is packed", remedy="unpack it to depth/ with the dataset's tool")
-    depths = numbered(path / "depth", DEPTHS)
+    packed = PackedDepth(path / PACKED) if (path / PACKED).is_file() and not (path / "depth").is_dir() else None
+    depths = numbered(path / "depth", DEPTHS) if packed is None else packed.frames
     film = next((path / name for name in ("rgb.mkv", "rgb.mp4") if (path / name).is_file()), None)
     video = Video(film, max_pixels=options.max_pixels) if film is not None and not (path / "rgb").is_dir() else None
     colors = numbered(path / "rgb") if video is None else {}
@@ -50,4 +52,12 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     without = len(colors) - len(shots) if video is None else 0
     if without:
         intake.note(f"{without} images have no entry in {POSES}")
-    return Sequence(shots, None, 1000.0, colors=None if video is None else video.pictures, intake=intake)
+    return Sequence(
+        shots,
+        None,
+        MILLIMETRES,
+        colors=None if video is None else video.pictures,
+        intake=intake,
+        read_bytes=None if packed is None else packed.read,
+        decode_depth=None if packed is None else packed.decode,
+    )

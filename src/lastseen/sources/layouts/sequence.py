@@ -17,12 +17,12 @@ from scipy.spatial.transform import Rotation
 
 from lastseen.errors import InvalidValue, SettingsError, SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, Pose3D, WorldUp, camera_to_opencv, world_to_z_up
-from lastseen.images import read_color, read_depth
+from lastseen.images import read_color
 from lastseen.protocols import Detector
 from lastseen.sources.base import RecordSource
 from lastseen.sources.conversion import camera_from_options
 from lastseen.sources.detections import RecordedDetections
-from lastseen.sources.layouts.files import read_array, short
+from lastseen.sources.layouts.files import read_plane, short
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_DEPTH, NO_POSE, Intake, RawRecord, StoredPose, Trajectory
 
@@ -62,8 +62,8 @@ class Sequence:
     intrinsics: Intrinsics | None
     raw_per_metre: float
     depth_intrinsics: Intrinsics | None = None
-    read_bytes: Callable[[Path], bytes] | None = None
-    """Reads a file where the paths are those inside an archive."""
+    read_bytes: Callable[[Path], Path | bytes] | None = None
+    """Reads a file where the paths are those inside an archive; a path it returns is a file of its own."""
     decode_depth: Callable[[bytes, str], NDArray[np.generic]] | None = None
     """Decodes depth that is no image: its bytes and its name."""
     decode_confidence: Callable[[bytes, str], NDArray[np.generic]] | None = None
@@ -77,8 +77,8 @@ class Sequence:
     """Stamps of all depth images, where they have their own."""
     detections: Path | None = None
     """Detections that lie beside the images, as ``detections.jsonl``."""
-    scale_known: bool = True
-    """Whether ``raw_per_metre`` was said: where it was not, depth in floats is in metres."""
+    scale_known: bool = False
+    """Whether a file says ``raw_per_metre``: where none does, it is of integers only, and floats are metres."""
     invalid_depth: int = 0
     """A raw value that means nothing was measured, beside 0."""
     close: Callable[[], None] = lambda: None
@@ -273,10 +273,8 @@ class SequenceSource(RecordSource):
     def _plane(self, path: Path, decode: Callable[[bytes, str], NDArray[np.generic]] | None) -> NDArray[np.generic]:
         """Depth or confidence: an image, or what ``decode`` makes of the bytes."""
         data = self._data(path)
-        if path.suffix == ".npy":
-            return read_array(data, name=short(path), max_pixels=self.options.max_pixels)
-        if decode is None:
-            return read_depth(data, name=short(path), max_pixels=self.options.max_pixels)
+        if decode is None or path.suffix.lower() == ".npy":
+            return read_plane(data, path, max_pixels=self.options.max_pixels)
         return decode(path.read_bytes() if isinstance(data, Path) else data, short(path))
 
 

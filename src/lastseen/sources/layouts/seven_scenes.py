@@ -51,7 +51,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     size, depth_size = first_size(colors), first_size(depths)
     if info is not None:
         camera, depth_camera, scale = _described(info, size, depth_size)
-        return Sequence(shots, camera, scale, depth_camera, invalid_depth=65535, intake=intake)
+        return Sequence(shots, camera, scale, depth_camera, invalid_depth=65535, intake=intake, scale_known=True)
     table = _beside(path, ("camera-intrinsics.txt",))
     if table is not None:
         camera = read_table(table, size)

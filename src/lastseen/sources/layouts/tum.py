@@ -100,15 +100,14 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         confidence = None if grades is None or grade is None else path / grades.names[grade]
         color, depth = as_stored(path / name), as_stored(path / depths.names[at])
         shots.append(Shot(stamp, color, depth, None, confidence, depth_stamp=depth_stamp))
-    camera, depth_camera, raw_per_metre = _cameras(
-        path, options, [as_stored(path / name) for name in colors.names[:FIRST]]
-    )
+    camera, depth_camera, scale = _cameras(path, options, [as_stored(path / name) for name in colors.names[:FIRST]])
     detections = path / "detections.jsonl"
     return Sequence(
         shots,
         camera,
-        raw_per_metre,
+        scale or RAW_PER_METRE,
         depth_camera,
+        scale_known=scale is not None,
         intake=intake,
         trajectory=_trajectory(path, intake) if options.poses == "recorded" else None,
         depth_stamps=depths.stamps,
@@ -183,22 +182,24 @@ def _finite(word: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _cameras(folder: Path, options: SourceOptions, images: list[Path]) -> tuple[Intrinsics, Intrinsics | None, float]:
-    """Intrinsics of colour, of depth where it has its own, and raw depth values per metre."""
+def _cameras(
+    folder: Path, options: SourceOptions, images: list[Path]
+) -> tuple[Intrinsics, Intrinsics | None, float | None]:
+    """Intrinsics of colour, of depth where it has its own, and raw depth values per metre where they are said."""
     path = folder / "camera.json"
     if not path.exists():
         name = folder.resolve().name.lower()
         named = re.search(r"(?:freiburg|fr)([123])", name)
         known = BONN if "rgbd_bonn" in name else FREIBURG[named[1]] if named else None
         if known and not options.fx:
-            return Intrinsics(*known, 640, 480), None, RAW_PER_METRE
+            return Intrinsics(*known, 640, 480), None, None
         if (folder / "calibration.txt").is_file() and not options.fx:
             # as ETH3D's SLAM benchmark has it: fx fy cx cy of the images
             size = first_size(dict(enumerate(images)))
-            return read_table(folder / "calibration.txt", size), None, RAW_PER_METRE
+            return read_table(folder / "calibration.txt", size), None, None
         if options.fx and options.fy:
             size = first_size(dict(enumerate(images)))
-            return camera_from_options(options, size, where=str(folder)), None, RAW_PER_METRE
+            return camera_from_options(options, size, where=str(folder)), None, None
         raise SourceError(
             "camera.json",
             str(path),
@@ -208,8 +209,10 @@ def _cameras(folder: Path, options: SourceOptions, images: list[Path]) -> tuple[
     tree = read_json(path)
     own = tree.get("depth")
     depth = own if isinstance(own, dict) and "fx" in own else None
-    scale = _number(depth or tree, "depth_scale", tree.get("depth_scale", RAW_PER_METRE))
-    scale = values_per_metre(scale, "camera.json")
+    said = (depth or tree).get("depth_scale", tree.get("depth_scale"))
+    scale = (
+        None if said is None else values_per_metre(_number({"depth_scale": said}, "depth_scale", None), "camera.json")
+    )
     return _intrinsics(tree), None if depth is None else _intrinsics(depth), scale
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from lastseen.errors import SourceError
 
@@ -148,5 +148,9 @@ def _pointer(name: str, value: str) -> SourceError:
 
 
 def _unreadable(name: str, error: Exception) -> SourceError:
-    problem = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be decoded ({error})"
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    if isinstance(error, UnidentifiedImageError):
+        # its own words are those of the program that opened the file
+        why = "its header is broken"
+    problem = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be decoded ({why})"
     return SourceError(name, "image", problem, remedy="the frame is left out; check the recording")

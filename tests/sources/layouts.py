@@ -241,7 +241,7 @@ def scannet_text(folder: Path) -> Path:
     shutil.rmtree(folder / "intrinsic")
     values = {"fx": CAMERA.fx, "fy": CAMERA.fy, "mx": CAMERA.cx, "my": CAMERA.cy}
     text = [f"{name}_{kind} = {value}" for kind in ("color", "depth") for name, value in values.items()]
-    (folder / f"{folder.name}.txt").write_text("\n".join(["sceneType = Office", *text]))
+    (folder / "scene0000_00.txt").write_text("\n".join(["sceneType = Office", *text]))
     return folder
 
 

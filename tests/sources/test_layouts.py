@@ -306,6 +306,25 @@ def test_stamps_in_a_file_of_their_own_are_taken(tmp_path: Path) -> None:
         assert not source.intake.notes
 
 
+@pytest.mark.parametrize(
+    ("stamps", "problem"),
+    [([0, 1, 2], "3 stamps.*does not match 6 images"), ([0, 1, 2, 5, 4, 6], "goes back at stamp 5")],
+)
+def test_stamps_in_a_file_that_do_not_fit_are_refused(tmp_path: Path, stamps: list[int], problem: str) -> None:
+    folder = VARIANTS["colour and depth in one folder"](tmp_path / "walk")
+    (folder / "times.txt").write_text("\n".join(map(str, stamps)))
+    with pytest.raises(SourceError, match=rf"times.txt = .*{problem}"):
+        open_source(folder)
+
+
+def test_more_poses_than_images_are_noted(tmp_path: Path) -> None:
+    folder = VARIANTS["colour and depth in one folder"](tmp_path / "walk")
+    (folder / "poses.txt").write_text(2 * (folder / "poses.txt").read_text())
+    with open_source(folder) as source:
+        assert len(list(source.frames())) == COUNT
+        assert source.intake.notes == ["12 poses for 6 images: each image has the one of its number"]
+
+
 @pytest.mark.parametrize(("name", "file"), [("3RScan", "_info.txt"), ("Replica", "../cam_params.json")])
 def test_a_camera_that_is_not_the_datasets_is_asked_for(tmp_path: Path, name: str, file: str) -> None:
     folder = {**WRITERS, **VARIANTS}[name](tmp_path / "scan")

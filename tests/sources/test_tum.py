@@ -15,6 +15,18 @@ from tests.sources.layouts import COUNT, WRITERS
 from tests.sources.room import walk, write_recording
 
 
+def test_lines_that_are_there_twice_give_one_frame(tmp_path: Path) -> None:
+    folder = write_recording(tmp_path / "walk", walk(4))
+    for name in ("rgb.txt", "groundtruth.txt"):
+        lines = [line for line in (folder / name).read_text().splitlines() if line[0] != "#"]
+        other = [f"{line.split()[0]} 9 9 9 0 0 0 1" for line in lines] if name == "groundtruth.txt" else lines
+        (folder / name).write_text("\n".join([*lines, *other]))
+    with open_source(folder) as source:
+        frames = list(source.frames())
+        assert any(note.startswith("4 lines of groundtruth.txt have the stamp") for note in source.intake.notes)
+    assert max(frame.T_world_camera.distance_to(pose) for frame, pose in zip(frames, walk(4), strict=True)) < 1e-4
+
+
 def test_a_stored_walk_comes_back_as_it_was(stored_walk: Path) -> None:
     source = open_source(stored_walk)
     frames = list(source.frames())

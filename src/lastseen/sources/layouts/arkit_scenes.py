@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
-from lastseen.sources.layouts.files import nearest, read_numbers
+from lastseen.sources.layouts.files import by_stamp, nearest, read_numbers
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.record import Trajectory
+from lastseen.sources.record import Intake, Trajectory
 
 MAX_GAP = 0.1
 """Seconds between an image and its depth or camera: depth comes at 60 Hz or less."""
@@ -38,7 +37,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         )
         own = None if camera is None else _camera(camera)
         shots.append(Shot(stamp, color, depth, None, confidence, own))
-    return Sequence(shots, None, 1000.0, trajectory=_trajectory(folder / "lowres_wide.traj"))
+    intake = Intake()
+    return Sequence(shots, None, 1000.0, trajectory=_trajectory(folder / "lowres_wide.traj", intake), intake=intake)
 
 
 def _frames(path: Path) -> Path | None:
@@ -65,10 +65,9 @@ def _stamped(folder: Path, suffix: str) -> dict[float, Path]:
     return dict(sorted(found.items()))
 
 
-def _trajectory(path: Path) -> Trajectory:
+def _trajectory(path: Path, intake: Intake) -> Trajectory:
     """T_world_camera by stamp, of lines with seconds, axis times angle and translation of T_camera_world."""
-    rows = read_numbers(path, columns=7)
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    rows = by_stamp(read_numbers(path, columns=7), path.name, intake)
     turns = Rotation.from_rotvec(rows[:, 1:4]).inv()
     return Trajectory(rows[:, 0], -turns.apply(rows[:, 4:7]), turns.as_quat())
 

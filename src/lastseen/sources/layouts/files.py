@@ -115,6 +115,20 @@ def seconds(stamps: NDArray[np.float64], name: str, intake: Intake) -> NDArray[n
     return stamps
 
 
+def by_stamp(rows: NDArray[np.float64], name: str, intake: Intake) -> NDArray[np.float64]:
+    """Rows in the order of their first number, the stamp; of several with one stamp the first counts."""
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    again = np.append(False, np.diff(rows[:, 0]) == 0)
+    other = np.append(False, (np.diff(rows, axis=0) != 0).any(axis=1)) & again
+    if other.any():
+        first = float(rows[int(np.argmax(other)), 0])
+        intake.note(
+            f"{int(other.sum())} lines of {name} have the stamp of another one (first: {first:.6f}): it counts"
+        )
+    kept: NDArray[np.float64] = rows[~again]
+    return kept
+
+
 def nearest(files: dict[float, Path], stamp: float, *, within: float) -> float | None:
     """The stamp nearest to one, of files sorted by theirs; None where that is further than ``within`` seconds."""
     stamps = list(files)
@@ -203,7 +217,9 @@ def read_numbers(path: Path, *, columns: int | None = None, text: str | None = N
             raise SourceError(short(path), line[:60], f"line {number} holds no numbers", remedy="check it") from None
         wanted = columns or len(rows[0])
         if len(rows[-1]) != wanted:
-            raise SourceError(short(path), line[:60], f"line {number} must have {wanted} numbers", remedy="check it")
+            has = f"line {number} has {len(rows[-1])} numbers"
+            has += f", not {wanted}" if columns else f" and the first one {wanted}"
+            raise SourceError(short(path), line[:60], has, remedy="check it")
     if not rows:
         raise SourceError(path.name, str(path), "holds no numbers", remedy="copy it again")
     return np.array(rows)

@@ -20,6 +20,7 @@ from lastseen.sources.layouts.files import (
     DEPTHS,
     IMAGES,
     by_number,
+    by_stamp,
     first_size,
     matrix,
     nearest,
@@ -122,11 +123,21 @@ def _by_stamp(
 
 
 def _times(path: Path, count: int, intake: Intake) -> list[float] | None:
-    """Stamps of the images in a file of their own, as KITTI has one; None where there is not one for each."""
+    """Stamps of the images in a file of their own, as KITTI has one; None where there is none."""
     found = part(path, "times.txt", "timestamps.txt", "stamps.txt")
-    rows = None if found is None else read_numbers(found)
-    if found is None or rows is None or rows.shape != (count, 1):
+    if found is None:
         return None
+    rows = read_numbers(found)
+    if rows.shape[1] != 1:
+        # a table of something else
+        return None
+    if len(rows) != count:
+        raise SourceError(found.name, f"{len(rows)} stamps", f"does not match {count} images", remedy="one for each")
+    if (np.diff(rows[:, 0]) < 0).any():
+        line = int(np.argmax(np.diff(rows[:, 0]) < 0)) + 2
+        raise SourceError(
+            found.name, float(rows[line - 1, 0]), f"goes back at stamp {line}", remedy="write them in order"
+        )
     return [float(stamp) for stamp in seconds(rows[:, 0], found.name, intake)]
 
 
@@ -190,6 +201,7 @@ def _poses(
         return _of_rows(rows, found.name, stamps, numbers, intake)
     if len(rows) != len(frames) and max(numbers) < len(rows):
         # chosen frames of a longer walk
+        intake.note(f"{len(rows)} poses for {len(frames)} images: each image has the one of its number")
         rows = rows[numbers]
     if len(rows) != len(frames):
         raise _other_count(found.name, len(rows), len(frames))
@@ -216,7 +228,7 @@ def _of_rows(
             # one begins at 0, the other at 1
             by_number = dict(zip(numbers, poses, strict=True))
         return [((number - numbers[0]) / FRAME_RATE, by_number.get(number)) for number in numbers]
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    rows = by_stamp(rows, name, intake)
     times = seconds(rows[:, 0], name, intake)
     if stamps is None or times[0] > stamps[-1] or times[-1] < stamps[0]:
         if stamps is not None and len(rows) == len(stamps):

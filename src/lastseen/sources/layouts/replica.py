@@ -56,6 +56,8 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     pairs = by_number(colors, depths, intake)
     # a room of chosen frames may keep all poses, or those of its frames only
     chosen = len(poses) == len(pairs)
+    if not chosen:
+        intake.note(f"{len(poses)} poses for {len(pairs)} images: each image has the one of its number")
     shots = []
     for place, (number, color, depth) in enumerate(pairs):
         line = place if chosen else number

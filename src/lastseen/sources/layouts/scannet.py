@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 from lastseen.geometry import Intrinsics
@@ -45,13 +46,15 @@ def read_camera(path: Path, kind: str, size: tuple[int, int]) -> Intrinsics | No
     found = next((place for place in places if place.is_file()), None)
     if found is not None:
         return read_table(found, size)
-    about = path / f"{path.resolve().name}.txt"
-    # lines such as: fx_color = 1170.187988
-    words = [line.partition("=") for line in (read_text(about).splitlines() if about.is_file() else ())]
-    values = {name.strip(): value.strip() for name, _, value in words}
-    try:
-        fx, fy, cx, cy = (float(values[f"{name}_{kind}"]) for name in ("fx", "fy", "mx", "my"))
-    except (KeyError, ValueError):
-        other = cameras.read_camera(path, size) if kind == "color" else None
-        return None if other is None else other[0]
-    return fitted(fx, fy, cx, cy, size)
+    # named like the scan, which the folder may not be
+    for about in sorted({*path.glob("scene*.txt"), *path.glob(f"{glob.escape(path.resolve().name)}.txt")}):
+        # lines such as: fx_color = 1170.187988
+        words = [line.partition("=") for line in read_text(about).splitlines()]
+        values = {name.strip(): value.strip() for name, _, value in words}
+        try:
+            fx, fy, cx, cy = (float(values[f"{name}_{kind}"]) for name in ("fx", "fy", "mx", "my"))
+        except (KeyError, ValueError):
+            continue
+        return fitted(fx, fy, cx, cy, size)
+    other = cameras.read_camera(path, size) if kind == "color" else None
+    return None if other is None else other[0]

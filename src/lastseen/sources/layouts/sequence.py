@@ -261,11 +261,11 @@ class SequenceSource(RecordSource):
         first, last = (float(self._poses.stamps[at]) for at in (0, -1))
         if first <= stamp + self.options.pose_delay <= last:
             return f"the poses around it are over {self.options.max_pose_gap:g} s apart (max_pose_gap)"
-        start = self._sequence.shots[0].stamp
-        return (
-            f"poses reach from {first:.3f} to {last:.3f}; if they begin with the images,"
-            f" --set pose_delay={first - start:.3f}"
-        )
+        start, end = (self._sequence.shots[at].stamp for at in (0, -1))
+        reach = f"poses reach from {first:.3f} to {last:.3f}"
+        if first <= end and start <= last:
+            return reach
+        return f"{reach}; if they begin with the images, --set pose_delay={first - start:.3f}"
 
     def _data(self, path: Path) -> Path | bytes:
         return path if self._sequence.read_bytes is None else self._sequence.read_bytes(path)

@@ -14,6 +14,7 @@ from lastseen.sources.layouts.cameras import read_table
 from lastseen.sources.layouts.files import DEPTHS, first_size, nearest, numbered, read_numbers
 from lastseen.sources.layouts.sequence import Sequence, Shot, converted
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.record import Intake
 
 MICROSECONDS = 1e-6
 """Seconds of the second number in the names of files."""
@@ -33,6 +34,9 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         raise SourceError("extrinsics", str(path), "holds no .txt file", remedy="copy the recording whole")
     rows = read_numbers(files[-1], columns=4)
     poses = [np.vstack([rows[start : start + 3], [0.0, 0.0, 0.0, 1.0]]) for start in range(0, len(rows) // 3 * 3, 3)]
+    intake = Intake()
+    if len(rows) != 3 * len(colors):
+        intake.note(f"{files[-1].name} has {len(rows)} lines, three for each of {len(colors)} images would be right")
     shots = []
     for place, (stamp, color) in enumerate(sorted(colors.items())):
         at = nearest(depths, stamp, within=options.max_stamp_difference)
@@ -41,7 +45,7 @@ def read(path: Path, options: SourceOptions) -> Sequence:
         shots.append(Shot(stamp, color, depth, pose, depth_stamp=seconds))
     camera = read_table(path / "intrinsics.txt", first_size(dict(enumerate(colors.values()))))
     limit = options.max_pixels
-    return Sequence(shots, camera, 1000.0, decode_depth=lambda data, name: _turned(data, name, limit))
+    return Sequence(shots, camera, 1000.0, intake=intake, decode_depth=lambda data, name: _turned(data, name, limit))
 
 
 def _turned(data: bytes, name: str, max_pixels: int) -> NDArray[np.uint16]:

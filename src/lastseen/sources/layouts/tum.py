@@ -22,7 +22,7 @@ from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
 from lastseen.sources.layouts.cameras import read_table, values_per_metre
-from lastseen.sources.layouts.files import Stored, first_size, part, read_json, read_text, seconds
+from lastseen.sources.layouts.files import Stored, by_stamp, first_size, part, read_json, read_text, seconds
 from lastseen.sources.layouts.plain import find_poses
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
@@ -143,7 +143,9 @@ def read_listing(path: Path, intake: Intake, *, of: str = "") -> Listing:
     if not rows:
         raise SourceError(path.name, str(path), "lists no images", remedy="write lines `stamp filename`")
     intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
-    rows.sort(key=lambda row: row[0])
+    if len(set(rows)) < len(rows):
+        intake.note(f"{len(rows) - len(set(rows))} lines of {path.name} are there twice")
+    rows = sorted(set(rows))
     stamps = seconds(np.array([stamp for stamp, _ in rows]), path.name, intake)
     return Listing(stamps, tuple(name for _, name in rows))
 
@@ -162,7 +164,7 @@ def read_trajectory(path: Path, intake: Intake) -> Trajectory:
     if not rows:
         raise SourceError(path.name, str(path), "holds no valid pose", remedy="write `stamp tx ty tz qx qy qz qw`")
     intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
-    table = np.array(sorted(rows, key=lambda row: row[0]))
+    table = by_stamp(np.array(rows), path.name, intake)
     return Trajectory(seconds(table[:, 0], path.name, intake), table[:, 1:4], table[:, 4:8])
 
 

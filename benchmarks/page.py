@@ -3,13 +3,16 @@
 A file of 100,000 objects with a full surface and two hours of path is served by a real ``lastseen serve``, and opened
 in headless Chromium without a GPU over loopback. Reported are the seconds from the address to a page that can be
 asked (the first objects are listed), to all objects, to the whole surface and to its mesh; draw calls and triangles
-of the whole home; and frames a second while it is turned. A GPU draws faster, a busy machine everything slower.
+of the whole home; and frames a second while it is turned. A GPU draws faster, a busy machine everything slower: the
+processor seconds of server and browser up to each moment, and the machine's load, stand beside them.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from playwright.sync_api import Page, sync_playwright
 from tools.screenshots import CHROMIUM, FLAGS
 
@@ -32,11 +36,12 @@ from support.progress import say
 OBJECTS, HOURS = 100_000, 2.0
 SURFACE_SIDE = 27.0
 """Metres: a floor of this side fills the surface's slots."""
-PER_FRAME, STEP = 500, 0.6
-"""Objects that a frame sees, and metres between two of them."""
+BLOCK, STEP = 22, 0.6
+"""Objects along one side of what a frame sees, and metres between two of them: 13 m, the reach of a camera."""
 PATIENCE = 300_000
 TURNING = 8.0
 """Seconds of turning the home with the mouse."""
+Vector = NDArray[np.float64]
 GOALS = {"usable_seconds": 3.0, "draw_calls": 200, "triangles": 2_000_000}
 
 
@@ -60,39 +65,44 @@ def main() -> None:
 
 def make(path: Path, count: int, hours: float) -> None:
     """A memory file of this many objects, seen from three sides each along a walk of so many hours."""
-    columns = int(np.ceil(np.sqrt(count)))
-    frames = int(np.ceil(count / PER_FRAME)) * 3
-    seconds = hours * 3600 / frames
+    per_frame = BLOCK * BLOCK
+    blocks = int(np.ceil(count / per_frame))
+    seconds = hours * 3600 / (3 * blocks)
     number = 0
     with Memory.open(path) as memory:
-        for first in range(0, count, PER_FRAME):
-            say(f"making {first:,} of {count:,}")
+        for block, corner in enumerate(walk(blocks)):
+            say(f"making {block * per_frame:,} of {count:,}")
+            some = range(block * per_frame, min((block + 1) * per_frame, count))
             for turn in range(3):
-                some = range(first, min(first + PER_FRAME, count))
-                memory.observe(
-                    blank(number, number * seconds, columns),
-                    [thing(i, columns, turn=turn, stamp=number * seconds) for i in some],
-                )
+                stamp = number * seconds
+                side = np.array([np.cos(2.1 * turn), np.sin(2.1 * turn), 0.3])
+                memory.observe(blank(number, stamp, corner, side), [thing(i, corner, side, stamp) for i in some])
                 number += 1
-        side = np.arange(0.0, SURFACE_SIDE, 0.05, dtype=np.float32) + 0.025
-        x, y = (each.ravel() for each in np.meshgrid(side, side))
+        at = np.arange(0.0, SURFACE_SIDE, 0.05, dtype=np.float32) + 0.025
+        x, y = (each.ravel() for each in np.meshgrid(at, at))
         floor = np.stack([x, y, 0.2 * np.sin(x) * np.sin(y)], axis=1).astype(np.float32)
         colors = np.stack([100 + 80 * np.sin(x), 120 + 40 * np.cos(y), 0 * x + 90], axis=1).astype(np.uint8)
         memory.space.surface.take_in(floor, colors, time=0.0)
 
 
-def thing(i: int, columns: int, *, turn: int, stamp: float) -> Observation:
-    """One object of a grid, seen from one of three sides."""
-    side = np.array([np.cos(2.1 * turn), np.sin(2.1 * turn), 0.3])
-    place = STEP * np.array([i % columns, i // columns, 0.0]) + (0.0, 0.0, 0.8)
+def walk(blocks: int) -> Iterator[Vector]:
+    """Corners of the blocks of a square floor, up one column of blocks and down the next."""
+    columns = int(np.ceil(np.sqrt(blocks)))
+    for block in range(blocks):
+        column, row = divmod(block, columns)
+        yield STEP * BLOCK * np.array([column, row if column % 2 == 0 else columns - 1 - row, 0.0])
+
+
+def thing(i: int, corner: Vector, side: Vector, stamp: float) -> Observation:
+    """One object of a block, seen from one of three sides."""
+    row, column = divmod(i % BLOCK**2, BLOCK)
+    place = corner + STEP * np.array([column, row, 0.0]) + (0.0, 0.0, 0.8)
     return Observation(place, np.full(3, 0.2), side, stamp, labels={LABELS[i % len(LABELS)]: 0.9})
 
 
-def blank(number: int, stamp: float, columns: int) -> Frame:
-    """A frame without depth from somewhere on a walk around the grid."""
-    angle = 0.05 * number
-    radius = 0.3 * STEP * columns
-    at = np.array([radius * (1 + np.cos(angle)), radius * (1 + np.sin(angle)), 1.2])
+def blank(number: int, stamp: float, corner: Vector, side: Vector) -> Frame:
+    """A frame without depth from one side of the middle of a block."""
+    at = corner + STEP * BLOCK / 2 * np.array([1.0, 1.0, 0.0]) + 2.0 * side
     rgb, depth = np.zeros((8, 8, 3), np.uint8), np.full((8, 8), np.nan, np.float32)
     return Frame(number, stamp, rgb, depth, Pose3D.from_quaternion(at, [0.0, 0.0, 0.0, 1.0]), CAMERA)
 
@@ -119,15 +129,19 @@ def measure(path: Path) -> dict[str, Any]:
         served = time.monotonic() - began
         with browser_page() as page:
             say("opening the page")
-            began = time.monotonic()
+            watch = Watch((process.pid, os.getpid()))
             page.goto(f"http://127.0.0.1:{port}/viewer/")
             count_text = "document.querySelector('#objects .count').textContent"
-            usable = wait(page, "", began, count_text)
-            listed = wait(page, f"{count:,} of {count:,}", began, count_text)
-            shown = wait(page, str(points), began, "document.querySelector('#canvas').dataset.points")
-            joined = wait(page, "0", began, "document.querySelector('#canvas').dataset.waiting")
+            wait(page, "", count_text)
+            times = watch.read("usable")
+            wait(page, f"{count:,} of {count:,}", count_text)
+            times |= watch.read("all_objects")
+            wait(page, str(points), "document.querySelector('#canvas').dataset.points")
+            times |= watch.read("surface")
+            wait(page, "0", "document.querySelector('#canvas').dataset.waiting")
+            times |= watch.read("mesh")
             drawn = page.locator("#canvas").evaluate("canvas => ({ ...canvas.dataset })")
-            rate = turned(page)
+            rate, rate_by_processor = turned(page)
     finally:
         process.terminate()
         process.wait()
@@ -136,26 +150,52 @@ def measure(path: Path) -> dict[str, Any]:
         "surface_points": points,
         "file_megabytes": round(path.stat().st_size / 1e6, 1),
         "serve_seconds": round(served, 2),
-        "usable_seconds": round(usable, 2),
-        "all_objects_seconds": round(listed, 2),
-        "surface_seconds": round(shown, 2),
-        "mesh_seconds": round(joined, 2),
+        **times,
         "draw_calls": int(drawn["calls"]),
         "triangles": int(drawn["triangles"]),
         "frames_per_second": round(rate, 2),
+        "frames_per_processor_second": round(rate_by_processor, 2),
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
-def wait(page: Page, value: str, began: float, read: str) -> float:
-    """Seconds until an expression of the page has a value; an empty one stands for any."""
+class Watch:
+    """Seconds since it began, of the clock and of the processor: of some processes and all that they started."""
+
+    def __init__(self, pids: tuple[int, ...]) -> None:
+        self._pids = pids
+        self._began, self._spent = time.monotonic(), self.spent()
+
+    def spent(self) -> float:
+        """Processor seconds so far."""
+        rows = {}
+        for each in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = each.read_text().rpartition(")")[2].split()
+                # parent, user time and system time, as counted from the field after the name
+                rows[int(each.parent.name)] = int(fields[1]), int(fields[11]) + int(fields[12])
+        family = set(self._pids)
+        while more := {pid for pid, (parent, _) in rows.items() if parent in family and pid not in family}:
+            family |= more
+        return sum(rows[pid][1] for pid in family if pid in rows) / os.sysconf("SC_CLK_TCK")
+
+    def read(self, name: str) -> dict[str, float]:
+        """What it took up to now."""
+        spent = self.spent() - self._spent
+        seconds = time.monotonic() - self._began
+        return {f"{name}_seconds": round(seconds, 2), f"{name}_processor_seconds": round(spent, 2)}
+
+
+def wait(page: Page, value: str, read: str) -> None:
+    """Wait until an expression of the page has a value; an empty one stands for any."""
     page.wait_for_function(f"value => value ? {read} === value : Boolean({read})", arg=value, polling=50)
-    return time.monotonic() - began
 
 
-def turned(page: Page) -> float:
-    """Frames a second while the home is turned by hand."""
+def turned(page: Page) -> tuple[float, float]:
+    """Frames a second while the home is turned by hand, and frames a second of the processor."""
     page.wait_for_timeout(2000)
     before = int(page.locator("#canvas").get_attribute("data-frames") or 0)
+    watch = Watch((os.getpid(),))
     page.mouse.move(700, 400)
     page.mouse.down()
     began = time.monotonic()
@@ -164,9 +204,10 @@ def turned(page: Page) -> float:
         at += 1
         page.mouse.move(700 + 150 * np.sin(at / 10), 400)
         page.wait_for_timeout(15)
-    seconds = time.monotonic() - began
+    took = watch.read("turned")
     page.mouse.up()
-    return (int(page.locator("#canvas").get_attribute("data-frames") or 0) - before) / seconds
+    frames = int(page.locator("#canvas").get_attribute("data-frames") or 0) - before
+    return frames / took["turned_seconds"], frames / took["turned_processor_seconds"]
 
 
 if __name__ == "__main__":

@@ -176,7 +176,9 @@ def test_what_is_not_understood_is_answered_and_forgiven(home: Running, text: st
         client.send(text)
         assert json.loads(client.recv(timeout=10))["type"] == "error"
         client.send('{"type": "ping"}')
-        assert json.loads(client.recv(timeout=10))["type"] == "pong"
+        # who has not subscribed is sent objects too, at a moment of the server's choice
+        answers = (json.loads(client.recv(timeout=10))["type"] for _ in range(3))
+        assert "pong" in answers
 
 
 def test_who_never_makes_sense_is_sent_away(home: Running) -> None:

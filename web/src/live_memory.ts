@@ -101,7 +101,7 @@ export class LiveMemory implements SocketListener {
 
   objects(update: ObjectsUpdate): void {
     this.moveOn(update.now_memory_time);
-    // a reset in parts must not show a half-empty home
+    // after a loss, a reset in parts must not show a half-empty home
     const target = update.reset ? new Map<string, Thing>() : this.arriving.size ? this.arriving : this.things;
     for (const wire of update.objects) {
       const thing = thingOf(wire);
@@ -111,12 +111,17 @@ export class LiveMemory implements SocketListener {
     for (const id of update.gone) target.delete(id);
     if (update.more) {
       this.arriving = target;
+      // a page that has nothing yet shows what has come, and again when twice as much has
+      const { loaded, arriving, asOf, things } = this.store.state;
+      if ((!loaded || arriving) && asOf === null && target.size >= 2 * things.size) {
+        this.store.set({ things: new Map(target), loaded: true, arriving: true });
+      }
       return;
     }
     this.arriving = new Map();
     this.things = target;
     if (this.store.state.asOf === null) this.store.set({ things: new Map(target) });
-    this.store.set({ loaded: true });
+    this.store.set({ loaded: true, arriving: false });
   }
 
   event(event: ObjectEvent): void {

@@ -9,6 +9,8 @@ export interface State {
   connectionNote: string;
   /** whether the first answer about objects has come: before it, "nothing" is not known yet */
   loaded: boolean;
+  /** whether more objects of a first load are on their way */
+  arriving: boolean;
   things: ReadonlyMap<string, Thing>;
   places: readonly Place[];
   plans: readonly FloorPlan[];
@@ -46,6 +48,7 @@ export class Store {
     connection: "connecting",
     connectionNote: "",
     loaded: false,
+    arriving: false,
     things: new Map(),
     places: [],
     plans: [],

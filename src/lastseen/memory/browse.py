@@ -38,10 +38,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The objects that differ from an earlier ``revision``; ``numbers`` are those of all remembered now, sorted."""
+    """Numbers of the objects that differ from an earlier ``revision``, and of all remembered now; both sorted."""
 
     revision: int
-    objects: list[ObjectState]
+    objects: NDArray[np.int64]
     numbers: NDArray[np.int64]
 
 
@@ -263,7 +263,7 @@ class Browse:
             store = self._objects.store
             rows = store.live()
             changed = rows[store.changed_at[rows] > since] if since else rows
-            return Changed(store.version, self._read(changed), store.seq[rows])
+            return Changed(store.version, store.seq[changed], store.seq[rows])
 
     def labelled(self, weight: Callable[[str], float]) -> list[tuple[float, str, str]]:
         """Weighted score, id and label of what is there, tentative ones included, by the label that weighs most.

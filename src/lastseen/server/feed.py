@@ -7,6 +7,7 @@ that reads slowly skips what lies between, and nothing here grows with the numbe
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from lastseen.server.serializers import events_json, listed_objects
 
 _EVENTS_KEPT = 500
 """Events that a subscriber may miss before it is told so."""
-_OBJECTS_AT_ONCE = 4000
+_OBJECTS_AT_ONCE = 1000
 """Objects that are described before any of them is sent: a fraction of a second's work."""
 _OBJECTS_PER_MESSAGE = 1000
 """About half a megabyte, below the limit of common clients."""
@@ -65,13 +66,18 @@ class Feed:
         self._rooms: list[tuple[int, str, float]] | None = None
         self._numbers: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._objects: OrderedDict[str, _Sent] = OrderedDict()
+        self._in_order: list[_Sent] | None = None
+        self._unfinished = False
         self._gone: OrderedDict[str, int] = OrderedDict()
         self._gone_before = 0
         self._events: deque[tuple[int, str]] = deque(maxlen=_EVENTS_KEPT)
         self._updates: dict[tuple[int, bool], Update] = {}
 
-    def refresh(self) -> bool:
-        """Bring in what changed in memory since the last time; says whether anything did."""
+    def refresh(self, published: Callable[[], object] | None = None) -> bool:
+        """Bring in what changed in memory since the last time; says whether anything did.
+
+        ``published`` is called after each part of it: a large memory takes seconds, and its first objects none.
+        """
         memory = self._current()
         with self._refreshing:
             moved = self._refresh_places(memory)
@@ -82,9 +88,13 @@ class Feed:
             since = self._revision if self._revision is not None and self._revision < revision else 0
             changed = memory.browse.changed(since)
             gone = np.setdiff1d(self._numbers, changed.numbers, assume_unique=True)
-            # in parts, so that a page over a large memory has its first objects at once
-            for first in range(0, len(changed.objects), _OBJECTS_AT_ONCE):
-                self._take(memory, changed.objects[first : first + _OBJECTS_AT_ONCE])
+            waiting = [id_text(number) for number in changed.objects.tolist()]
+            for first in range(0, len(waiting), _OBJECTS_AT_ONCE):
+                # of a first filling every part has something new: whoever is sent the last one has all
+                self._unfinished = self._revision is None and first + _OBJECTS_AT_ONCE < len(waiting)
+                self._take(memory, memory.browse.states(waiting[first : first + _OBJECTS_AT_ONCE]))
+                if published is not None:
+                    published()
             self._take(memory, (), gone=map(id_text, gone.tolist()))
             self._revision, self._numbers = changed.revision, changed.numbers
             return True
@@ -171,8 +181,16 @@ class Feed:
             while len(self._gone) > _GONE_KEPT:
                 _, self._gone_before = self._gone.popitem(last=False)
             self._updates.clear()
+            self._in_order = None
 
-    def _update(self, cursor: int, reset: bool) -> Update:
+    def _newer(self, cursor: int, *, most: int) -> list[_Sent]:
+        """What was published after a cursor, oldest first."""
+        if self.newest - cursor > most:
+            # somebody who starts is far behind for many messages: each finds its place in a list of all
+            if self._in_order is None:
+                self._in_order = list(self._objects.values())
+            first = bisect_right(self._in_order, cursor, key=lambda sent: sent.number)
+            return self._in_order[first : first + most]
         newer: list[_Sent] = []
         # what changed last stands at the end: walking from there reads no more than is sent
         for sent in reversed(self._objects.values()):
@@ -180,12 +198,17 @@ class Feed:
                 break
             newer.append(sent)
         newer.reverse()
+        return newer
+
+    def _update(self, cursor: int, reset: bool) -> Update:
         limit, upto = _OBJECTS_PER_MESSAGE, self.newest
+        newer = self._newer(cursor, most=limit + 1)
         more = len(newer) > limit
         if more:
             newer = newer[:limit]
             upto = newer[-1].number
         gone = [] if reset else [key for key, number in self._gone.items() if cursor < number <= upto]
-        head = {"type": "objects_update", "reset": reset, "more": more, **now_json(self._current()), "gone": gone}
+        follows = more or self._unfinished
+        head = {"type": "objects_update", "reset": reset, "more": follows, **now_json(self._current()), "gone": gone}
         objects = ",".join(sent.text for sent in newer)
         return Update(f'{json_text(head)[:-1]},"objects":[{objects}]}}', upto, more)

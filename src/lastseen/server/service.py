@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -164,9 +164,12 @@ class Service:
         if events:
             self.feed.publish(events)
 
-    def refresh(self, *, stats: bool) -> None:
-        """Bring what subscribers are sent up to date; ``stats`` renews the figures too."""
-        self.feed.refresh()
+    def refresh(self, *, stats: bool, published: Callable[[], object] | None = None) -> None:
+        """Bring what subscribers are sent up to date; ``stats`` renews the figures too.
+
+        ``published`` is called whenever a part of it can be sent.
+        """
+        self.feed.refresh(published)
         spatial = self.memory.spatial
         sent = spatial, spatial.revision, tuple(self.memory.rooms())
         if self._places_sent != sent:

@@ -225,11 +225,13 @@ class Ticker:
         """Tick until cancelled."""
         service = self.service
         until_stats = 0.0
+        wake_here = partial(asyncio.get_running_loop().call_soon_threadsafe, self.wake)
         while True:
             if service.clients:
                 until_stats -= _TICK
                 try:
-                    await self.in_thread(partial(service.refresh, stats=until_stats <= 0.0))
+                    refresh = partial(service.refresh, stats=until_stats <= 0.0, published=wake_here)
+                    await self.in_thread(refresh)
                 except Exception:  # noqa: BLE001
                     # one bad round must not end the updates of all; it is logged and tried again
                     _log.exception("what subscribers are sent could not be refreshed")
@@ -316,12 +318,15 @@ async def _push(
     await ticker.next()
     while not service.stopping:
         if subscription.is_behind():
+            # the cloud waits for frames that are being drawn into it: not on the event loop
+            points = subscription.points()
             for text in subscription.messages():
                 await _send(socket, text, turn, service)
                 if subscription.paused:
                     break
-            # the cloud waits for frames that are being drawn into it: not on the event loop
-            points = subscription.points()
+                # in turn, so that the home is seen before the last of very many objects has come
+                if body := await ticker.in_thread(partial(next, points, None)):
+                    await _send(socket, body, turn, service)
             while not subscription.paused and (body := await ticker.in_thread(partial(next, points, None))):
                 await _send(socket, body, turn, service)
         await ticker.next()

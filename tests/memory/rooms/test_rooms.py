@@ -178,3 +178,14 @@ def test_ids_that_cannot_be_read_are_damage(tmp_path: Path, walked: tuple[Home, 
         db.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = ?", (body, row_sum(key, body), key))
     with pytest.raises(JournalDamaged, match="its rooms cannot be read"):
         Memory.open(path, read_only=True)
+
+
+def test_a_closed_file_answers_rooms_without_cutting_anew(
+    walked: tuple[Home, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(walked[1], read_only=True) as memory:
+        before = [(one.id, one.place) for one in memory.objects()]
+    monkeypatch.setattr(RoomMap, "refresh", lambda *_: pytest.fail("cut anew"))
+    with Memory.open(walked[1], read_only=True) as memory:
+        assert [(one.id, one.place) for one in memory.objects()] == before
+        assert memory.rooms()

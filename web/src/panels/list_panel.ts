@@ -59,7 +59,7 @@ export class ListPanel {
       this.more,
     );
     arrowKeys(this.list);
-    store.on(["things", "shownStates", "labelFilter", "selected", "loaded", "places", "server", "span"], (state) => this.draw(state));
+    store.on(["things", "shownStates", "labelFilter", "selected", "loaded", "arriving", "places", "server", "span"], (state) => this.draw(state));
     setInterval(() => this.draw(store.state), 5000);
   }
 
@@ -106,7 +106,8 @@ export class ListPanel {
       row.element.setAttribute("aria-label", `${thing.label}, ${thing.state}, seen ${lastSeen(thing.lastSeen, now, this.clock)}`);
       if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
     });
-    setText(this.total, state.loaded ? `${shown.length.toLocaleString("en-GB")} of ${state.things.size.toLocaleString("en-GB")}` : "");
+    const all = state.things.size.toLocaleString("en-GB");
+    setText(this.total, !state.loaded ? "" : state.arriving ? `${all} so far` : `${shown.length.toLocaleString("en-GB")} of ${all}`);
     setText(this.more, this.remark(state, shown.length));
   }
 
@@ -115,7 +116,8 @@ export class ListPanel {
     const wish = [state.things, state.shownStates, state.labelFilter, this.order] as const;
     if (wish.some((part, index) => part !== this.sortedBy[index])) {
       this.sortedBy = wish;
-      this.inOrder = shownThings(state).sort(this.order === "name" ? byName : byNewest);
+      const shown = shownThings(state);
+      this.inOrder = this.order === "name" ? byName(shown) : shown.sort(byNewest);
     }
     return this.inOrder;
   }
@@ -153,10 +155,18 @@ export class ListPanel {
 
 const natural = new Intl.Collator("en", { numeric: true });
 
-function byName(a: Thing, b: Thing): number {
-  return Number(b.named) - Number(a.named) || natural.compare(a.label, b.label) || natural.compare(a.id, b.id);
+/** Labels are few and things may be many: only labels are compared as words. */
+function byName(things: Thing[]): Thing[] {
+  const labels = [...new Set(things.map(({ label }) => label))].sort(natural.compare);
+  const rank = new Map(labels.map((label, index) => [label, index]));
+  return things.sort((a, b) => Number(b.named) - Number(a.named) || (rank.get(a.label) ?? 0) - (rank.get(b.label) ?? 0) || byId(a, b));
 }
 
 function byNewest(a: Thing, b: Thing): number {
-  return b.lastSeen - a.lastSeen || natural.compare(a.id, b.id);
+  return b.lastSeen - a.lastSeen || byId(a, b);
+}
+
+/** In the order of the numbers that ids end in. */
+function byId(a: Thing, b: Thing): number {
+  return a.id.length - b.id.length || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }

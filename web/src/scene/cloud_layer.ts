@@ -303,9 +303,11 @@ export class CloudLayer {
     this.uniforms.cut.value = floor + this.cutHeight;
   }
 
-  /** How many pixels one metre takes at one metre's distance. */
-  fit(size: Vector2, fov: number, pixelRatio: number): void {
-    this.uniforms.pixelsPerUnit.value = (size.y * pixelRatio) / (2 * Math.tan((fov * Math.PI) / 360));
+  /** How many pixels one metre takes at one metre's distance: taken over, and answered. */
+  fit(size: Vector2, fov: number, pixelRatio: number): number {
+    const pixels = (size.y * pixelRatio) / (2 * Math.tan((fov * Math.PI) / 360));
+    this.uniforms.pixelsPerUnit.value = pixels;
+    return pixels;
   }
 
   private reserve(capacity: number): void {

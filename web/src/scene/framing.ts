@@ -2,6 +2,8 @@
 
 import { Vector3 } from "three";
 
+import type { Vec3 } from "../model";
+
 export interface Framing {
   readonly eye: Vector3;
   readonly target: Vector3;
@@ -12,10 +14,28 @@ const UP = new Vector3(0, 0, 1);
 const ROUNDS = 8;
 const MARGIN = 1.1;
 const NEAREST = 2.5;
+/** things from which only the outermost frame a home, and in how many directions those are looked for */
+const MANY = 4000;
+const TURNS = 32;
 
 /** The direction from a home to a camera at an angle around it and an elevation above the floor. */
 export function directionAt(angle: number, elevation: number): Vector3 {
   return new Vector3(Math.cos(angle) * Math.cos(elevation), Math.sin(angle) * Math.cos(elevation), Math.sin(elevation));
+}
+
+/** Of very many things those that lie outermost in some direction along the floor: in view with them are all others. */
+export function outermost<T extends { readonly centre: Vec3 }>(things: readonly T[]): readonly T[] {
+  if (things.length <= MANY) return things;
+  const found = new Set<T>();
+  for (let turn = 0; turn < TURNS; turn++) {
+    const [x, y] = [Math.cos((2 * Math.PI * turn) / TURNS), Math.sin((2 * Math.PI * turn) / TURNS)];
+    let best = things[0] as T;
+    for (const thing of things) {
+      if ((thing.centre[0] - best.centre[0]) * x + (thing.centre[1] - best.centre[1]) * y > 0) best = thing;
+    }
+    found.add(best);
+  }
+  return [...found];
 }
 
 /** Perspective makes this a search: aim at the middle of what is seen, step back or closer, and look again. */

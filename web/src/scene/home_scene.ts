@@ -8,6 +8,7 @@ import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
 import type { Palette } from "../theme";
 import { ApartLayer } from "./apart_layer";
+import { outermost } from "./framing";
 import { CloudLayer } from "./cloud_layer";
 import { EvidenceLayer } from "./evidence_layer";
 import { Labels } from "./labels";
@@ -57,7 +58,10 @@ export class HomeScene {
       this.cloud.group.visible && this.cloud.hides(this.stage.camera.position, spot, near),
     );
     this.stage.onFrame(() => {
-      this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
+      const pixelsPerUnit = this.cloud.fit(this.stage.size, this.stage.camera.fov, this.stage.pixelRatio);
+      this.objects.arrange(this.stage.camera.position, pixelsPerUnit);
+      // a name over a dot tells nothing
+      if (this.objects.many) this.label();
       return false;
     });
     // what is looked at, for those who measure this page from outside
@@ -134,7 +138,8 @@ export class HomeScene {
   }
 
   private label(): void {
-    this.labels.things = this.apart.things.length ? [...this.objects.things, ...this.apart.things] : this.objects.things;
+    const many = this.objects.many || this.apart.things.length > 0;
+    this.labels.things = many ? [...this.objects.drawn(), ...this.apart.things] : this.objects.things;
     this.labels.unplaced = new Set(this.apart.things.map(({ id }) => id));
     this.robot.shift = this.apartNow === null ? null : this.apart.shiftOf(this.apartNow);
   }
@@ -236,7 +241,7 @@ export class HomeScene {
   /** Points that must be in view: those of the cloud where there is one, for a home is seldom as wide as its box. */
   private outline(box: Box3): Vector3[] {
     const points = this.cloud.sample(box);
-    for (const { centre } of this.landmarks()) points.push(new Vector3(...centre));
+    for (const { centre } of outermost(this.landmarks())) points.push(new Vector3(...centre));
     for (const { centre } of this.apart.things) points.push(new Vector3(...centre));
     const robot = this.robot.at;
     // its body stands under its camera
@@ -263,7 +268,7 @@ export class HomeScene {
       const grown = !first && shift > Math.max(GROWTH * this.framed.getSize(new Vector3()).length(), 0.25);
       if (!this.stage.taken && !this.following && (first || grown || this.stage.insetsChanged)) {
         this.framed = box;
-        this.stage.frame(this.outline(box), { fly: !first, turn: first });
+        this.stage.frame(this.outline(box), { fly: !first && this.stage.fluent, turn: first });
       }
     }, SETTLE_SECONDS * 1000);
   }

@@ -21,6 +21,7 @@ import { Box3, Vector3 } from "three";
 import type { Thing } from "../model";
 import { STATES } from "../model";
 import type { Palette } from "../theme";
+import { DOT_PIXELS, Dots, type Rows, rowsFor } from "./dots";
 
 const VERTEX = /* glsl */ `
 attribute vec3 boxCentre;
@@ -104,8 +105,9 @@ const GLIMPSED = 0.6;
 const NAMELESS = 0.45;
 /** how strongly the rest is drawn where there are answers */
 const ASIDE = 0.45;
-/** objects up to which those behind walls are drawn veiled: each box is drawn twice then */
-const MOST_VEILED = 20_000;
+/** objects up to which each is a box, twice where it stands behind walls; of more, those that are small on the screen are
+ * dots */
+const MOST_BOXES = 20_000;
 
 export class ObjectsLayer {
   readonly group = new Group();
@@ -118,7 +120,12 @@ export class ObjectsLayer {
   private readonly chosen = new Color();
   private readonly unplaced = { value: 0 };
   private readonly veiled: Mesh;
+  private readonly dots = new Dots(this.inks);
+  private rows: Rows = rowsFor(0);
   private room = 0;
+  private boxes = 0;
+  /** how the things were seen when they were last told apart; null after any of them changed */
+  private arranged: { readonly eye: Vector3; readonly pixelsPerUnit: number } | null = null;
   private centres = new InstancedBufferAttribute(new Float32Array(0), 3);
   private sizes = new InstancedBufferAttribute(new Float32Array(0), 3);
   private yaws = new InstancedBufferAttribute(new Float32Array(0), 1);
@@ -140,29 +147,88 @@ export class ObjectsLayer {
       mesh.renderOrder = 5 + order;
       this.group.add(mesh);
     }
+    this.dots.points.renderOrder = 4;
+    this.group.add(this.dots.points);
   }
 
   show(things: readonly Thing[]): void {
     this.things = things;
-    this.grow(things.length);
-    const centres = this.centres.array as Float32Array;
-    const sizes = this.sizes.array as Float32Array;
-    const yaws = this.yaws.array as Float32Array;
+    if (things.length > this.rows.room) this.rows = rowsFor(things.length);
+    const { centres, sizes, yaws, spans } = this.rows;
     things.forEach((thing, row) => {
       centres.set(thing.centre, row * 3);
       yaws[row] = thing.yaw;
       for (let axis = 0; axis < 3; axis++) sizes[row * 3 + axis] = Math.max(thing.size[axis] ?? 0, SMALLEST);
+      spans[row] = Math.max(sizes[row * 3] ?? 0, sizes[row * 3 + 1] ?? 0, sizes[row * 3 + 2] ?? 0);
     });
-    this.centres.needsUpdate = true;
-    this.sizes.needsUpdate = true;
-    this.yaws.needsUpdate = true;
-    this.geometry.instanceCount = things.length;
-    this.veiled.visible = things.length <= MOST_VEILED;
+    this.veiled.visible = !this.many;
+    this.dots.show(this.many ? this.rows : null, things.length);
+    this.draw();
+  }
+
+  /** Whether there are so many things that those far away are drawn as dots. */
+  get many(): boolean {
+    return this.things.length > MOST_BOXES;
+  }
+
+  /** The things that are drawn as boxes. */
+  *drawn(): Iterable<Thing> {
+    if (!this.many) yield* this.things;
+    else for (let at = 0; at < this.boxes; at++) yield this.things[this.rows.chosen[at] ?? 0] as Thing;
+  }
+
+  /** Of very many things, draw as boxes those that are large enough from here to be seen as one. */
+  arrange(eye: Vector3, pixelsPerUnit: number): void {
+    if (!this.many || (this.arranged?.pixelsPerUnit === pixelsPerUnit && this.arranged.eye.equals(eye))) return;
+    this.arranged = { eye: eye.clone(), pixelsPerUnit };
+    this.dots.pixelsPerUnit = pixelsPerUnit;
+    const { centres, spans, looks, chosen } = this.rows;
+    const [x, y, z] = [eye.x, eye.y, eye.z];
+    this.boxes = 0;
+    for (let row = 0; row < this.things.length; row++) {
+      const dx = (centres[row * 3] ?? 0) - x;
+      const dy = (centres[row * 3 + 1] ?? 0) - y;
+      const dz = (centres[row * 3 + 2] ?? 0) - z;
+      const reach = ((spans[row] ?? 0) * pixelsPerUnit) / DOT_PIXELS;
+      if (dx * dx + dy * dy + dz * dz > reach * reach && !looks[row * 3 + 1]) continue;
+      chosen[this.boxes++] = row;
+    }
+    this.send();
+  }
+
+  private draw(): void {
+    this.arranged = null;
+    if (this.many) return;
+    for (let row = 0; row < this.things.length; row++) this.rows.chosen[row] = row;
+    this.boxes = this.things.length;
+    this.send();
+  }
+
+  private send(): void {
+    this.grow(this.boxes);
+    const { chosen } = this.rows;
+    for (const [attribute, all] of [
+      [this.centres, this.rows.centres],
+      [this.sizes, this.rows.sizes],
+      [this.looks, this.rows.looks],
+      [this.yaws, this.rows.yaws],
+    ] as const) {
+      const { itemSize } = attribute;
+      const target = attribute.array as Float32Array;
+      for (let at = 0; at < this.boxes; at++) {
+        const from = (chosen[at] ?? 0) * itemSize;
+        for (let part = 0; part < itemSize; part++) target[at * itemSize + part] = all[from + part] ?? 0;
+      }
+      attribute.clearUpdateRanges();
+      attribute.addUpdateRange(0, this.boxes * itemSize);
+      attribute.needsUpdate = true;
+    }
+    this.geometry.instanceCount = this.boxes;
   }
 
   /** Emphasis of one (selected) or some (hovered, answers); where there are answers, the rest steps back. */
   highlight(selected: string | null, hovered: string | null, answers: ReadonlySet<string>): void {
-    const looks = this.looks.array as Float32Array;
+    const { looks } = this.rows;
     this.things.forEach((thing, row) => {
       const marked = thing.id === selected || answers.has(thing.id);
       looks[row * 3] = STATES.indexOf(thing.state);
@@ -170,7 +236,8 @@ export class ObjectsLayer {
       const seen = marked || thing.id === hovered || thing.state !== "tentative" ? 1 : thing.named ? GLIMPSED : GLIMPSED * NAMELESS;
       looks[row * 3 + 2] = seen * (answers.size > 0 && !marked ? ASIDE : 1);
     });
-    this.looks.needsUpdate = true;
+    this.dots.repaint();
+    this.draw();
   }
 
   /** Whether it is known where these things are from where the robot is. */
@@ -191,9 +258,12 @@ export class ObjectsLayer {
     const turned = new Ray();
     let best: Thing | null = null;
     let bestCost = Infinity;
-    for (const thing of this.things) {
-      const size = thing.size.map((length) => Math.max(length, SMALLEST));
+    const { spans } = this.rows;
+    for (const [row, thing] of this.things.entries()) {
       const centre = new Vector3(...thing.centre);
+      // a box lies within a ball
+      if (ray.distanceSqToPoint(centre) > (spans[row] ?? 0) ** 2 * 0.75) continue;
+      const size = thing.size.map((length) => Math.max(length, SMALLEST));
       // the ray as the box sees it
       turned.origin.copy(ray.origin).sub(centre).applyAxisAngle(up, -thing.yaw);
       turned.direction.copy(ray.direction).applyAxisAngle(up, -thing.yaw);

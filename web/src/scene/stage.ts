@@ -42,7 +42,8 @@ interface Flight {
   readonly toEye: Vector3;
   readonly fromTarget: Vector3;
   readonly toTarget: Vector3;
-  spent: number;
+  /** when its first frame was drawn: one that is drawn slowly takes no longer */
+  began: number | null;
 }
 
 export class Stage {
@@ -109,6 +110,11 @@ export class Stage {
     this.afterwards.push(follow);
   }
 
+  /** Whether frames come fast enough for motion that nobody asked for. */
+  get fluent(): boolean {
+    return this.cost < SLOW_FRAME;
+  }
+
   /** What the newest frame took: calls to the GPU and triangles. */
   get drawn(): { readonly calls: number; readonly triangles: number } {
     return this.renderer.info.render;
@@ -122,7 +128,7 @@ export class Stage {
 
   /** Draw for new data, not for a hand: where frames are dear, such frames leave time for everything else. */
   refresh(): void {
-    if (this.cost < SLOW_FRAME) {
+    if (this.fluent) {
       this.invalidate();
     } else if (!this.resting) {
       this.resting = window.setTimeout(() => {
@@ -218,7 +224,7 @@ export class Stage {
         toEye: eye,
         fromTarget: this.controls.target.clone(),
         toTarget: target,
-        spent: 0,
+        began: null,
       };
     }
     this.invalidate();
@@ -264,7 +270,7 @@ export class Stage {
     this.waiting = false;
     const seconds = Math.min(Math.max((now - this.last) / 1000, 0), 0.1);
     this.last = now;
-    let more = this.advanceFlight(seconds);
+    let more = this.advanceFlight(now / 1000);
     if (this.controls.update(seconds)) more = true;
     for (const ticker of this.tickers) if (ticker(seconds)) more = true;
     this.renderer.render(this.scene, this.camera);
@@ -275,11 +281,11 @@ export class Stage {
     requestAnimationFrame(() => (this.cost = Math.max((performance.now() - now) / 1000 - 1 / 60, 0)));
   }
 
-  private advanceFlight(seconds: number): boolean {
+  private advanceFlight(now: number): boolean {
     const flight = this.flight;
     if (!flight) return false;
-    flight.spent += seconds;
-    const part = Math.min(flight.spent / FLIGHT_SECONDS, 1);
+    flight.began ??= now;
+    const part = Math.min((now - flight.began) / FLIGHT_SECONDS, 1);
     const eased = part < 0.5 ? 4 * part ** 3 : 1 - (-2 * part + 2) ** 3 / 2;
     this.camera.position.lerpVectors(flight.fromEye, flight.toEye, eased);
     this.controls.target.lerpVectors(flight.fromTarget, flight.toTarget, eased);

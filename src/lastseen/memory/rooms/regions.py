@@ -99,21 +99,28 @@ def _joined(labels: NDArray[np.int32], count: int, cell: float) -> NDArray[np.in
     area = np.bincount(labels.ravel(), minlength=count + 1) * cell**2
     boxes = ndimage.find_objects(labels)
     numbers = np.arange(count + 1, dtype=np.int32)
+    members = {k: [k] for k in range(1, count + 1)}
     small = [k for k in range(1, count + 1) if area[k] < _SMALL]
     for k in sorted(small, key=lambda k: (area[k], k)):
-        around = tuple(slice(max(part.start - _TOUCH, 0), part.stop + _TOUCH) for part in boxes[k - 1])
-        window = numbers[labels[around]]
-        own = labels[around] == k
-        near = ndimage.binary_dilation(own, iterations=_TOUCH) & (window > 0) & (window != numbers[k])
         own_number = int(numbers[k])
         if area[own_number] >= _SMALL:
             continue
+        around = tuple(slice(max(part.start - _TOUCH, 0), part.stop + _TOUCH) for part in boxes[k - 1])
+        part = labels[around]
+        window = numbers[part]
+        others = (window > 0) & (window != own_number)
+        near = others & ndimage.binary_dilation(part == k, iterations=_TOUCH) if others.any() else others
         if near.any():
             to = int(np.bincount(window[near]).argmax())
-            numbers[numbers == own_number] = to
             area[to] += area[own_number]
         elif area[own_number] < _LEAST:
-            numbers[numbers == own_number] = 0
+            to = 0
+        else:
+            continue
+        moved = members.pop(own_number)
+        numbers[moved] = to
+        if to:
+            members[to] += moved
     return numbers[labels]
 
 

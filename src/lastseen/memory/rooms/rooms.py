@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from lastseen.errors import JournalDamaged
 from lastseen.memory.facts import Fact, Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
-from lastseen.memory.objects.columns import id_text
+from lastseen.memory.objects.columns import ID_PREFIX, id_text
 from lastseen.memory.places.place import normalize_scene_type
 from lastseen.memory.rooms.floor_plan import FloorPlan, floor_plan
 from lastseen.memory.rooms.plan import open_points
@@ -27,8 +29,11 @@ _STATE = "rooms.state"
 """Where the memory file keeps what ids last by."""
 _PERIOD = 2.0
 """Seconds of memory time between two cuts: one takes as long as some frames, and a robot goes a metre meanwhile."""
-_KEPT = 20_000
-"""Objects whose rooms the file keeps beside the ids at most: some 300 kB; beyond, opening takes longer anyway."""
+_KEPT = 1_000_000
+"""Objects whose rooms the file keeps beside the ids at most: some megabytes; beyond, opening takes longer anyway."""
+_DIGITS = 19
+"""A number of fewer digits fits 64 bits."""
+_PACKED_NONE = np.zeros((0, 2), dtype=np.int64)
 
 
 class Rooms:
@@ -44,7 +49,7 @@ class Rooms:
         self._maps = [RoomMap(storey) for storey in space.storeys]
         self._next_id = 0
         self._kept_rooms: dict[int, Room] = {}
-        self._kept_of: dict[str, int] = {}
+        self._kept_of = _PACKED_NONE
         self._settled: tuple[int, ...] | None = None
         self._written = journal.meta().get(_STATE)
         if self._written is not None:
@@ -95,8 +100,8 @@ class Rooms:
             return {}
         state: dict[str, Any] = {"next_id": self._next_id, "storeys": [each.to_dict() for each in self._maps]}
         if self._kept_rooms and self._is_settled():
-            state["rooms"] = [asdict(room) for room in self._kept_rooms.values()]
-            state["objects"] = self._kept_of
+            rooms = [asdict(room) for room in self._kept_rooms.values()]
+            state["settled"] = {"rooms": rooms, "objects": _packed(self._kept_of)}
         text = json.dumps(state)
         if text == self._written:
             return {}
@@ -110,11 +115,11 @@ class Rooms:
         self._cut_at = -math.inf
         self._refresh()
         rows = self._confirmed()
-        self._settled, self._kept_rooms, self._kept_of = self._inputs(), {}, {}
+        self._settled, self._kept_rooms, self._kept_of = self._inputs(), {}, _PACKED_NONE
         if len(rows) <= _KEPT:
-            ids = [id_text(number) for number in self._objects.store.seq[rows].tolist()]
             self._kept_rooms = dict(sorted(self._named.items()))
-            self._kept_of = dict(zip(ids, self._room_of_row[rows].tolist(), strict=True))
+            kept = np.stack([self._objects.store.seq[rows], self._room_of_row[rows]], axis=1)
+            self._kept_of = kept[np.argsort(kept[:, 0])]
 
     def _inputs(self) -> tuple[int, ...]:
         """Grows with anything that rooms are cut from or named by."""
@@ -131,15 +136,19 @@ class Rooms:
 
     def _kept_at(self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str]) -> list[Room | None] | None:
         """The rooms of objects as they were settled; None where one is not among them, or is asked for elsewhere."""
-        if not self._kept_rooms or not self._is_settled() or not all(each in self._kept_of for each in ids):
+        if not self._kept_rooms or not self._is_settled():
+            return None
+        numbers = np.array([_number(each) for each in ids], dtype=np.int64)
+        at = np.minimum(np.searchsorted(self._kept_of[:, 0], numbers), len(self._kept_of) - 1)
+        if len(numbers) and (not len(self._kept_of) or not np.array_equal(self._kept_of[at, 0], numbers)):
             return None
         store = self._objects.store
-        rows = [store.row(each) for each in ids]
+        rows = [store.row_of[number] for number in numbers.tolist()]
         if not np.array_equal(
             np.asarray(points, dtype=np.float32).reshape(-1, 3), store.xyz[rows].astype(np.float32)
         ):
             return None
-        return [self._kept_rooms.get(self._kept_of[each]) for each in ids]
+        return [self._kept_rooms.get(room) for room in self._kept_of[at, 1].tolist()]
 
     def _room_ids(self, xyz: NDArray[np.float64], ids: Sequence[str] | None) -> NDArray[np.int64]:
         found = np.full(len(xyz), -1, dtype=np.int64)
@@ -312,11 +321,11 @@ class Rooms:
             self._maps[0].restore(state["storeys"][0])
             for each, kept in zip(self._maps[1:], state["storeys"][1:], strict=False):
                 each.restore(kept)
-            if "rooms" in state:
-                self._kept_rooms = {room["id"]: _room(room) for room in state["rooms"]}
-                self._kept_of = {str(each): int(room) for each, room in state["objects"].items()}
+            if "settled" in state:
+                self._kept_rooms = {room["id"]: _room(room) for room in state["settled"]["rooms"]}
+                self._kept_of = _unpacked(state["settled"]["objects"])
                 self._settled = self._inputs()
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, zlib.error) as error:
             raise JournalDamaged(path, f"its rooms cannot be read: {error}") from error
 
 
@@ -325,3 +334,20 @@ def _room(values: dict[str, Any]) -> Room:
     x, y = values["center"]
     border = tuple((float(x), float(y)) for x, y in values["outline"])
     return Room(**{**values, "center": (x, y), "outline": border, "next_to": tuple(values["next_to"])})
+
+
+def _number(object_id: str) -> int:
+    """The number in an object's id; -1 for an id that is none of ours."""
+    text = object_id.removeprefix(ID_PREFIX)
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < _DIGITS else -1
+
+
+def _packed(pairs: NDArray[np.int64]) -> str:
+    """Numbers of objects and their rooms as text; steps between numbers are small, so they pack well."""
+    steps = np.stack([np.diff(pairs[:, 0], prepend=0), pairs[:, 1]])
+    return base64.b64encode(zlib.compress(steps.astype("<i8").tobytes())).decode()
+
+
+def _unpacked(text: str) -> NDArray[np.int64]:
+    steps, rooms = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8").reshape(2, -1)
+    return np.stack([np.cumsum(steps), rooms], axis=1)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from lastseen.memory.memory import Memory
 from lastseen.server.run import Running
@@ -203,6 +204,15 @@ def test_agents_written_for_rtsm_find_its_tools_with_its_fields(home: Running) -
     assert len(ask(at, "rtsm.get_object", object_id="obj-1", include_vectors=True)["emb_mean"]) == 16
     assert ask(at, "rtsm.get_object", object_id="obj-99") == {"error": "not_found", "id": "obj-99"}
     assert ask(at, "rtsm.status")["stats"]["objects"] == len(ROOM)
+
+
+def test_a_question_without_its_query_is_told_the_field(home: Running) -> None:
+    async def use(client: Any) -> Any:
+        return await client.call_tool("find_object", {"text": "mug"})
+
+    assert with_client(address(home), use).content[0].text == "find_object: query: field required"
+    answer = requests.get(f"{home.address.base}/search/semantic", timeout=10).json()
+    assert answer == {"error": "invalid", "message": "query: field required"}
 
 
 def test_robots_are_asked_for_only_where_a_memory_shares_an_index(home: Running) -> None:

@@ -100,7 +100,11 @@ def error_response(status: int, message: str) -> Response:
 def problem_of(errors: Sequence[Any]) -> str:
     """The first of pydantic's complaints in one line: which field, and what about it."""
     first = errors[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path"))
+    parts = [str(part) for part in first["loc"]]
+    # FastAPI puts where a field was sent before its name; a field may itself be called query
+    if parts[:1] == ["body"] or (len(parts) > 1 and parts[0] in ("query", "path")):
+        parts = parts[1:]
+    where = ".".join(parts)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{where or 'body'}: {str(first['msg'])[:1].lower()}{str(first['msg'])[1:]}{more}"
 

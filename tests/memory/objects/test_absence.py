@@ -190,6 +190,18 @@ def test_missing_a_thing_seen_only_twice_is_no_evidence() -> None:
     assert walk.told(*GONE) == []
 
 
+def test_an_empty_place_of_a_thing_seen_only_twice_is_no_absence() -> None:
+    """A second, misplaced object of a thing is often seen twice; that it is not there takes nothing away."""
+    room = Room()
+    room.put("mug", MUG)
+    walk = Walk(room, replace(HEARING, promotion=Promotion(min_view_bins=1)))
+    walk.look(2)
+    room.take("mug")
+    walk.look(60)
+    assert [one.label for one in walk.memory.states()] == ["mug"]
+    assert walk.told(*GONE) == []
+
+
 def test_the_robot_s_own_body_is_no_evidence(walk: Walk) -> None:
     walk.memory.set_body_mask(np.ones((CAMERA.height, CAMERA.width), dtype=np.bool_))
     walk.room.take("mug")

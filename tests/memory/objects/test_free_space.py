@@ -60,3 +60,23 @@ def test_a_flat_thing_has_come_where_its_place_was_open_to_view_many_times() -> 
     room.put("poster", SHELF, [0.02, 0.3, 0.3])
     walk.look(3 * NEWCOMER_HITS)
     assert labels_of_newcomers(walk, at) == ["poster"]
+
+
+def test_depth_alone_does_not_tell_that_a_flat_thing_has_come() -> None:
+    """What lies flat is nearly as far away as what it lies on: an image that looked there before proves nothing."""
+    walk = walk_past_a_shelf()
+    at = walk.clock
+    walk.room.put("book", THERE, [0.3, 0.3, 0.05])
+    walk.look(2 * NEWCOMER_HITS)
+    assert "book" in {one.label for one in walk.memory.states()}
+    assert labels_of_newcomers(walk, at) == []
+
+
+def test_what_is_rarely_detected_is_no_news() -> None:
+    walk = walk_past_a_shelf()
+    at = walk.clock
+    walk.room.put("vase", THERE)
+    walk.look(NEWCOMER_HITS)
+    assert labels_of_newcomers(walk, at) == ["vase"]
+    walk.look(2 * NEWCOMER_HITS, unseen=["vase"])
+    assert labels_of_newcomers(walk, at) == []

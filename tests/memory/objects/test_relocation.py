@@ -10,6 +10,7 @@ from tests.memory.objects.test_absence import MUG, Walk
 from lastseen.memory.memory import Memory
 from lastseen.memory.objects import EventKind, ObjectMemory
 from lastseen.memory.objects import memory as memory_module
+from lastseen.memory.objects.columns import FreeSpace
 
 ELSEWHERE = [2.0, 0.9, 0.8]
 
@@ -143,6 +144,23 @@ def test_a_thing_with_a_well_established_other_name_is_not_the_missing_one(walk:
     assert walk.told(EventKind.MOVED) == []
     assert walk.memory.state("obj-1").label == "mug"
     assert [one.label for one in walk.memory.states()] == ["pot"]
+
+
+@pytest.mark.parametrize(("free_space", "moved"), [(FreeSpace.FREE, True), (FreeSpace.UNNOTICED, False)])
+def test_what_was_perhaps_noticed_late_and_is_called_otherwise_is_not_the_missing_one(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch, free_space: FreeSpace, moved: bool
+) -> None:
+    monkeypatch.setattr(memory_module, "evidence_at_confirmation", lambda *_: free_space)
+    walk.room.take("mug")
+    walk.look(10)
+    name = {"bottle": 0.5, "glass": 0.5}
+    for number in range(100, 104):
+        frame, _ = walk.room.see(number, eye=(0.0, 0.3 * (number % 8) - 1.0, 1.4), stamp=walk.clock)
+        eye = frame.T_world_camera.translation.tolist()
+        thing = seen(ELSEWHERE, eye=eye, embedding=walk.memory.state("obj-1").emb_mean, labels=name, size=0.2)
+        walk.events += walk.memory.observe(frame, [thing])
+        walk.clock += 0.5
+    assert bool(walk.told(EventKind.MOVED)) is moved
 
 
 def test_events_keep_the_name_that_the_thing_had() -> None:

@@ -258,7 +258,7 @@ def _judge(
         if depth_decides and fits < PRESENT_SHARE:
             gauge[_DOUBT] += FIT_DOUBT
         certain = gauge[_DOUBT] >= limit and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS
-        if certain or (empty and count[_EMPTY_VIEWS] >= views and count[_HITS] >= SEEN_HITS):
+        if count[_HITS] >= SEEN_HITS and (certain or (empty and count[_EMPTY_VIEWS] >= views)):
             needed[at] = views
         doubted = gauge[_DOUBT] >= DOUBTED_SHARE * limit and count[_EMPTY_VIEWS] >= DOUBTED_VIEWS
         if confirmed and doubted and needed[at] == 0:

@@ -20,7 +20,7 @@ SAME_LABELS = 0.3
 """Cosine of label scores below which objects are called otherwise."""
 SURE_LABELS = 0.9
 """Cosine of label scores from which objects are called just the same; a thing that moved then needs
-``MERGE_APPEARANCE`` only: it stands in other light and shows another side."""
+``SAME_APPEARANCE`` only: it stands in other light and shows another side."""
 ESTABLISHED_SHARE = 0.7
 """Share of the label scores that the best label of an object needs to be its established name: five sightings in a
 row with one name, or three of four overall."""

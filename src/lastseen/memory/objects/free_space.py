@@ -52,6 +52,9 @@ went missing elsewhere."""
 FREE_VIEWS = 8
 """Such images from which a place was free of any thing that detectors find: at 5, every fourth thing told as new had
 been there and was found late."""
+LYING, LYING_SHARE = 0.1, 0.5
+"""Metres of height, and share of the longest side, below which a thing lies flat: whether an image looked through it
+or at what it lies on, depth cannot tell, so its place is free by unoccluded views only."""
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
 _FEW = np.arange(len(_CORNERS))
 
@@ -226,7 +229,8 @@ def evidence_at_creation(keyframes: DepthKeyframes, batch: Batch, index: NDArray
     before = np.full(len(index), np.inf)
     reach = noticed_within(batch.extent[index], keyframes.settings.absence.max_range)
     views = keyframes.unoccluded_views(points, reach, before)
-    return np.where(keyframes.seen_through(points, before), np.uint8(FreeSpace.FREE), _by_views(views))
+    through = keyframes.seen_through(points, before) & ~_lies_flat(batch.extent[index])
+    return np.where(through, np.uint8(FreeSpace.FREE), _by_views(views))
 
 
 def _by_views(views: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -242,7 +246,7 @@ def evidence_at_confirmation(store: ObjectStore, keyframes: DepthKeyframes, row:
         known_points = store.points[row, :count].astype(np.float64) + store.points_origin[row]
         points = _standing(known_points, store.xyz[row, 2] - 0.5 * store.extent[row, 2] + FOOT)[np.newaxis]
         before = store.first_seen[[row]]
-        if keyframes.seen_through(points, before)[0]:
+        if not _lies_flat(store.extent[[row]])[0] and keyframes.seen_through(points, before)[0]:
             return FreeSpace.FREE
         reach = noticed_within(store.extent[[row]], store.settings.absence.max_range)
         views = keyframes.unoccluded_views(points, reach, before)
@@ -252,6 +256,11 @@ def evidence_at_confirmation(store: ObjectStore, keyframes: DepthKeyframes, row:
     # a piece of something large or known is seen late for other reasons than having come
     whole = store.extent[row].max() < SMALL and not _touches_its_like(store, row)
     return FreeSpace.FREE if whole else FreeSpace.UNNOTICED
+
+
+def _lies_flat(extent: Floats) -> NDArray[np.bool_]:
+    flat: NDArray[np.bool_] = extent[:, 2] < np.minimum(LYING, LYING_SHARE * extent.max(axis=1))
+    return flat
 
 
 def _few_points(seen: Observation) -> Floats:

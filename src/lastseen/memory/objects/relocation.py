@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from lastseen.memory.objects.absence import DOUBTED_SHARE, DOUBTED_VIEWS
 from lastseen.memory.objects.appearance import (
     ESTABLISHED_SHARE,
-    MERGE_APPEARANCE,
     SAME_APPEARANCE,
     SAME_LABELS,
     SURE_LABELS,
@@ -30,6 +29,8 @@ ARRIVAL_HITS = 4
 """Observations from which an object may have arrived: detectors imagine things, at times twice in one place."""
 NEWCOMER_HITS = 8
 """Observations from which an object is reported as having come: what is hard to detect is detected late."""
+NEWCOMER_RATE = 0.5
+"""Detection rate from which it is: what is found in every third view may have been there before."""
 SURE_APPEARANCE = 0.95
 """Cosine that a moved thing needs which is called otherwise than before; glasses and bottles of one colour agree to
 0.93."""
@@ -73,7 +74,8 @@ def newcomers(store: ObjectStore, since: float) -> Rows:
     Only what is found again and again would have been found before, had it been there.
     """
     rows = arrivals(store)
-    rows = rows[store.hits[rows] >= NEWCOMER_HITS]
+    rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
+    rows = rows[(store.hits[rows] >= NEWCOMER_HITS) & (rate >= NEWCOMER_RATE)]
     rows = rows[(store.newness[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
     ordered: Rows = rows[np.argsort(store.seq[rows])]
     return ordered
@@ -144,13 +146,14 @@ def _best(
     size = size_agreement(store.extent[row], store.extent[others])
     # detectors waver: what is called otherwise has to look all the more alike
     name = label_cosine(store, same, others)
-    needed = np.where(name >= SURE_LABELS, MERGE_APPEARANCE, SURE_APPEARANCE)
-    # but a thing that is always called pot is not the one that was always called headphones, however alike they look
-    contradict = (name < SAME_LABELS) & _name_is_established(store, others) & _name_is_established(store, same)
-    needed[contradict] = np.inf
-    needed[np.isnan(name)] = SAME_APPEARANCE
+    needed = np.where(name < SURE_LABELS, SURE_APPEARANCE, SAME_APPEARANCE)
     # and so has what was perhaps only noticed late where it stands
-    needed[store.newness[arrivals] < FreeSpace.FREE] = SURE_APPEARANCE
+    late = store.newness[arrivals] < FreeSpace.FREE
+    needed[late] = SURE_APPEARANCE
+    # but late and called otherwise are too much; and a thing that is always called pot is not the one that was always
+    # called headphones, however alike they look
+    named = _name_is_established(store, others) & _name_is_established(store, same)
+    needed[(name < SAME_LABELS) & (late | named)] = np.inf
     fits = (cosine >= needed) & (size >= SAME_SIZE)
     if not surely:
         fits &= (name >= SURE_LABELS) & (cosine >= LIKE_APPEARANCE)

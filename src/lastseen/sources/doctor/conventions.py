@@ -17,7 +17,6 @@ import numpy as np
 from lastseen.sources.doctor.hypotheses import (
     COMMON_SCALES,
     DELAYS,
-    MAX_CENTER_ERROR,
     POSE_OPTIONS,
     Changes,
     Number,
@@ -25,7 +24,6 @@ from lastseen.sources.doctor.hypotheses import (
     numbers,
 )
 from lastseen.sources.doctor.registration import align, in_step
-from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import SAME_FIT, UNEXPLAINED_ERROR, Reprojection
 from lastseen.sources.doctor.scale import TURNING, UNIT_ERROR, ScaleTrial
 from lastseen.sources.options import SourceOptions
@@ -86,7 +84,7 @@ class ConventionTrial:
 
     def __init__(self, reprojection: Reprojection, options: SourceOptions, *, two_clocks: bool = False) -> None:
         """Try them; ``two_clocks`` says that depth has stamps of its own, so that it may be late by itself."""
-        self._reprojection = reprojection
+        self.reprojection = reprojection
         self._two_clocks = two_clocks
         self.options = options
         """The options with every correction that was found, to look further with."""
@@ -127,7 +125,7 @@ class ConventionTrial:
 
     def _round(self) -> bool:
         """Try every hypothesis on top of the options found so far; adopt the best one when it is clearly better."""
-        reprojection = self._reprojection
+        reprojection = self.reprojection
         trajectory = reprojection.sample.trajectory
         delays = DELAYS if trajectory is not None and len(trajectory.stamps) >= 4 else ()
         pool = [self._try(one) for one in hypotheses(self.options, reprojection.sample.records[0], delays=delays)]
@@ -147,7 +145,7 @@ class ConventionTrial:
                 # positions with the usual noise of a camera that turns: poses that stand have none of it
                 return False
         gain = self.best.error / best.error
-        if gain < FAULT_GAIN or self._small(best.changes) or not self._holds(best.changes):
+        if gain < FAULT_GAIN or self.is_small(best.changes) or not self._holds(best.changes):
             return False
         self._adopt(best, rivals=[tried for tried in pool if tried.error < SAME_FIT * best.error])
         return True
@@ -165,9 +163,9 @@ class ConventionTrial:
         if "pose_delay" in changes:
             # from here on with the poses of the corrected stamps
             delay = float(str(changes["pose_delay"]))
-            self._reprojection = Reprojection(self._reprojection.sample.with_pose_delay(delay, max_gap=2.0))
+            self.reprojection = Reprojection(self.reprojection.sample.with_pose_delay(delay, max_gap=2.0))
             if self._two_clocks and not in_step(
-                align(self._reprojection.sample, self.options.replaced(image_rotation="0"))
+                align(self.reprojection.sample, self.options.replaced(image_rotation="0"))
             ):
                 why = "it may be depth that is late and not the poses"
         if _is_scale(changes) and not self._scale_shows(changes):
@@ -182,11 +180,11 @@ class ConventionTrial:
         self.best = self._try({})
 
     def _scale_shows(self, changes: Changes) -> bool:
-        return ScaleTrial(self._reprojection, self.options).shows(changes)
+        return ScaleTrial(self.reprojection, self.options).shows(changes)
 
     def _of_one_camera(self, changes: Changes) -> tuple[Changes, str]:
         """A correction of both cameras, or of depth's alone where colour then fits its outlines; and why neither."""
-        sample = self._reprojection.sample
+        sample = self.reprojection.sample
         if sample.records[0].depth_intrinsics is None or self.options.share_view != "none":
             return changes, ""
         alone = {key: value for key, value in changes.items() if key.startswith("depth_shift")}
@@ -224,7 +222,7 @@ class ConventionTrial:
 
     def _placed_scale(self, best: Tried) -> Tried:
         """The same ratio of depth to poses, put on that one which is likely wrong; no change if none is."""
-        trial = ScaleTrial(self._reprojection, self.options)
+        trial = ScaleTrial(self.reprojection, self.options)
         ratio = trial.ratio_of(best.changes)
         changes = trial.changes(ratio)
         clear = abs(math.log(ratio)) > UNIT_ERROR and self.best.error > FAULT_GAIN * best.error
@@ -236,7 +234,7 @@ class ConventionTrial:
 
     def _fit_scale(self) -> None:
         """Find a scale that is off by less than a unit."""
-        trial = ScaleTrial(self._reprojection, self.options)
+        trial = ScaleTrial(self.reprojection, self.options)
         ratio = trial.fine_ratio()
         if ratio is None:
             return
@@ -251,14 +249,14 @@ class ConventionTrial:
     def _fit_numbers(self) -> None:
         """Find a principal point or focal length that is off: fitted on each part, confirmed on the other."""
         found = []
-        for number in numbers(self.options, self._reprojection.sample.records[0]):
+        for number in numbers(self.options, self.reprojection.sample.records[0]):
             value, gain = self._fit_number(number)
             if gain > 0.0:
                 found.append((gain, number, value))
         if not found:
             return
         gain, number, value = max(found, key=lambda one: one[0])
-        scale = ScaleTrial(self._reprojection, self.options).best_gain()
+        scale = ScaleTrial(self.reprojection, self.options).best_gain()
         changes, why = self._of_one_camera(number.changes(value))
         others = [NAMES[other.option] for rate, other, _ in found if other is not number and gain < RIVAL * rate]
         if gain < RIVAL * scale:
@@ -299,7 +297,7 @@ class ConventionTrial:
     def _errors(self, changes: Changes) -> list[float]:
         """The error under changed options on each part of the frames."""
         options = self.options.replaced(**changes)
-        return [self._reprojection.fit(options, pairs=part).error for part in self._reprojection.parts]
+        return [self.reprojection.fit(options, pairs=part).error for part in self.reprojection.parts]
 
     def _refined(self, tried: Tried) -> Tried:
         """A number found on a coarse grid, made finer; common depth scales stay as they are."""
@@ -313,11 +311,11 @@ class ConventionTrial:
             return tried
         return min([tried, *finer], key=lambda one: one.error)
 
-    def _small(self, changes: Changes) -> bool:
+    def is_small(self, changes: Changes) -> bool:
         """Whether a change of a number is within what calibration and clocks normally miss."""
         options = self.options
         if set(changes) == {"depth_scale"}:
-            scale = options.depth_scale or self._reprojection.sample.records[0].raw_per_metre
+            scale = options.depth_scale or self.reprojection.sample.records[0].raw_per_metre
             return abs(math.log(float(str(changes["depth_scale"])) / scale)) < UNIT_ERROR
         if set(changes) == {"focal_factor"}:
             factor = float(str(changes["focal_factor"])) / options.focal_factor
@@ -329,7 +327,7 @@ class ConventionTrial:
     def _try(self, changes: Changes, *, held: bool = False) -> Tried:
         """The error under changed options, on the part of the frames that is chosen by or on the other one."""
         options = self.options.replaced(**changes)
-        reprojection = self._reprojection
+        reprojection = self.reprojection
         if "pose_delay" in changes:
             moved = reprojection.sample.with_pose_delay(options.pose_delay, max_gap=2.0)
             if len(moved.records) < 0.7 * len(reprojection.sample.records):
@@ -337,69 +335,6 @@ class ConventionTrial:
             reprojection = Reprojection(moved)
         fit = reprojection.fit(options, pairs=reprojection.parts[int(held)])
         return Tried(changes, fit.error, fit.centimetres)
-
-    def checks(self) -> Iterator[Check]:
-        """One row per check that re-projection can make."""
-        for name in dict.fromkeys(NAMES.values()):
-            yield self._check(name)
-        yield self._pose_fit()
-
-    def _check(self, name: str) -> Check:
-        options = [option for option, check in NAMES.items() if check == name]
-        found = {option: self.changes[option] for option in options if option in self.changes}
-        figure = f"{self.given.centimetres:.1f} cm as given, {self.best.centimetres:.1f} cm corrected"
-        if name in self.open:
-            return Check(name, Verdict.FAULT, figure, f"{self.open[name]}: no correction is sure, calibrate or ask")
-        if found:
-            remedy = "set " + ", ".join(f"{option} = {_toml(value)}" for option, value in found.items())
-            return Check(name, Verdict.FAULT, figure, remedy, found)
-        scale = ScaleTrial(self._reprojection, self.options)
-        if name == "depth scale" and self.disagreement != 1.0:
-            return scale.disagreement(name, self.disagreement)
-        if name in {"depth scale", "pose scale"}:
-            return scale.check(name, unmoved=self.unmoved)
-        if self.unmoved:
-            return Check(
-                name, Verdict.UNSURE, "nothing to compare", "the camera hardly moves: give a stretch with motion"
-            )
-        if self.changes or self.open:
-            return Check(name, Verdict.OK, "fits once the fault found is corrected")
-        if name == "principal point":
-            return self._center_check(name)
-        alone = [tried for tried in self.tried if set(tried.changes) <= set(options)]
-        if not alone:
-            return Check(name, Verdict.UNSURE, "not tried", "the source stores poses with the images only")
-        other = min(alone, key=lambda tried: tried.error)
-        option, value = next(iter(other.changes.items()))
-        figure = (
-            f"{self.given.centimetres:.1f} cm as given, {other.centimetres:.1f} cm with {option} = {_toml(value)}"
-        )
-        if other.error < SAME_FIT * self.given.error and not self._small(other.changes):
-            return Check(name, Verdict.UNSURE, figure, "both fit: this motion cannot tell them apart")
-        return Check(name, Verdict.OK, figure)
-
-    def _center_check(self, name: str) -> Check:
-        offsets = {option: self.fitted[option] for option in ("cx", "cy") if option in self.fitted}
-        figure = "fits best " + ", ".join(
-            f"{100 * share:+.0f} % beside {option}" for option, share in offsets.items()
-        )
-        if len(offsets) < 2 or max(map(abs, offsets.values())) > MAX_CENTER_ERROR:
-            return Check(name, Verdict.UNSURE, figure if offsets else "", "this motion hardly shows it")
-        return Check(name, Verdict.OK, figure)
-
-    def _pose_fit(self) -> Check:
-        share = f"{self.best.centimetres:.1f} cm, {100 * self.best.error:.1f} % of depth"
-        # a camera that hardly moves fits any poses that say so; where nothing fits, its poses are wrong
-        if self.unmoved and self.explained:
-            return Check("poses explain images", Verdict.UNSURE, share, "the camera hardly moves between the images")
-        if self.explained:
-            return Check("poses explain images", Verdict.OK, share)
-        return Check(
-            "poses explain images",
-            Verdict.FAULT,
-            share,
-            "no known convention fits: are the poses of this camera (not of the robot's base) and of this clock?",
-        )
 
 
 def _pairs(pool: list[Tried]) -> Iterator[Changes]:
@@ -417,9 +352,3 @@ def _kinds(changes: Changes) -> set[str]:
 
 def _is_scale(changes: Changes) -> bool:
     return set(changes) in ({"depth_scale"}, {"pose_scale"})
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else f"{value:g}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from lastseen.config.settings import Settings
 from lastseen.errors import SourceError
 from lastseen.sources.base import RecordSource
+from lastseen.sources.doctor.convention_checks import convention_checks
 from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
 from lastseen.sources.doctor.depth_clock import judge_depth_clock, may_be_late
 from lastseen.sources.doctor.gravity import judge_up
@@ -114,7 +115,7 @@ class _Examination:
             return
         trial = ConventionTrial(reprojection, self.working, two_clocks=self.source.stamps() is not None)
         self.working = trial.options
-        for check in trial.checks():
+        for check in convention_checks(trial):
             if turned and check.name == "images turned against poses":
                 way = self.working.images_turned
                 remedy = f'set images_turned = "{way}"'

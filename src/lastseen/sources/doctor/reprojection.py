@@ -237,8 +237,8 @@ class Reprojection:
             if len(errors) < 30 or overlap < MIN_OVERLAP:
                 relative.append(1.0)
                 continue
-            relative.append(min(1.0, float(np.median(errors / depths))))
-            absolute.append(float(np.median(errors)))
+            relative.append(min(1.0, _median(errors / depths)))
+            absolute.append(_median(errors))
         return Fit(np.array(relative), 100.0 * float(np.median(absolute)) if absolute else float("nan"))
 
     def error(self, options: SourceOptions) -> float:
@@ -326,6 +326,15 @@ def between_pixels(image: NDArray[np.float32], u: NDArray[np.float32], v: NDArra
     under = image[row + 1, column] * (1 - right) + image[row + 1, column + 1] * right
     values: NDArray[np.float32] = above * (1 - below) + under * below
     return values
+
+
+def _median(values: NDArray[np.float32]) -> float:
+    """The median as numpy gives it, whose checks cost more than its work where ten thousand are asked for."""
+    half = len(values) // 2
+    if len(values) % 2:
+        return float(np.partition(values, half)[half])
+    ordered = np.partition(values, (half - 1, half))
+    return float((ordered[half - 1] + ordered[half]) / np.float32(2))
 
 
 def _differences(

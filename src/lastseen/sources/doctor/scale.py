@@ -58,6 +58,7 @@ class ScaleTrial:
     def __init__(self, reprojection: Reprojection, options: SourceOptions) -> None:
         self._reprojection = reprojection
         self.options = options
+        self._errors: dict[tuple[float, int], float] = {}
 
     def changes(self, ratio: float) -> Changes:
         """The option that multiplies depth by ``ratio``, or divides the poses by it; none where neither is likely."""
@@ -188,5 +189,8 @@ class ScaleTrial:
         return float(np.median(np.concatenate([view.points[:, 2] for view in views])))
 
     def _error(self, factor: float, part: int) -> float:
-        options = self.options.replaced(pose_scale=self.options.pose_scale * factor)
-        return self._reprojection.fit(options, pairs=self._moving[part]).error
+        """The error with poses times a factor, on a part of the pairs; kept, as several questions ask for it."""
+        if (factor, part) not in self._errors:
+            options = self.options.replaced(pose_scale=self.options.pose_scale * factor)
+            self._errors[factor, part] = self._reprojection.fit(options, pairs=self._moving[part]).error
+        return self._errors[factor, part]

@@ -57,7 +57,7 @@ def test_a_function_of_the_users_makes_the_detector() -> None:
     [
         ("gone", "cannot be imported"),
         ("broken", "cannot be made"),
-        ("a_number", "gave a int"),
+        ("a_number", "gave something of type int"),
     ],
 )
 def test_a_function_that_makes_none_is_one_clear_line(function: str, problem: str) -> None:

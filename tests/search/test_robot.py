@@ -152,8 +152,11 @@ def test_a_function_makes_the_robot_of_an_address() -> None:
         ("http://robot.local/", "is no address of a robot"),
         ("no.such.module:make", "cannot be imported"),
         (f"{__name__}:no_such_function", "cannot be imported"),
-        (f"{__name__}:make_without_detector", "gave a Robot; return a lastseen.Robot with a detector"),
-        ("builtins:dict", "gave a dict"),
+        (
+            f"{__name__}:make_without_detector",
+            "gave something of type Robot; return a lastseen.Robot",
+        ),
+        ("builtins:dict", "gave something of type dict"),
         ("sim://kitchen", "names no home; for example sim://7"),
         ("sim://7?colour=red", "robot colour = 'red': is not known; choose of level, rooms, changes, start"),
         ("sim://7?rooms=many", "robot rooms = 'many': is no number"),

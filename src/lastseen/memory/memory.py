@@ -324,8 +324,11 @@ class Memory(Reads, Corrections):
     def stats(self) -> dict[str, Any]:
         """What memory holds (counts), its bytes on disk and in RAM by kind, and the state of a shared index."""
         self._writes.pull()
+        counts = self.browse.counts()
+        named = ("tentative", "confirmed", "missing", "removed", "surfaces")
         return {
-            **measure(self._writes.store, self._writes.objects, sessions=len(self._writes.clock.sessions)),
+            "counts": {**{name: int(counts[name]) for name in named}, "sessions": len(self._writes.clock.sessions)},
+            **measure(self._writes.store, self._writes.objects),
             "encoder": self.encoder.name,
             "image_encoder": self._writes.store.image_encoder,
             "shared_index": self.shared.state(),

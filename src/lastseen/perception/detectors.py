@@ -113,6 +113,9 @@ def _made(name: str) -> Detector:
     found = call_named("detector", name)
     if not isinstance(found, Detector):
         raise InvalidValue(
-            "detector", name, f"gave a {type(found).__name__}", remedy="return a lastseen.protocols.Detector"
+            "detector",
+            name,
+            f"gave something of type {type(found).__name__}",
+            remedy="return a lastseen.protocols.Detector",
         )
     return found

@@ -120,7 +120,10 @@ def open_robot(address: str, settings: Settings | None = None) -> SearchRobot:
     robot = call_named("robot", address)
     if not isinstance(robot, Environment) or getattr(robot, "detector", None) is None:
         raise InvalidValue(
-            "robot", address, f"gave a {type(robot).__name__}", remedy="return a lastseen.Robot with a detector"
+            "robot",
+            address,
+            f"gave something of type {type(robot).__name__}",
+            remedy="return a lastseen.Robot with a detector",
         )
     return cast("SearchRobot", robot)
 

@@ -53,7 +53,7 @@ def create_app(service: Service, access: Access, connections: Connections) -> Fa
         docs_url=None,
         redoc_url=None,
         middleware=[
-            Middleware(CountRequests, counts=service.requests),
+            Middleware(CountRequests, counts=service.requests, stopping=lambda: service.stopping),
             Middleware(Guard, access=access, settings=limits, connections=connections),
             Middleware(KeepMemoryOpen, in_flight=service.in_flight),
             Middleware(RobotFirst, readers=limits.readers, patience=limits.patience),

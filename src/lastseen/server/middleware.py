@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import anyio.to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,9 +44,10 @@ class RequestCounts:
 class CountRequests:
     """Counts every HTTP request by the route that answered it; unknown paths share one name."""
 
-    def __init__(self, app: ASGIApp, *, counts: RequestCounts) -> None:
+    def __init__(self, app: ASGIApp, *, counts: RequestCounts, stopping: Callable[[], bool]) -> None:
         self.app = app
         self.counts = counts
+        self.stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and count it."""
@@ -63,6 +64,10 @@ class CountRequests:
 
         try:
             await self.app(scope, receive, sending)
+        except asyncio.CancelledError:
+            # a server that goes down waits no longer: no failure, and no traceback for whoever stopped it
+            if not self.stopping():
+                raise
         finally:
             route = getattr(scope.get("route"), "path", None) or "other"
             method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE", "HEAD") else "other"

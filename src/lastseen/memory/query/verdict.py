@@ -26,6 +26,13 @@ _TYPO = 0.8
 _SHORTEST_TYPO = 4
 """Letters below which a misspelt word is like too many others."""
 
+_LIKENESS = (
+    (0.8, "is almost like it, but not enough"),
+    (0.5, "is only a little like it"),
+    (-np.inf, "is hardly like it"),
+)
+"""Words for a score by its share of what is needed: people read no scores."""
+
 
 def judge(
     snapshot: Snapshot,
@@ -69,10 +76,8 @@ def why_no_embedding_fits(snapshot: Snapshot, ranking: Ranking, limits: Filter, 
         return "memory is empty"
     if not ranking.rows:
         return f"nothing remembered {limits.in_words()} has an image embedding that is like {asked}"
-    return (
-        f"nothing remembered looks like {asked}: the nearest has "
-        f"{ranking.scores[0]:.2f}, {ranking.accept:.2f} is needed"
-    )
+    best = snapshot.object(ranking.rows[0], ranking.scores[0])
+    return f"nothing remembered looks like {asked}: the nearest, {best.label or best.id}, {_likeness(ranking)}"
 
 
 def why_no_name_fits(
@@ -105,16 +110,19 @@ def why_no_name_fits(
     meant = did_you_mean(phrase, table.label_names)
     hint = "" if meant is None else f"; did you mean {meant!r}?"
     if not any(table.label(row) for row in rows.tolist()):
-        found = "" if not ranking.rows else f", and the nearest by appearance has {ranking.scores[0]:.2f}"
-        found += "" if not ranking.rows else f", {ranking.accept:.2f} is needed"
+        found = "" if not ranking.rows else f", and what looks nearest {_likeness(ranking)}"
         return f"none of the {len(rows)} things remembered has a name{found}{hint}"
     if ranking.rows:
         best = snapshot.object(ranking.rows[0], ranking.scores[0])
-        return (
-            f"nothing remembered is like {asked}: the nearest is {best.label or best.id!r} "
-            f"with {ranking.scores[0]:.2f}, {ranking.accept:.2f} is needed{hint}"
-        )
+        name = best.label or best.id
+        return f"nothing remembered is like {asked}: the nearest, {name}, {_likeness(ranking)}{hint}"
     return f"nothing remembered is like {asked}{hint}"
+
+
+def _likeness(ranking: Ranking) -> str:
+    """How like what was asked the best of a bad lot is; the figures stand beside the hits."""
+    share = ranking.scores[0] / ranking.accept if ranking.accept > 0.0 else 0.0
+    return next(words for least, words in _LIKENESS if share >= least)
 
 
 def did_you_mean(phrase: Parsed, labels: Sequence[str]) -> str | None:

@@ -24,7 +24,6 @@ from lastseen.memory.store.journal import Batch, Journal
 from lastseen.memory.store.journal.schema import BODIES
 from lastseen.memory.store.records import (
     CONFIRMED,
-    STATES,
     Bodies,
     CropRecord,
     EventRecord,
@@ -275,14 +274,11 @@ def _unit_rows(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray
     return unit
 
 
-def measure(store: LongTermStore, working: ObjectMemory, *, sessions: int) -> dict[str, dict[str, int]]:
-    """Objects by state, bytes on disk and bytes in RAM, each by kind."""
-    states = store.table.columns.state[: len(store.table)]
-    counts = {name: int((states == number).sum()) for number, name in enumerate(STATES)}
+def measure(store: LongTermStore, working: ObjectMemory) -> dict[str, dict[str, int]]:
+    """Bytes on disk and bytes in RAM, each by kind."""
     vectors = sum(4 * len(index) * index.dim for index in (store.main, store.aside) if index is not None)
     columns = working.store
     return {
-        "counts": {**counts, "sessions": sessions},
         "disk": store.journal.sizes(),
         "ram": {
             "table": store.table.bytes(),

@@ -65,11 +65,11 @@ def _read(path: Path) -> dict[str, Tensor]:
     except _UNREADABLE as error:
         raise InvalidValue("checkpoint", str(path), "is not a readable checkpoint", remedy=_REMEDY) from error
     if not isinstance(state, Mapping):
-        raise InvalidValue("checkpoint", str(path), f"holds a {type(state).__name__}", remedy=_REMEDY)
+        raise InvalidValue("checkpoint", str(path), f"holds something of type {type(state).__name__}", remedy=_REMEDY)
     state = _unwrapped(state)
     wrong = next((name for name, value in state.items() if not isinstance(value, torch.Tensor)), None)
     if wrong is not None:
-        problem = f"its entry {wrong!r} is a {type(state[wrong]).__name__}, not a tensor"
+        problem = f"its entry {wrong!r} is of type {type(state[wrong]).__name__}, not a tensor"
         raise InvalidValue("checkpoint", str(path), problem, remedy=_REMEDY)
     weights: dict[str, Tensor] = dict(state)  # type: ignore[arg-type]
     return weights

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.memory.alignment.landmarks import Landmarks, likeness
-from lastseen.memory.alignment.surface import Fit, SurfacePoints, fits
+from lastseen.memory.alignment.surface import Fit, SurfacePoints, fits, same_place
 from lastseen.memory.alignment.transform import FrameTransform
 
 Status = Literal["aligned", "ambiguous", "not_aligned"]
@@ -40,17 +40,19 @@ below, both are said."""
 LARGEST_TURN, WITH_MORE = 0.025, 0.035
 """Radians, standard deviation of the turn: known worse, things 8 m away would be put 20 cm off. Of fewer than six
 things met again it is itself known badly; with six or more the second holds."""
-MOST_POINTS, LEAST_PATTERNED, PATTERNED = 40_000, 500, 0.5
-"""Points of a surface at most, some 60 square metres of it, and patterned ones at least, in number and as a share,
-for it to tell a place: more hold things enough, and plain ones look like each other. Of real recordings 0.64 to 0.76
-are patterned, of generated homes, whose walls and floors are plain, 0.32 to 0.41."""
-ALONE, WITH_THINGS = (0.65, 0.6), (0.45, 0.75)
-"""Share of the patterned surface that must look alike, and of that share what the next place may reach: for a surface
-alone, and where six things and half of those that should be there are met again too. Of 72 pairs of
-real rooms that are not the same the best reached 0.23, halves of one recording 0.5 to 0.73; parts of generated homes
-that are not the same reached 0.65, which is why plain ones do not count."""
-LEAST_SEEN = 0.5
-"""Share of the session's patterned surface that must lie where the map has looked."""
+MOST_POINTS, LEAST_TELLING = 40_000, 200
+"""Points of a surface at most, some 60 square metres of it, and telling ones at least, for it to tell a place: larger
+ones hold things enough, and of a few points too many look alike by chance."""
+ALIKE, NEXT_ALIKE = 0.45, 0.6
+"""Share of the telling surface that must look alike, and of that share what the next place may reach. Of 112 pairs of
+parts of generated homes that are not the same, whose walls and furniture are plain, the best reached 0.31."""
+PATTERNED, ALIKE_PATTERNED = 0.5, 0.36
+"""Share of patterned points from which a smaller share is enough: large plain patches look alike by chance, and as a
+whole, patterned ones point by point. Of real recordings 0.57 to 0.80 are patterned, of generated homes 0.32 to 0.41;
+of 300 pairs of real rooms that are not the same the best reached 0.27, parts of one recording reach 0.40 to 0.85."""
+LEAST_SEEN, LEAST_SPREAD = 0.5, 0.6
+"""Share of the telling surface that must lie where the other has looked, and metres that what looks alike must be
+spread over: one piece of furniture stands in many rooms."""
 SURFACE_EVIDENCE, SURFACE_DEVIATIONS = 12.0, (0.02, 0.03, 0.03, 0.03)
 """Nats that a surface which looks alike counts, and the standard deviations of yaw (rad), x, y and z (m) that it
 tells: half a cube of it."""
@@ -151,26 +153,39 @@ def _by_surface(
     """Where the surface of a session lies on that of a map, for places with too few things to tell."""
     if max(len(mine), len(theirs)) > MOST_POINTS:
         return by_things
-    if any(len(one.patterned) < max(LEAST_PATTERNED, PATTERNED * len(one)) for one in (mine, theirs)):
+    if any(len(one.telling) < LEAST_TELLING for one in (mine, theirs)):
         return by_things
-    first, *others = fits(mine, theirs, also=tuple(each.transform for each in by_things.candidates))
-    middle = mine.points.mean(axis=0)[None]
-    rivals = [
-        fit
-        for fit in others
-        if first.transform.angle_to(fit.transform) > _DIFFERENT[1]
-        or float(np.linalg.norm(first.transform.apply(middle) - fit.transform.apply(middle))) > _DIFFERENT[0]
-    ]
+    first, *rivals = _places(fits(mine, theirs, also=tuple(each.transform for each in by_things.candidates)), mine)
     best = _with_surface(first, session, known)
     next_alike = max((fit.alike for fit in rivals), default=0.0)
-    if min(len(session), len(known)) >= LEAST_SPOTS and best.share < LEAST_SHARE:
-        # what stands there is something else, however it looks
+    if _holds_others(first.transform, session.named(), known.named()):
         return by_things
-    least, most = ALONE if len(best.pairs) < 2 * LEAST_SPOTS or best.share < 0.5 else WITH_THINGS
-    if first.seen < LEAST_SEEN or first.alike < least or next_alike > most * first.alike:
+    least = ALIKE_PATTERNED if min(mine.patterned, theirs.patterned) >= PATTERNED else ALIKE
+    if first.seen < LEAST_SEEN or first.alike < least or first.spread < LEAST_SPREAD:
         return by_things
-    met = f"{first.alike:.0%} of the patterned surface that both saw looks alike ({next_alike:.0%} elsewhere)"
+    met = f"{first.alike:.0%} of the telling surface that both saw looks alike ({next_alike:.0%} elsewhere)"
+    if next_alike > NEXT_ALIKE * first.alike:
+        others_too = [_with_surface(fit, session, known) for fit in rivals if fit.alike > NEXT_ALIKE * first.alike]
+        reason = f"{met}: {len(others_too)} other place(s) look as well like it"
+        return Alignment("ambiguous", reason, (best, *others_too))
     return Alignment("aligned", f"{met}, {len(best.pairs)} of {len(session)} things are met again", (best,))
+
+
+def _holds_others(transform: FrameTransform, session: Landmarks, known: Landmarks) -> bool:
+    """Whether something else stands there, however it looks: too few things with a name are met again.
+
+    Things without one are pieces of the same surface, cut as each walk saw it, and tell nothing of their own.
+    """
+    return min(len(session), len(known)) >= LEAST_SPOTS and judge(transform, session, known).share < LEAST_SHARE
+
+
+def _places(found: list[Fit], session: SurfacePoints) -> list[Fit]:
+    """The best fit at each place, in their order."""
+    places: list[Fit] = []
+    for fit in found:
+        if not any(same_place(fit.transform, other.transform, session) for other in places):
+            places.append(fit)
+    return places
 
 
 def _with_surface(fit: Fit, session: Landmarks, known: Landmarks) -> Candidate:

@@ -67,6 +67,17 @@ class Landmarks:
         surface = None if read is None else cache(lambda: read().moved(transform))
         return Landmarks(self.ids, positions, extents, self.labels, self.embeddings, surface)
 
+    def named(self) -> Landmarks:
+        """The things that have a name."""
+        rows = [row for row, names in enumerate(self.labels) if names]
+        return Landmarks(
+            [self.ids[row] for row in rows],
+            self.positions[rows],
+            self.extents[rows],
+            [self.labels[row] for row in rows],
+            None if self.embeddings is None else self.embeddings[rows],
+        )
+
     def without_surface(self) -> Landmarks:
         """The things alone."""
         return replace(self, surface=None)

@@ -1,8 +1,9 @@
 """Where the coloured surface of a session lies on that of a map: for places with too few things to be recognised by.
 
 Both surfaces are compared from above, in bands of height and brightness, for every turn and shift at once. The places
-that fit best are refined point by point, and each is judged by how much of what lies on the map's surface has its
-colour too. Plain walls and floors fit in many places, so that only what is patterned is counted.
+that fit best are refined point by point, and each is judged by how much of each surface lies on the other and has its
+colour too. Plain walls and floors, and speckled ones, fit in many places, so that only what is rare is counted:
+points of a height and colour that hardly any other spot of the same map has.
 """
 
 from __future__ import annotations
@@ -32,12 +33,21 @@ _WIDEST = 160
 """Cells along the side of a map at most; a larger one gets larger cells, so that a try takes as long."""
 _LIFTS, _LIFT_STEP = 3, 0.05
 """Shifts in height that are tried, and the metres that heights are counted in: floors and tables tell them."""
-_PEAKS = 12
-"""Places that are refined."""
+_PEAKS, _PEAKS_A_PLACE = 12, 3
+"""Transforms that are refined, and of those at most so many that put the session at one place: the others are what
+the best is compared with."""
 _RADII = (0.4, 0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.1)
 """Metres within which a point belongs to the nearest of the map, in each round of refining."""
 _PATTERN, _AROUND = 40, 0.12
 """Steps of a colour channel by which a point differs from one within so many metres to be patterned."""
+RARE = 0.15
+"""Chance, below which a point tells a place, that a spot of its map taken anywhere has a like point at its height."""
+_RARE_CELL, _RARE_HEIGHT, _RARE_SHADES = 0.1, 0.08, 8
+"""Metres of a cell by which a map's area is counted, of a step of height, and steps of a colour channel, that chance
+is counted in; a point is like those up to one step away."""
+PLACE = (0.5, math.radians(30.0))
+"""Metres at the middle of the session, and radians, within which two transforms put it at one place: refining ends up
+to so far from where it began."""
 _LIKE_COLOR = 60
 """Steps of a colour channel within which a point may belong to it at all."""
 _POINTS, _ROUGH = 4000, 1500
@@ -66,12 +76,19 @@ class SurfacePoints:
         return cKDTree(self.points)
 
     @cached_property
-    def patterned(self) -> SurfacePoints:
-        """The points that look other than one beside them."""
+    def telling(self) -> SurfacePoints:
+        """The points by which a place is recognised: of a height and colour that are rare in this map."""
+        if not len(self):
+            return self
+        rows = np.flatnonzero(_chances(self) < RARE)
+        return SurfacePoints(self.points[rows], self.colors[rows])
+
+    @cached_property
+    def patterned(self) -> float:
+        """The share of the points that look other than one beside them."""
         pairs = self.tree.query_pairs(_AROUND, output_type="ndarray")
         other = np.abs(self.colors[pairs[:, 0]] - self.colors[pairs[:, 1]]).max(axis=1, initial=0) >= _PATTERN
-        rows = np.unique(pairs[other])
-        return SurfacePoints(self.points[rows], self.colors[rows])
+        return len(np.unique(pairs[other])) / max(len(self), 1)
 
     def some(self, most: int) -> SurfacePoints:
         """At most so many of the points, evenly taken."""
@@ -83,27 +100,48 @@ class SurfacePoints:
 class Fit:
     """How a session's surface lies on a map's.
 
-    Of the session's patterned points ``seen`` is the share that lie where the map has looked, and ``alike`` the
-    share of those that lie on the map's surface and have its colour.
+    Of the telling points of one ``seen`` is the share that lie where the other has looked, and ``alike`` the share of
+    those that lie on the other's surface and have its colour: both of the session on the map or of the map on the
+    session, ``seen`` of the one with more, ``alike`` of the one with less. ``spread`` is how far apart the session's
+    alike points lie, as a root mean square from their middle, in metres on the floor.
     """
 
     transform: FrameTransform
     seen: float
     alike: float
+    spread: float
 
 
 def fit_at(transform: FrameTransform, session: SurfacePoints, known: SurfacePoints) -> Fit:
     """How the surfaces lie on each other under a given transform."""
-    some = session.patterned.some(_POINTS)
+    seen, alike, spread = _lies_on(transform, session, known)
+    back = _lies_on(transform.inverse(), known, session)
+    return Fit(transform, max(seen, back[0]), min(alike, back[1]), spread)
+
+
+def _lies_on(transform: FrameTransform, session: SurfacePoints, known: SurfacePoints) -> tuple[float, float, float]:
+    """Seen, alike and spread of the one surface on the other."""
+    some = session.telling.some(_POINTS)
+    if not len(some):
+        return 0.0, 0.0, 0.0
     gaps, rows = known.tree.query(transform.apply(some.points), distance_upper_bound=OVERLAP)
-    seen, near = np.isfinite(gaps), gaps <= NEAR
-    alike = np.abs(some.colors[near] - known.colors[rows[near]]).max(axis=1, initial=0) < SAME_COLOR
-    return Fit(transform, float(seen.mean()), int(alike.sum()) / max(int(seen.sum()), 1))
+    seen, near = np.isfinite(gaps), np.flatnonzero(gaps <= NEAR)
+    near = near[np.abs(some.colors[near] - known.colors[rows[near]]).max(axis=1, initial=0) < SAME_COLOR]
+    alike = some.points[near, :2]
+    spread = math.sqrt(float(np.var(alike, axis=0).sum())) if len(alike) else 0.0
+    return float(seen.mean()), len(near) / max(int(seen.sum()), 1), spread
+
+
+def same_place(one: FrameTransform, other: FrameTransform, session: SurfacePoints) -> bool:
+    """Whether two transforms put a session at one place."""
+    middle, (metres, radians) = session.points.mean(axis=0)[None], PLACE
+    gap = float(np.linalg.norm(one.apply(middle) - other.apply(middle)))
+    return one.angle_to(other) <= radians and gap <= metres
 
 
 def refined(transform: FrameTransform, session: SurfacePoints, known: SurfacePoints) -> FrameTransform:
     """The transform by the points that lie near one of like colour under it."""
-    some = session.some(_ROUGH)
+    some = session.telling.some(_ROUGH)
     for radius in _RADII:
         gaps, rows = known.tree.query(transform.apply(some.points), distance_upper_bound=radius)
         near = np.flatnonzero(np.isfinite(gaps))
@@ -162,7 +200,13 @@ def _from_above(session: SurfacePoints, known: SurfacePoints) -> list[FrameTrans
             x, y, _ = (low + np.array([*shift, 0.0]) - turn.turn(middle[None])[0]).tolist()
             peaks.append((float(score.max()), FrameTransform(turn.yaw, x, y, lift)))
     peaks.sort(key=lambda peak: (-peak[0], peak[1].yaw, peak[1].z))
-    return [transform for _, transform in peaks[:_PEAKS]]
+    chosen: list[FrameTransform] = []
+    for _, transform in peaks:
+        if sum(same_place(transform, other, session) for other in chosen) < _PEAKS_A_PLACE:
+            chosen.append(transform)
+        if len(chosen) == _PEAKS:
+            break
+    return chosen
 
 
 def _tone(colors: NDArray[np.int16]) -> NDArray[np.int64]:
@@ -186,3 +230,19 @@ def _lifts(session: NDArray[np.float64], known: NDArray[np.float64]) -> list[flo
         if len(lifts) == _LIFTS:
             break
     return lifts
+
+
+def _chances(surface: SurfacePoints) -> NDArray[np.float64]:
+    """For each point, the chance that a spot of the same map has a like point at its height and nearest to it."""
+    from scipy import ndimage
+
+    heights, colors = surface.points[:, 2], surface.colors * _RARE_SHADES // 256
+    levels = 1 + np.floor((heights - heights.min()) / _RARE_HEIGHT).astype(np.int64)
+    counts = np.zeros((int(levels.max()) + 2, _RARE_SHADES, _RARE_SHADES, _RARE_SHADES))
+    cells = (levels, *colors.astype(np.int64).T)
+    np.add.at(counts, cells, 1.0)
+    like = ndimage.uniform_filter(counts, 3, mode="constant")[cells] * 3.0**4
+    level = (ndimage.uniform_filter1d(counts.sum(axis=(1, 2, 3)), 3, mode="constant") * 3.0)[levels]
+    area = len(np.unique(np.floor(surface.points[:, :2] / _RARE_CELL), axis=0)) * _RARE_CELL**2
+    near = 1.0 - np.exp(-level * math.pi * NEAR**2 / area)
+    return np.asarray(near * like / level)

@@ -135,7 +135,8 @@ def evidence_text(kind: str, evidence: Mapping[str, Any]) -> str:
     if kind == "merged" and "absorbed" in known:
         return f"with {known['absorbed']}"
     if kind == "appeared" and "xyz" in known:
-        return f"at {position_text(known['xyz'])}"
+        free = ", free before" if known.get("place_was_free") else ""
+        return f"at {position_text(known['xyz'])}{free}"
     if known.get("how") == "tell":
         return f"told to be at {position_text(known['xyz'])}" if "xyz" in known else "told"
     if known.get("how") == "relabel":

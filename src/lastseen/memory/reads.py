@@ -15,7 +15,7 @@ from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.browse import Browse
 from lastseen.memory.history import Change, HistoryEntry, changes, object_history
 from lastseen.memory.object import Object
-from lastseen.memory.objects import ObjectState, Relation
+from lastseen.memory.objects import EventKind, ObjectState, Relation
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.events import SpatialEvent
 from lastseen.memory.rooms import FloorPlan, Room
@@ -91,13 +91,22 @@ class Reads:
     def what_changed(self, since: Moment | None = None, *, newest: int | None = None) -> list[Change]:
         """What happened to objects since a time, oldest first; one that was never confirmed is left out.
 
-        ``newest`` looks at no more than so many events, from the last one back.
+        ``newest`` looks at no more than so many events, from the last one back. What appeared where its place had
+        been seen free before has come: ``evidence["place_was_free"]`` is then true, else it may only be found late.
         """
         self._writes.flush()
         store, clock = self._writes.store, self._writes.clock
         start = None if since is None else clock.time(since, name="since")
         with store.guard:
-            return changes(store, clock, since=start, newest=newest)
+            found = changes(store, clock, since=start, newest=newest)
+        with self._writes.lock:
+            came = self._writes.objects.newcomers()
+        return [
+            replace(one, evidence={**one.evidence, "place_was_free": True})
+            if one.kind == EventKind.APPEARED and one.object_id in came
+            else one
+            for one in found
+        ]
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to those around it: in, on, under, next to; nearest first within each."""

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from tests.memory.objects.scenes import Room
 from tests.memory.objects.test_absence import Walk
 
+from lastseen.memory.memory import Memory
 from lastseen.memory.objects.relocation import NEWCOMER_HITS, newcomers
 
 SHELF, THERE = [2.0, 0.0, 0.8], [2.0, 0.6, 0.8]
@@ -80,3 +83,23 @@ def test_what_is_rarely_detected_is_no_news() -> None:
     assert labels_of_newcomers(walk, at) == ["vase"]
     walk.look(2 * NEWCOMER_HITS, unseen=["vase"])
     assert labels_of_newcomers(walk, at) == []
+
+
+def test_a_user_is_told_what_has_come_and_what_may_only_be_found_late(tmp_path: Path) -> None:
+    room, elsewhere = Room(), [-2.0, 0.0, 0.8]
+    room.put("shelf", SHELF)
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path) as memory:
+        for number in range(60):
+            if number == 20:
+                room.put("vase", THERE)
+                room.put("clock", elsewhere)
+            target = SHELF if number < 40 else elsewhere
+            memory.observe(*room.see(number, eye=(0.0, 1.2 * np.sin(0.7 * number), 1.4), target=target))
+    with Memory.open(path, read_only=True) as memory:
+        told = {
+            one.label: one.evidence.get("place_was_free", False)
+            for one in memory.what_changed()
+            if one.kind == "appeared"
+        }
+    assert told == {"shelf": False, "vase": True, "clock": False}

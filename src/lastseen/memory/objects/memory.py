@@ -6,6 +6,7 @@ observation is which object, update, create, promote, expire. Time is the frame'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,6 +42,7 @@ from lastseen.memory.objects.relocation import (
     ARRIVAL_HITS,
     arrivals_among,
     just_arrived,
+    newcomers,
     relocated_from,
     relocated_to,
 )
@@ -229,6 +231,10 @@ class ObjectMemory(ByHand):
             rows = rows[(store.label_ids[rows] == number).any(axis=1)]
         found = [read_state(store, row, now=self.now) for row in rows.tolist()]
         return found if label is None else [one for one in found if one.label == store.labels.names[number or 0]]
+
+    def newcomers(self) -> frozenset[str]:
+        """What stands where its place was seen free before: it has come, and was not just found late."""
+        return frozenset(map(self.store.id, newcomers(self.store, -math.inf).tolist()))
 
     def relations(self, object_id: str) -> list[Relation]:
         """How an object stands to the confirmed ones around it: in, on, under, next to."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.memory.objects.scenes import look, seen, unit
-from tests.sim.tiny import box_mesh
 
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
@@ -19,6 +17,8 @@ from lastseen.sim.home import Thing
 from support.changes import DETECTABLE, KINDS, Lookout, f1, judge
 from support.memories import LastseenMemory
 from support.walking import Changed, Seen
+from tests.memory.objects.scenes import look, seen, unit
+from tests.sim.tiny import box_mesh
 
 MUG = Thing(
     id=5,

@@ -106,6 +106,33 @@ def test_a_bar_goes_with_what_it_touches() -> None:
     assert seen[0][1].number == seen[1][1].number
 
 
+def _stack(things: ThingMap, *, upper: int, lower: int) -> tuple[int, int]:
+    """See a plate of ``upper`` pixels across on a post of ``lower``, of two colours; returns their numbers."""
+    rows, cols = np.indices((20, WIDTH))
+    across, level = (cols - WIDTH // 2) * PIXEL, np.zeros(cols.shape)
+    plate = np.stack([across, (rows - 10) * PIXEL * upper / 20, level], axis=-1)
+    post = np.stack([across, level, -(rows + 1) * PIXEL], axis=-1)
+    labels = [
+        np.where(np.abs(across) < 0.5 * wide * PIXEL, label, 0).astype(np.int32)
+        for label, wide in ((1, upper), (2, lower))
+    ]
+    image, world = np.concatenate(labels), np.concatenate([plate, post]).astype(np.float32)
+    rgb = np.repeat(np.array([20.0, 220.0], dtype=np.float32), 20)[:, None, None] * np.ones((1, WIDTH, 3), np.float32)
+    for _ in range(3):
+        found, named = things.add(image, {1: Piece(), 2: Piece()}, world, rgb, _nothing_behind)
+    return named[int(found[10, WIDTH // 2])].number, named[int(found[30, WIDTH // 2])].number
+
+
+def test_what_stands_on_something_narrower_is_one_thing_with_it() -> None:
+    shade, foot = _stack(ThingMap(np.zeros(3)), upper=30, lower=12)
+    assert shade == foot
+
+
+def test_what_stands_on_something_wider_is_another_thing() -> None:
+    cup, box = _stack(ThingMap(np.zeros(3)), upper=12, lower=30)
+    assert cup != box
+
+
 def test_what_the_camera_sees_through_is_gone() -> None:
     things = ThingMap(np.zeros(3))
     for _ in range(3):

@@ -77,7 +77,7 @@ class Lifecycle(Section):
         why="weight of an observation of typical noise in the moving average of position",
     )
     label_ewma: float = setting(
-        0.2, low=0.0, high=1.0, why="weight of an observation's labels; five sightings outvote a wrong one"
+        0.05, low=0.0, high=1.0, why="least weight of an observation's labels: the mean of twenty, then a moving one"
     )
     gallery_size: int = setting(
         4, unit="views", low=1, high=16, why="embeddings of distinct views kept per object, in float16"

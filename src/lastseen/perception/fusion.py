@@ -9,20 +9,18 @@ frame that have one number are one detection.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.perception.cubes import AROUND, CUBE, THIN, UP_BITS, Pixels, middles
+
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
 
-CUBE = 0.05
-"""Metres: twice the noise of a depth camera at three metres, half of a mug."""
-THIN = 2
-"""Every second pixel of a row and column meets the same cubes."""
 KNOWN_SHARE = 0.2
 """Share of a piece's cubes in a part from which it shows that part."""
 FEWEST = 3
@@ -52,10 +50,8 @@ MOST_PARTS = 4000
 """Parts kept: a large home has a tenth of them."""
 CONTACT = 2
 """Pairs of neighbouring cubes at which a bar touches a thing."""
-_HALF = 1 << 20
-_AROUND = tuple(
-    (x << 42) + (y << 21) + z for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)
-)
+RESTS = 2
+"""Cubes, up and down, between what stands on something and that: noise, and the rim that folds take."""
 DepthAt = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 _numbers = count(1)
 
@@ -111,7 +107,7 @@ class ThingMap:
         Returns the labels with pieces of one thing joined, and those that show several things parted, and what each
         of them is.
         """
-        pixels = _Pixels.of(labels, pieces, world, self.origin)
+        pixels = Pixels.of(labels, pieces, world, self.origin)
         cubes = pixels.cubes()
         met: dict[int, Counter[int]] = {label: Counter() for label in cubes}
         in_sight: Counter[int] = Counter()
@@ -138,7 +134,7 @@ class ThingMap:
         self._count_pairs(showing)
         self._forget(showing)
         self._clear(set(showing), depth_at)
-        groups = self._with_bars(self._groups(set(showing)))
+        groups = self._with_tops(self._with_bars(self._groups(set(showing))))
         owners = np.array([self._owner(key, label, showing, part_of) for key, label in pixels.pairs], dtype=np.int64)
         colors = rgb[::THIN, ::THIN][pixels.here]
         for part in np.unique(owners).tolist():
@@ -154,7 +150,7 @@ class ThingMap:
         return part if showing.get(part) == label else part_of[label]
 
     def _renumbered(
-        self, labels: Labels, pixels: _Pixels, numbers: NDArray[np.int64], groups: dict[int, frozenset[int]]
+        self, labels: Labels, pixels: Pixels, numbers: NDArray[np.int64], groups: dict[int, frozenset[int]]
     ) -> tuple[Labels, dict[int, Fused]]:
         """Labels numbered anew by thing; ``numbers`` are the things of the pairs of cube and label."""
         last = int(labels.max())
@@ -283,7 +279,7 @@ class ThingMap:
     def _places(self, group: Collection[int], *, sure: int) -> NDArray[np.float64]:
         """The middles of the cubes of some parts, in metres; of those seen this often."""
         keys = [key for part in group for key in self._of_part[part] if self._cubes[key].sure >= sure]
-        return self.origin + _middles(np.array(sorted(keys), dtype=np.int64))
+        return self.origin + middles(np.array(sorted(keys), dtype=np.int64))
 
     def _forget(self, showing: Mapping[int, int]) -> None:
         """Drop the parts seen longest ago where there are too many."""
@@ -310,7 +306,7 @@ class ThingMap:
         keys = np.array(sorted(key for part in parts for key in self._of_part[part]), dtype=np.int64)
         if not len(keys):
             return
-        measured, own = depth_at(self.origin + _middles(keys))
+        measured, own = depth_at(self.origin + middles(keys))
         through = measured > own + THROUGH + THROUGH_SHARE * own
         for key in keys[through].tolist():
             cube = self._cubes[key]
@@ -327,7 +323,7 @@ class ThingMap:
             touched: Counter[int] = Counter()
             for part in group:
                 for key in self._of_part[part]:
-                    for step in _AROUND:
+                    for step in AROUND:
                         cube = self._cubes.get(key + step)
                         if cube is not None and cube.part not in group:
                             touched[cube.part] += 1
@@ -339,6 +335,47 @@ class ThingMap:
                 groups.update(dict.fromkeys(joined, joined))
         return groups
 
+    def _with_tops(self, groups: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
+        """Groups in which what stands on something narrower than itself is one thing with it.
+
+        Nothing is set down on what is narrower than itself in both directions: so stand the shade of a lamp, the
+        leaves of a plant over its pot, a screen, a seat.
+        """
+        for group in sorted(set(groups.values()), key=min):
+            if groups[min(group)] is not group:
+                continue
+            under = self._carrier(group, groups)
+            if under is not None and self._overhangs(group, under):
+                joined = group | under
+                groups.update(dict.fromkeys(joined, joined))
+        return groups
+
+    def _carrier(self, group: frozenset[int], groups: dict[int, frozenset[int]]) -> frozenset[int] | None:
+        """What most of a group's lowest cubes stand on."""
+        lowest: dict[int, int] = {}
+        for part in group:
+            for key in self._of_part[part]:
+                column = key >> UP_BITS
+                lowest[column] = min(key, lowest.get(column, key))
+        below: Counter[frozenset[int]] = Counter()
+        for key in lowest.values():
+            for down in range(1, RESTS + 1):
+                cube = self._cubes.get(key - down)
+                if cube is not None:
+                    below[groups.get(cube.part, frozenset((cube.part,)))] += 1
+                    break
+        return max(below, key=lambda one: (below[one], -min(one)), default=None)
+
+    def _overhangs(self, upper: frozenset[int], lower: frozenset[int]) -> bool:
+        """Whether one group begins where the other ends and covers it, seen from above, to all sides."""
+        top, foot = self._places(upper, sure=1), self._places(lower, sure=1)
+        if min(len(top), len(foot)) < FEWEST:
+            return False
+        (low, high), (foot_low, foot_high) = (np.quantile(at, [0.05, 0.95], axis=0) for at in (top, foot))
+        covers = (low <= foot_low)[:2].all() and (high >= foot_high)[:2].all()
+        wider = (high - low > foot_high - foot_low)[:2].all()
+        return bool(covers and wider and foot_high[2] <= low[2] + RESTS * CUBE)
+
     def _is_bar(self, group: frozenset[int]) -> bool:
         return 2 * sum(self._bars[part] for part in group) > sum(self._views[part] for part in group)
 
@@ -346,45 +383,3 @@ class ThingMap:
 def _enlarged(image: Labels, shape: tuple[int, ...]) -> Labels:
     """Each pixel ``THIN`` times in both directions, cut at ``shape``."""
     return image.repeat(THIN, axis=0).repeat(THIN, axis=1)[: shape[0], : shape[1]]
-
-
-def _middles(keys: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The middles of cubes, from the corner that all are counted from."""
-    mask = 2 * _HALF - 1
-    at = np.stack([keys >> 42, (keys >> 21) & mask, keys & mask], axis=1) - _HALF
-    return (at + 0.5) * CUBE
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pixels:
-    """The looked-at pixels of some labels: where they are, of which label, and of which pair of cube and label."""
-
-    here: NDArray[np.bool_]
-    owner: Labels
-    pairs: list[tuple[int, int]]
-    pair_of: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, labels: Labels, things: Iterable[int], world: Floats, origin: NDArray[np.float64]) -> _Pixels:
-        """Every ``THIN``-th pixel of every ``THIN``-th row."""
-        thin = labels[::THIN, ::THIN]
-        wanted = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
-        wanted[list(things)] = True
-        here = wanted[thin]
-        at = np.floor((world[::THIN, ::THIN][here] - origin) / CUBE).astype(np.int64) + _HALF
-        packed = (at[:, 0] << 42) | (at[:, 1] << 21) | at[:, 2]
-        owner = thin[here]
-        order = np.lexsort((packed, owner))
-        first = np.ones(len(owner), dtype=np.bool_)
-        first[1:] = (packed[order][1:] != packed[order][:-1]) | (owner[order][1:] != owner[order][:-1])
-        pair_of = np.empty(len(owner), dtype=np.int64)
-        pair_of[order] = np.cumsum(first) - 1
-        pairs = list(zip(packed[order][first].tolist(), owner[order][first].tolist(), strict=True))
-        return cls(here, owner, pairs, pair_of)
-
-    def cubes(self) -> dict[int, list[int]]:
-        """The cubes of each label."""
-        cubes: dict[int, list[int]] = defaultdict(list)
-        for key, label in self.pairs:
-            cubes[label].append(key)
-        return dict(cubes)

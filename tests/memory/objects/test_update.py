@@ -156,10 +156,15 @@ def test_the_gallery_keeps_four_looks_that_differ() -> None:
     assert float((one.emb_gallery.astype(np.float32) @ base).max()) > 0.999
 
 
-def test_labels_are_a_moving_average() -> None:
+def test_labels_are_the_mean_of_what_was_said() -> None:
     one = after(seen([2, 0, 1], labels={"mug": 1.0}), seen([2, 0, 1], labels={"cup": 1.0, "mug": 0.5}))
-    assert one.label_scores == {"mug": pytest.approx(0.8 + 0.1), "cup": pytest.approx(0.2)}
+    assert one.label_scores == {"mug": pytest.approx(0.75), "cup": pytest.approx(0.5)}
     assert one.label == "mug"
+
+
+def test_the_last_views_do_not_outvote_the_many_before() -> None:
+    told = [seen([2, 0, 1], labels={"tv": 0.9})] * 12 + [seen([2, 0, 1], labels={"laptop": 0.9})] * 8
+    assert after(*told).label == "tv"
 
 
 def test_a_sighting_without_a_name_leaves_the_names() -> None:
@@ -168,7 +173,7 @@ def test_a_sighting_without_a_name_leaves_the_names() -> None:
 
 def test_the_weakest_of_too_many_names_gives_way() -> None:
     names = [f"name {number}" for number in range(9)]
-    one = after(*[seen([2, 0, 1], labels={name: 1.0}) for name in names])
+    one = after(*[seen([2, 0, 1], labels={name: 0.1 if name == names[1] else 1.0}) for name in names])
     assert len(one.label_scores) == 8
     assert names[-1] in one.label_scores
     assert names[1] not in one.label_scores

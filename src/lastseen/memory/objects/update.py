@@ -124,7 +124,9 @@ def _take_in(
             # a label given by hand stays
             if not objects.pinned[row]:
                 names, scores = objects.label_ids[row], objects.label_scores[row]
-                blend(names, scores, seen.label_ids[one], seen.label_scores[one], rules.label_ewma)
+                # the mean of what was said so far; a moving average would give the last views all the say
+                weight = max(rules.label_ewma, 1.0 / (count[_HITS] + 1.0))
+                blend(names, scores, seen.label_ids[one], seen.label_scores[one], weight)
         x, y = turned(seen.toward[one, 0], seen.toward[one, 1], known[_YAW])
         side = view_bin(x, y, seen.toward[one, 2], rules.azimuth_bins, rules.elevation_bins)
         fresh[at], bare[at] = not objects.bins[row, side], count[_N_POINTS] == 0

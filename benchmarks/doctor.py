@@ -6,6 +6,7 @@ Real recordings with every known fault; clean are the recordings themselves and 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
 import math
@@ -24,6 +25,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.sim.generate import generate_home
@@ -162,8 +164,12 @@ def _geometry(folder: Path, options: SourceOptions) -> dict[float, Frame]:
     """Frames that the options give, by stamp: every n-th of a long recording, which tells as much as all."""
     with open_source(folder, options) as source:
         step = max(1, (source.length() or 0) // COMPARED)
-        records = source.records(wanted=lambda number: number % step == 0)
-        return {record.stamp: to_frame(record, options, frame_id=number) for number, record in enumerate(records)}
+        frames: dict[float, Frame] = {}
+        for number, record in enumerate(source.records(wanted=lambda number: number % step == 0)):
+            # what the options do not fit is no frame, as in a run
+            with contextlib.suppress(InvalidValue):
+                frames[record.stamp] = to_frame(record, options, frame_id=number)
+        return frames
 
 
 def _distances(true: dict[float, Frame], read: dict[float, Frame]) -> tuple[float, float, float]:

@@ -63,6 +63,9 @@ const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), 
   const known = store.state.things.get(thing.id) ?? thingApart(store.state, thing.id);
   // what a session that is kept apart has seen lies in another map than the one shown
   if (known || !isUnplaced(store.state)) fly(known ?? thing);
+}, (hits) => {
+  tools.follow(false);
+  scene.flyToAll(hits.map(({ thing }) => store.state.things.get(thing.id) ?? thing));
 }, (goal, mayMove) => void finder.begin(goal, mayMove));
 const notice = new Notice(byId("notice"));
 new DetailsPanel(byId("details"), store, api, clock, (history) => scene.showTrack(history), choose, fly, notice);

@@ -283,7 +283,12 @@ export class Api {
 
   private async get<T>(path: string, signal?: AbortSignal): Promise<T> {
     const answer = await this.fetch(path, signal ? { signal } : {});
-    return (await answer.json()) as T;
+    try {
+      return (await answer.json()) as T;
+    } catch (error) {
+      // a server that goes down may leave half an answer
+      throw isAbort(error) ? error : new ApiError(0, "The server's answer broke off.");
+    }
   }
 
   private async fetch(path: string, options: RequestInit): Promise<Response> {

@@ -13,7 +13,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const LETTERS = 11;
 const LETTER = 6.2;
 /** CSS pixels of the picture under the panel's name */
-const HEAD = 40;
+const HEAD = 44;
 
 export class CameraPanel {
   private readonly when = el("span", { class: "count" });

@@ -17,6 +17,7 @@ const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "
 export class SearchPanel {
   readonly input: HTMLInputElement;
   private asking: AbortController | null = null;
+  private drawnFrom: readonly unknown[] = [];
 
   constructor(
     form: HTMLFormElement,
@@ -25,6 +26,7 @@ export class SearchPanel {
     private readonly api: Api,
     private readonly clock: MemoryClock,
     private readonly choose: (hit: Hit) => void,
+    private readonly showAll: (hits: readonly Hit[]) => void,
     private readonly find: (goal: string, mayMove: boolean) => void,
   ) {
     this.input = el("input", {
@@ -45,7 +47,13 @@ export class SearchPanel {
       event.preventDefault();
       void this.ask(this.input.value.trim());
     });
-    store.on(["answer", "searching", "places", "robotSearch"], (state) => this.draw(state));
+    store.on(["answer", "searching", "robotSearch"], (state) => {
+      // what a live home brings every second must not take a button from under a finger
+      const drawnFrom = [state.answer, state.searching, state.robotSearch?.robot ?? "none"];
+      if (drawnFrom.every((part, index) => part === this.drawnFrom[index])) return;
+      this.drawnFrom = drawnFrom;
+      this.draw(state);
+    });
     store.on(["asOf"], ({ answer }) => {
       // an answer about another time would contradict what is shown
       if (answer && answer.asOf !== store.state.asOf) store.set({ answer: null });
@@ -79,7 +87,9 @@ export class SearchPanel {
       const answer = await (asks ? this.api.ask(query, asking.signal) : this.api.search(query, asOf, wide, asking.signal));
       this.store.set({ answer, searching: false });
       const best = answer.hits[0];
-      if (answer.status === "found" && best) this.choose(best);
+      // a sentence may rest on many things: they are looked at together
+      if (answer.sentence !== null && answer.hits.length > 1) this.showAll(answer.hits);
+      else if (answer.status === "found" && best) this.choose(best);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;

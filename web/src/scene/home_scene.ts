@@ -221,6 +221,15 @@ export class HomeScene {
     this.stage.flyTo(centre, size, (eye, target) => this.cloud.between(eye, target));
   }
 
+  /** Look at several things at once, as one looks at a home. */
+  flyToAll(things: readonly Thing[]): void {
+    this.stage.taken = true;
+    const corners = things.flatMap(({ centre: [x, y, z], size: [width, depth, height] }) =>
+      [-1, 1].map((side) => new Vector3(x + (side * width) / 2, y + (side * depth) / 2, z + (side * height) / 2)),
+    );
+    this.stage.frame(corners, { fly: true, turn: true });
+  }
+
   private bounds(): Box3 {
     const box = this.cloud.bounds();
     const point = new Vector3();

@@ -143,6 +143,17 @@ def test_it_stops_face_to_face_with_a_target_and_the_stop_is_believed() -> None:
     assert check.believed(within=1.0)
 
 
+def test_a_target_at_a_wall_is_approached_on_this_side_of_it() -> None:
+    stand, wall = ((1.5, -0.6, 0.0), (2.0, 0.6, 0.5)), ((2.0, -4.0, 0.0), (2.1, 3.0, 2.0))
+    world, policy = BoxWorld(boxes=[stand, wall]), GeometricPixelPolicy()
+    policy.see(world.look())
+    # the open floor nearest to the back of the stand is behind the wall
+    policy.follow(GoalPixel(0, 0, "target", (2.0, 0.0, 0.6)))
+    walk(world, policy)
+    assert policy.stop_reason == "reached"
+    assert world.pose.x > 1.0
+
+
 def test_it_gives_up_after_its_actions_as_pixelnav_does() -> None:
     policy = GeometricPixelPolicy(Policy(max_actions=5))
     policy.follow(GoalPixel(0, 0, "floor", (4.0, 0.0, 0.0)))

@@ -39,10 +39,13 @@ class LocalMap(FloorGrid):
     def __init__(self, origin: Pose2D, settings: Policy) -> None:
         super().__init__(settings, origin=origin, window=settings.window)
 
-    def path(self, start: Pose2D, goal: tuple[float, float]) -> list[tuple[float, float]] | None:
+    def path(
+        self, start: Pose2D, goal: tuple[float, float], *, longest: float = math.inf
+    ) -> list[tuple[float, float]] | None:
         """The shortest path as points, start and goal included; None when there is none.
 
-        A goal inside an obstacle (a target thing, a wall) is replaced by the reachable cell nearest to it.
+        A goal inside an obstacle (a target thing, a wall) is replaced by the reachable cell nearest to it; with
+        ``longest``, metres, by the nearest that can be on a path of that length.
         """
         begin, end = self.cell_of(start.x, start.y), self.nearest_inside(goal)
         if begin is None:
@@ -51,7 +54,7 @@ class LocalMap(FloorGrid):
         # the robot stands where it stands, whatever the map says
         i, j = begin
         blocked[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = False
-        cells = _shortest(blocked, begin, _nearest_open(blocked, end))
+        cells = _shortest(blocked, begin, _nearest_open(blocked, end), longest=longest / self.settings.cell)
         return None if cells is None else [self.point_of(cell) for cell in cells]
 
 
@@ -67,9 +70,12 @@ def _nearest_open(blocked: NDArray[np.bool_], cell: tuple[int, int]) -> tuple[in
 
 
 def _shortest(
-    blocked: NDArray[np.bool_], begin: tuple[int, int], end: tuple[int, int]
+    blocked: NDArray[np.bool_], begin: tuple[int, int], end: tuple[int, int], *, longest: float = math.inf
 ) -> list[tuple[int, int]] | None:
-    """A* over eight neighbours; ends at the reached cell nearest to the end, None when no step leads nearer."""
+    """A* over eight neighbours; ends at the reached cell nearest to the end, None when no step leads nearer.
+
+    Cells through which no path to the end is shorter than ``longest``, in cells, are left out.
+    """
     size = blocked.shape[0]
     wall: list[bool] = blocked.reshape(-1).tolist()
     start, goal = begin[0] * size + begin[1], end[0] * size + end[1]
@@ -102,7 +108,7 @@ def _shortest(
             if wall[other] or other in done:
                 continue
             total = cost[cell] + length
-            if total < cost.get(other, math.inf):
+            if total < cost.get(other, math.inf) and total + estimate(other) <= longest:
                 cost[other], came[other] = total, cell
                 heapq.heappush(queue, (total + estimate(other), other))
     if nearest == start and start != goal:
@@ -188,15 +194,20 @@ class GeometricPixelPolicy:
         if self._collisions >= _MAX_COLLISIONS:
             return self._end("blocked")
         self._actions += 1
-        path = self._map.path(self.pose, self._goal)
-        if path is None or len(path) < 2 or self._too_long(path, goal):
+        path = self._path(goal)
+        if path is None or len(path) < 2:
             turn = self._turn_to(goal) if self._goal_kind == "target" else None
             return turn or self._end("blocked")
         return self._towards(self._steer(path))
 
-    def _too_long(self, path: list[tuple[float, float]], goal: Pose2D) -> bool:
-        length = sum(math.dist(a, b) for a, b in itertools.pairwise(path))
-        return length > _MAX_DETOUR * max(self.pose.distance_to(goal), 1.0)
+    def _path(self, goal: Pose2D) -> list[tuple[float, float]] | None:
+        """The path to the goal; None where it would be a long way round."""
+        longest = _MAX_DETOUR * max(self.pose.distance_to(goal), 1.0)
+        path = self._map.path(self.pose, (goal.x, goal.y))
+        if path is None or sum(math.dist(a, b) for a, b in itertools.pairwise(path)) <= longest:
+            return path
+        # the open floor nearest to a thing at a wall may lie in the next room: this side of the wall is near enough
+        return self._map.path(self.pose, (goal.x, goal.y), longest=longest) if self._goal_kind == "target" else None
 
     def _towards(self, there: Pose2D) -> Action:
         """Turn or go; half a turn off is near enough while the path ahead is free, or it would wiggle for ever."""

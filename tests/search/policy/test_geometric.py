@@ -172,6 +172,20 @@ def test_an_unseen_obstacle_ends_the_waypoint_instead_of_the_episode() -> None:
     assert policy.stop_reason in {"blocked", "exhausted"}
 
 
+def test_what_is_too_low_and_close_to_be_seen_is_known_after_a_look_around() -> None:
+    # a board of 0.3 m is in the picture from 2 m away, and below it from 0.6 m
+    world, policy = BoxWorld(size=6.0, boxes=[((2.6, -0.6, 0.0), (2.7, 0.6, 0.3))]), GeometricPixelPolicy()
+    for _ in range(8):
+        policy.see(world.look())
+        policy.moved(Action.FORWARD, collided=world.step(Action.FORWARD))
+    policy.reset()
+    policy.see(world.look())
+    policy.follow(GoalPixel(0, 0, "floor", (2.0, 0.0, 0.0)))
+    actions = walk(world, policy)
+    assert policy.stop_reason == "reached"
+    assert actions[0] is not Action.FORWARD
+
+
 def test_a_collision_does_not_move_its_pose() -> None:
     policy = GeometricPixelPolicy()
     policy.moved(Action.FORWARD, collided=True)

@@ -206,7 +206,8 @@ class FloorGrid:
         x, y = origin.x + cosine * x - sine * y, origin.y + sine * x + cosine * y
         low = np.floor(np.array([(x - self._x).min(), (y - self._y).min()]) / size).astype(np.int64)
         high = np.ceil(np.array([(x - self._x).max(), (y - self._y).max()]) / size).astype(np.int64) + 1
-        self._extend_to(low, high)
+        if self._grows:
+            self._extend_to(low, high)
         # every cell here asks where it lies there: the other way round, turned cells would leave holes
         i, j = (each.ravel() for each in np.mgrid[low[0] : high[0], low[1] : high[1]])
         x, y = self._x + i * size - origin.x, self._y + j * size - origin.y

@@ -142,12 +142,17 @@ class GeometricPixelPolicy:
         self.motion = motion or DeadReckoning()
         self.stop_reason: StopReason | None = None
         self._half_turn = math.radians(self.motion.turn_angle) / 2.0
+        self.pose = ORIGIN
+        self._map = LocalMap(self.pose, self.settings)
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything: a new look around begins a new local map."""
-        self.pose = ORIGIN
-        self._map = LocalMap(self.pose, self.settings)
+        """Give up the goal: a new look around begins.
+
+        What was seen of the floor around here is kept: what is low and close by is below the picture now.
+        """
+        before, self._map = self._map, LocalMap(self.pose, self.settings)
+        self._map.take_in(before, ORIGIN)
         self._goal: tuple[float, float] | None = None
         self._goal_kind = "floor"
         self._actions = 0

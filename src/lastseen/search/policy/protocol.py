@@ -34,7 +34,7 @@ class PixelPolicy(Protocol):
         ...
 
     def reset(self) -> None:
-        """Forget views, goal and collisions."""
+        """Give up the goal and begin anew: the robot looks around next."""
         ...
 
     def moved(self, action: Action, *, collided: bool) -> None:

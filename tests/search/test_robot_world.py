@@ -241,6 +241,8 @@ def test_what_was_seen_is_told_to_the_planner_as_edges_and_views() -> None:
 def test_the_log_replays_to_the_same_graph(tmp_path: Path) -> None:
     ready = setup(0.0, 90.0, -60.0, blind=True, log_file=tmp_path / "run.jsonl")
     ready.run(150)
+    # as a search does when it ends: the last action led to a view that no step has logged
+    ready.loop.log_last_view()
     ready.log.close()
     again = replay(read_log(tmp_path / "run.jsonl"))
     # which frame an anchor was made at is for corrected poses, and no part of a log

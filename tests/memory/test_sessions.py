@@ -97,6 +97,8 @@ def test_a_session_of_another_home_is_kept_apart_and_the_memory_stays_as_it_was(
         assert (
             "not known yet" in memory.ask("where is the plant?").sentence or memory.ask("where is the plant?").objects
         )
+        memory.new_session()
+        assert memory.waiting == len(OTHER)
     assert beside(large, "session-2").exists()
     with Memory.open(large, read_only=True) as memory:
         assert places(memory) == before

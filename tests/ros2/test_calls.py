@@ -29,6 +29,7 @@ def test_find_answers_as_the_memory_does(memory: Memory) -> None:
     tree = response_tree("find", answer)
     assert tree["objects"][0]["label"] == "mug"
     assert tree["objects"][0]["last_seen"]["sec"] == 1_000_007
+    assert tree["objects"][0]["yaw"] == memory.find("mug").hits[0].yaw
 
 
 def test_find_near_a_point_leaves_out_what_is_farther(memory: Memory) -> None:

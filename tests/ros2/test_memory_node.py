@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,16 @@ import pytest
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
 from lastseen.errors import InvalidValue
+from lastseen.frame import Frame
+from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.memory import Memory
-from lastseen.perception.pipeline import Perception
+from lastseen.perception.pipeline import Perceived, Perception
 from lastseen.ros2.calls import REQUESTS, RESPONSES
+from lastseen.ros2.feeder import Feeder
 from lastseen.ros2.memory_node import MemoryNode, NodeOptions
-from lastseen.ros2.publications import DETECTIONS_3D, DIAGNOSTICS, OBJECTS, TEXT
-from lastseen.ros2.streams import LocalizationGate
+from lastseen.ros2.publications import DETECTIONS_3D, DIAGNOSTICS, OBJECTS, TEXT, Health
+from lastseen.ros2.streams import ImageStream, LocalizationGate
+from lastseen.sources.base import Updates
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.ros.messages import POSE_COVARIANCE
 from tests.ros2.graph import FakeTransport, boxes, tf
@@ -92,6 +96,39 @@ def test_what_is_seen_while_not_localized_is_not_written_and_counted() -> None:
     values = {one["key"]: one["value"] for one in node._publications.diagnostics()["status"][0]["values"]}  # type: ignore[union-attr]
     assert values["skipped: not localized"] == "3"
     node.cleanup()
+
+
+def test_a_camera_that_begins_anew_measures_boxes_along_the_axes_in_view_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A session may be in a map that is turned otherwise; so may one that memory begins because a stamp went back."""
+    camera = Intrinsics.from_fov(160, 120, horizontal_deg=79)
+    blank, far = np.zeros((120, 160, 3), np.uint8), np.full((120, 160), 2.0, np.float32)
+    frames = [Frame(n, stamp, blank, far, Pose3D.identity(), camera) for n, stamp in enumerate((1.0, 2.0, 1.5, 2.5))]
+
+    class Seeing:
+        detector = None
+        box_yaw: float | None = None
+
+        def __init__(self) -> None:
+            self.given: list[float | None] = []
+
+        def perceive(self, frame: Frame) -> Perceived:
+            self.given.append(self.box_yaw)
+            self.box_yaw = 0.3
+            return Perceived(())
+
+    def given(*_: object) -> Iterator[tuple[Frame, Updates, tuple[()]]]:
+        for frame in frames:
+            yield frame, Updates(restarted=frame.id == 1), ()
+
+    monkeypatch.setattr("lastseen.ros2.feeder.frames_into", given)
+    seeing: Any = Seeing()
+    with Memory.open() as memory:
+        graph, source = FakeTransport(), SourceOptions()
+        feeder = Feeder(memory, graph, source, lambda _: seeing, Health())
+        feeder._feed_images(ImageStream(graph, source))
+    assert seeing.given == [None, None, 0.3, None]
 
 
 def test_without_tf_the_node_waits_and_says_so_once(

@@ -196,6 +196,11 @@ class Memory(Reads, Corrections):
         """The memory of the map that the robot is in: this one, or that of a session in quarantine."""
         return self._sessions.apart or self
 
+    @property
+    def waiting(self) -> int:
+        """Confirmed objects of the last session that ended in a map of its own, which wait to be aligned."""
+        return self._sessions.waiting
+
     def find(
         self,
         text: str | None = None,

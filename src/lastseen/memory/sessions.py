@@ -62,6 +62,8 @@ class Sessions:
         self._last: tuple[float, NDArray[np.float64]] | None = None
         self._tried = self._compared = 0.0
         self._begins = False
+        self.waiting = 0
+        """Confirmed things of the last session that ended in quarantine."""
 
     @property
     def prefix(self) -> str:
@@ -177,6 +179,7 @@ class Sessions:
         self.transform, self._last = None, None
         if self.apart is not None:
             apart, self.apart = self.apart, None
+            self.waiting = len(apart.states())
             apart.close()
 
     def _begin_session(self, frame: Frame) -> None:

@@ -35,6 +35,9 @@ def to_message(kind: type, tree: Mapping[str, Any]) -> Any:
     message = kind()
     types = message.get_fields_and_field_types()
     for name, value in tree.items():
+        if name not in types and kind.__module__.startswith("lastseen_interfaces."):
+            # built from an older lastseen_interfaces: the rest of the message is right as it is
+            continue
         if isinstance(value, Mapping):
             setattr(message, name, to_message(type(getattr(message, name)), value))
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):

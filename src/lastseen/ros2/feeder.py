@@ -70,6 +70,7 @@ class Feeder:
         self.gate = (gate or LocalizationGate()) if localization_topic else None
         self.stream: ImageStream | None = None
         self.detector: Detector | None = None
+        self._perception: Perception | None = None
         self._boxes: BoxStream | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lastseen-feeder", daemon=True)
@@ -166,12 +167,14 @@ class Feeder:
         self.stream, stream.waiting = stream, self._silent
         # before memory is locked for a frame: what is asked meanwhile is answered
         warm_up()
-        perception = self._perception_of(stream)
+        perception = self._perception = self._perception_of(stream)
         self.detector = perception.detector
         stream.waits_for_detections = perception.detector is not None and perception.detector is stream.detector()
-        for frame, _, _ in frames_into(self.memory, stream):
+        for frame, updates, _ in frames_into(self.memory, stream):
             if self._stop.is_set():
                 return
+            if updates.restarted:
+                self._turn_boxes_anew()
             self._count(stream.intake)
             if self._is_refused(frame):
                 continue
@@ -225,6 +228,12 @@ class Feeder:
 
     def _new_session(self) -> None:
         self.memory.new_session(map_id=self.options.map_id or None)
+        self._turn_boxes_anew()
+
+    def _turn_boxes_anew(self) -> None:
+        """Let the next frame tell the axes of boxes: another session may be in a map that is turned otherwise."""
+        if self._perception is not None:
+            self._perception.box_yaw = None
 
     def _count(self, intake: Intake) -> None:
         self.health.dropped = intake.dropped

@@ -311,6 +311,7 @@ def object_tree(one: Mapping[str, Any]) -> Tree:
         **tree,
         "position": point_tree(one["position"]),
         "extent": point_tree(one["extent"] or (0.0, 0.0, 0.0)),
+        "yaw": float(one["yaw"] or 0.0),
         "first_seen": wall_tree(one["first_seen"]),
         "last_seen": wall_tree(one["last_seen"]),
         "age": float(one["age"]),

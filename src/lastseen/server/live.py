@@ -102,9 +102,12 @@ class SourceRunner(Runner):
     def _follow(self, source: RecordSource, perception: Perception) -> None:
         service = self.service
         last: Frame | None = None
-        for frame, _, corrected in frames_into(service.memory, source):
+        for frame, updates, corrected in frames_into(service.memory, source):
             if self.stopped.is_set():
                 return
+            if updates.restarted:
+                # another session may be in a map that is turned otherwise
+                perception.box_yaw = None
             service.publish(corrected)
             if not source.live and last is not None:
                 # a pause in a recording need not be sat through

@@ -131,7 +131,8 @@ def follow(
     memory.new_session()
     frames = memory.session_frames()
     if frames and frames[-1].state == "quarantined":
-        summary.notes.append("what it saw waits in a map of its own until that is aligned: lastseen sessions")
+        wait = "1 object waits" if memory.waiting == 1 else f"{memory.waiting} objects wait"
+        summary.notes.append(f"{wait} in a map of its own until that is aligned: lastseen sessions")
     summary.cut_off = source.intake.cut_off
     summary.lost, summary.stalls = source.intake.dropped, source.intake.stalls
     memory.flush()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ from lastseen.observation import SURFACE, Observation
 DUPLICATE_OVERLAP = 0.5
 """Part of their union that boxes share from which they are one thing: detected twice in a frame, or remembered twice
 without embeddings."""
+ROUNDING = 1e-6
+"""Part by which that may be missed where pairs are sought that are measured exactly afterwards."""
 CUT_MARGIN = 2.0
 """Pixels from the border of the image within which a thing counts as cut off."""
 
@@ -227,14 +228,14 @@ def _arrange(
     view, distinct = view_from(camera), True
     position = np.empty((len(order), 3))
     for at in range(len(order)):
-        x, y, z = table[0, at]
+        x, y, z = table[0, at, 0], table[0, at, 1], table[0, at, 2]
         if before_camera:
             right, down, ahead = to_camera(view, x, y, z)
             x, y, z = ahead, -right, -down
         position[at, 0], position[at, 1], position[at, 2] = x, y, z
         slot = at
         while slot > 0:
-            way = _compare(position[at], position[order[slot - 1]])
+            way = _compare(position, at, order[slot - 1])
             distinct = distinct and way != 0
             if way >= 0:
                 break
@@ -252,14 +253,14 @@ def _arrange(
         places[at, 0], places[at, 1], places[at, 2] = to_camera(view, x, y, z)
         places[at, 3], places[at, 4], places[at, 5] = x, y, z
         cut[at] = not image_holds_box(view, x, y, z, size, yaw[at], CUT_MARGIN)
-    return distinct, _may_coincide(arranged[0], arranged[1], yaw)
+    return distinct, _any_coincide(arranged[0], arranged[1], yaw)
 
 
 @compiled
-def _compare(one: Floats, other: Floats) -> int:
+def _compare(position: Floats, one: int, other: int) -> int:
     for axis in range(3):
-        if one[axis] != other[axis]:
-            return 1 if one[axis] > other[axis] else -1
+        if position[one, axis] != position[other, axis]:
+            return 1 if position[one, axis] > position[other, axis] else -1
     return 0
 
 
@@ -340,7 +341,8 @@ def without_duplicates(batch: Batch) -> Batch:
     """Of two boxes that nearly coincide and look alike, keep the better seen."""
     if not batch.may_coincide:
         return batch
-    first, second = _all_pairs(len(batch))
+    pairs = np.empty((len(batch) * (len(batch) - 1) // 2, 2), dtype=np.int64)
+    first, second = pairs[: _coinciding(batch.xyz, batch.extent, batch.yaw, pairs)].T
     second_xyz, second_extent, second_yaw = batch.xyz[second], batch.extent[second], batch.yaw[second]
     offset, along = in_axes_of(batch.xyz[first], batch.yaw[first], second_xyz, second_extent, second_yaw)
     share = overlap(ORIGIN, batch.extent[first], offset, along)
@@ -356,26 +358,48 @@ def without_duplicates(batch: Batch) -> Batch:
     return _only(batch, [index for index in range(len(batch)) if index not in dropped])
 
 
-@lru_cache(maxsize=32)
-def _all_pairs(count: int) -> tuple[Rows, Rows]:
-    """Every pair of so many observations as two arrays of numbers, the smaller first."""
-    first, second = np.triu_indices(count, k=1)
-    return first, second
+@compiled
+def _coinciding(xyz: Floats, extent: Floats, yaw: Floats, pairs: Rows) -> int:
+    """Write the pairs of boxes that coincide but for rounding, the smaller number first; returns how many."""
+    count = 0
+    for one in range(len(xyz)):
+        for other in range(one):
+            if _may_coincide(one, other, xyz, extent, yaw):
+                pairs[count, 0], pairs[count, 1] = other, one
+                count += 1
+    return count
 
 
 @compiled
-def _may_coincide(xyz: Floats, extent: Floats, yaw: Floats) -> bool:
-    """Whether two boxes may share so much of their union: they are then offset by little on every axis."""
-    part = 0.5 * (1.0 - DUPLICATE_OVERLAP)
+def _any_coincide(xyz: Floats, extent: Floats, yaw: Floats) -> bool:
     for one in range(len(xyz)):
         for other in range(one):
-            if abs(xyz[one, 2] - xyz[other, 2]) > part * (extent[one, 2] + extent[other, 2]):
-                continue
-            x, y = turned(xyz[one, 0] - xyz[other, 0], xyz[one, 1] - xyz[other, 1], yaw[one])
-            wide, deep = sides(extent[other, 0], extent[other, 1], yaw[other] - yaw[one])
-            if abs(x) <= part * (extent[one, 0] + wide) and abs(y) <= part * (extent[one, 1] + deep):
+            if _may_coincide(one, other, xyz, extent, yaw):
                 return True
     return False
+
+
+@compiled
+def _may_coincide(one: int, other: int, xyz: Floats, extent: Floats, yaw: Floats) -> bool:
+    """Whether two boxes share so much of their union, but for rounding; along the axes of the second."""
+    turn = yaw[one] - yaw[other]
+    x, y = turned(xyz[one, 0] - xyz[other, 0], xyz[one, 1] - xyz[other, 1], yaw[other])
+    wide, deep = sides(extent[one, 0], extent[one, 1], turn)
+    shared = _shared(x, extent[other, 0], wide) * _shared(y, extent[other, 1], deep)
+    if shared <= 0.0:
+        return False
+    high = extent[one, 2]
+    shared *= _shared(xyz[one, 2] - xyz[other, 2], extent[other, 2], high)
+    union = extent[other, 0] * extent[other, 1] * extent[other, 2] + wide * deep * high - shared
+    share: bool = shared > (DUPLICATE_OVERLAP - ROUNDING) * union
+    return share
+
+
+@compiled
+def _shared(offset: float, side: float, other_side: float) -> float:
+    """Length that two sides share whose middles are so far apart."""
+    length: float = min(0.5 * side, offset + 0.5 * other_side) - max(-0.5 * side, offset - 0.5 * other_side)
+    return max(length, 0.0)
 
 
 def _only(batch: Batch, kept: list[int]) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
@@ -45,7 +46,8 @@ def _check(trial: ConventionTrial, scale: ScaleTrial, name: str) -> Check:
         return Check(name, Verdict.UNSURE, "not tried", "the source stores poses with the images only")
     other = min(alone, key=lambda tried: tried.error)
     option, value = next(iter(other.changes.items()))
-    figure = f"{trial.given.centimetres:.1f} cm as given, {other.centimetres:.1f} cm with {option} = {_toml(value)}"
+    fits = f"{other.centimetres:.1f} cm" if math.isfinite(other.centimetres) else "nothing to compare"
+    figure = f"{trial.given.centimetres:.1f} cm as given, {fits} with {option} = {_toml(value)}"
     if other.error < SAME_FIT * trial.given.error and not trial.is_small(other.changes):
         return Check(name, Verdict.UNSURE, figure, "both fit: this motion cannot tell them apart")
     return Check(name, Verdict.OK, figure)

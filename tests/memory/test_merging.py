@@ -15,6 +15,7 @@ from lastseen.frame import Frame
 from lastseen.memory.alignment import FrameTransform
 from lastseen.memory.memory import Memory
 from lastseen.memory.merging import Merged, merge_files, take_in
+from lastseen.memory.store.salvage import backup
 from lastseen.observation import Observation
 from tests.memory.homes import Item, stream, walk
 from tests.memory.walks_in_frames import HOME, in_frame, look
@@ -135,6 +136,16 @@ def test_a_different_home_is_refused_and_nothing_is_written(tmp_path: Path) -> N
     second = remembered(tmp_path / "b.lastseen", other)
     with pytest.raises(InvalidValue, match="nothing was merged"):
         merge_files(first, second, tmp_path / "c.lastseen", Settings())
+    assert not (tmp_path / "c.lastseen").exists()
+
+
+def test_a_memory_and_its_copy_are_not_merged(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "a.lastseen", HOME, date=1000.0)
+    copy = tmp_path / "copy.lastseen"
+    backup(first, copy)
+    for other in (first, copy):
+        with pytest.raises(InvalidValue, match="would count twice"):
+            merge_files(first, other, tmp_path / "c.lastseen", Settings())
     assert not (tmp_path / "c.lastseen").exists()
 
 

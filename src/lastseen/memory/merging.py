@@ -135,6 +135,9 @@ def merge_files(first: Path, second: Path, out: Path, settings: Settings) -> tup
     with _reading(first, settings) as one, _reading(second, settings) as two:
         known, new = (two, one) if _is_older(_newest(two), _newest(one)) else (one, two)
         base, added = (second, first) if known is two else (first, second)
+        if _is_copy(new, known):
+            problem = f"holds the same sessions and things as {base}: their sightings would count twice"
+            raise InvalidValue("merge", str(added), problem, remedy="nothing was merged; give memories of two walks")
         found = align(landmarks_of(new.objects, new.space), landmarks_of(known.objects, known.space))
         if found.status != "aligned":
             status = found.status.replace("_", " ")
@@ -148,6 +151,14 @@ def merge_files(first: Path, second: Path, out: Path, settings: Settings) -> tup
                 later = _take_sessions(home, new)
                 merged = take_in(home, new, best.transform, best.pairs, later=later)
     return base, found, merged
+
+
+def _is_copy(one: WritePath, other: WritePath) -> bool:
+    """Whether a memory is the other one, or a copy of it at an earlier time: nothing in it is new."""
+    mine, theirs = one.clock.sessions, other.clock.sessions
+    known = {(state.id, tuple(state.xyz_world)) for state in other.objects.states(include_tentative=True)}
+    seen = {(state.id, tuple(state.xyz_world)) for state in one.objects.states(include_tentative=True)}
+    return bool(mine) and mine == theirs[: len(mine)] and seen <= known
 
 
 def _reading(path: Path, settings: Settings) -> WritePath:

@@ -74,6 +74,7 @@ def test_an_agent_is_told_what_it_may_ask(home: Running) -> None:
     tools = with_client(address(home), use).tools
     assert {tool.name for tool in tools} == TOOLS
     assert all(tool.description for tool in tools)
+    assert {tool.name for tool in tools if not tool.annotations.read_only_hint} == {"tell"}
 
 
 def test_a_thing_is_found_or_refused(home: Running) -> None:

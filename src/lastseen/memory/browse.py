@@ -161,8 +161,10 @@ class Browse:
         now = self.clock.now if now is None else now
         colors, alignment = self.colors([state.id for state in states]), self.alignment
         found = []
-        for state, place in zip(
-            states, self.places([state.xyz_world for state in states], [state.id for state in states]), strict=True
+        spots = [state.xyz_world for state in states]
+        told = self._regions(spots)
+        for state, place, region in zip(
+            states, self.places(spots, [state.id for state in states]), told, strict=True
         ):
             session = self.clock.session_at(state.last_seen)
             found.append(
@@ -172,7 +174,7 @@ class Browse:
                     position=_point(state.xyz_world),
                     extent=_point(state.extent),
                     state="stale" if state.stale and state.state == "confirmed" else state.state,
-                    place=None if place is None else place[1],
+                    place=region if place is None else place[1],
                     place_id=None if place is None else place[0],
                     color=colors.get(state.id),
                     first_seen=self.clock.wall(state.first_seen),
@@ -195,10 +197,11 @@ class Browse:
         """Hits with what the searched table does not hold: place, extent, stability and number of sightings."""
         known = {state.id: state for state in self.states([hit.id for hit in hits])}
         found = []
-        for hit, place in zip(
-            hits, self.places([hit.position for hit in hits], [hit.id for hit in hits]), strict=True
+        spots = [hit.position for hit in hits]
+        for hit, place, region in zip(
+            hits, self.places(spots, [hit.id for hit in hits]), self._regions(spots), strict=True
         ):
-            more: dict[str, Any] = {} if place is None else {"place_id": place[0], "place": place[1]}
+            more: dict[str, Any] = {"place": region} if place is None else {"place_id": place[0], "place": place[1]}
             state = known.get(hit.id)
             if state is not None:
                 more |= {"extent": _point(state.extent), "hits": state.hits, "stability": state.stability}
@@ -216,6 +219,10 @@ class Browse:
         with self.lock:
             rooms = self._writes.rooms.at(points, ids)
         return [None if room is None else (room.id, room.name) for room in rooms]
+
+    def _regions(self, points: Sequence[Any]) -> list[str | None]:
+        """The name of the told region that each point lies in: where no room was seen it says where that is."""
+        return [names[0] if names else None for names in self.facts.regions_at(points)]
 
     def sizes(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Width, depth and height of objects in metres, and the yaw of their boxes; 0 for one not remembered."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, InputRequiredResult
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
@@ -41,6 +41,12 @@ When = Annotated[
     ),
 ]
 Count = Annotated[int, Field(ge=1, le=200)]
+
+
+READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+"""Of tools that only ask the memory: an agent may call them without asking anybody."""
+TELLING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+"""Of the tool that adds to the memory; what was told can be taken back."""
 
 
 class _Server(MCPServer[Any]):
@@ -80,7 +86,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         answer: Json = json.loads(json_text(await run(question)))
         return answer
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def find_object(
         query: Words,
         *,
@@ -113,7 +119,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
         return await ask(question)
 
-    @server.tool(name="ask")
+    @server.tool(name="ask", annotations=READING)
     async def ask_memory(
         question: Annotated[str, Field(max_length=500, description="For example: how many chairs are in the hall?")],
         *,
@@ -127,7 +133,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             lambda service: reply_json(service.memory, queries.ask(service.memory, question, phrase=phrase))
         )
 
-    @server.tool(name="tell")
+    @server.tool(name="tell", annotations=TELLING)
     async def tell_memory(
         text: Annotated[
             str,
@@ -144,7 +150,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
         return await ask(told)
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def list_objects(
         label: Annotated[str | None, Field(max_length=200)] = None,
         state: Annotated[
@@ -158,7 +164,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             lambda service: queries.list_objects(service.memory, label=label, state=state, offset=offset, limit=limit)
         )
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=False, annotations=READING)
     async def get_object(object_id: ObjectId) -> list[Any]:
         """Everything about one object, its last history and its best picture."""
 
@@ -180,31 +186,31 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             shown.append(Image(data=picture, format="jpeg"))
         return shown
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def objects_near(
         x: Coordinate, y: Coordinate, z: Coordinate, radius: Radius = 1.5, limit: Count = 20
     ) -> dict[str, Any]:
         """List what stands around a point, nearest first."""
         return await ask(lambda service: queries.near(service.memory, (x, y, z), radius=radius, limit=limit))
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def whats_in(
         place: Annotated[str, Field(min_length=1, max_length=100, description="A place's id or kind: kitchen")],
     ) -> dict[str, Any]:
         """List the things in a place."""
         return await ask(lambda service: queries.whats_in(service.memory, place))
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def what_changed(since: When = None, limit: Count = 50) -> dict[str, Any]:
         """Tell what appeared, moved, went missing or came back, oldest first."""
         return await ask(lambda service: queries.changes(service.memory, since=since, limit=limit))
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def last_seen(query: Words) -> dict[str, Any]:
         """Tell when and where a thing was seen last, even if it is gone now."""
         return await ask(lambda service: queries.last_seen(service.memory, query))
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def relations(object_id: ObjectId) -> dict[str, Any]:
         """Tell how a thing stands to those around it: in, on, under, next to."""
 
@@ -218,12 +224,12 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
         return await ask(question)
 
-    @server.tool()
+    @server.tool(annotations=READING)
     async def go_to_hint(query: Words) -> dict[str, Any]:
         """Tell which way and how far from the robot a thing is; by words or by an id."""
         return await ask(lambda service: queries.go_to_hint(service.memory, query, service.robot_pose()))
 
-    add_rtsm_tools(server, ask)
+    add_rtsm_tools(server, ask, READING)
     return server
 
 

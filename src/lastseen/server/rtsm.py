@@ -26,6 +26,7 @@ from lastseen.server.service import Service
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.types import ToolAnnotations
 
 Ask = Callable[[Callable[[Service], Json]], Awaitable[Json]]
 _LISTED = 500
@@ -129,20 +130,20 @@ def _free_name(path: Path) -> Path:
     raise HTTPException(409, f"reset: {path.name} has {_MOST_BACKUPS} backups already; put some away")
 
 
-def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
+def add_rtsm_tools(server: MCPServer[Any], ask: Ask, reading: ToolAnnotations) -> None:
     """Add the six tools that agents written for rtsm call; ``ask`` runs a question off the event loop."""
 
-    @server.tool(name="rtsm.semantic_query")
+    @server.tool(name="rtsm.semantic_query", annotations=reading)
     async def semantic_query(query: Words, top_k: TopK = 5, threshold: Threshold = 0.0) -> dict[str, Any]:
         """find_object under rtsm's name. Results that do not answer the question have fits: false."""
         return await ask(lambda service: _found(service, query, k=top_k, threshold=threshold))
 
-    @server.tool(name="rtsm.spatial_query")
+    @server.tool(name="rtsm.spatial_query", annotations=reading)
     async def spatial_query(x: Coordinate, y: Coordinate, z: Coordinate, radius_m: Radius = 1.0) -> dict[str, Any]:
         """objects_near under rtsm's name."""
         return await ask(lambda service: _around(service, (x, y, z), radius_m))
 
-    @server.tool(name="rtsm.relational_query")
+    @server.tool(name="rtsm.relational_query", annotations=reading)
     async def relational_query(query: Words, radius_m: Radius = 1.0) -> dict[str, Any]:
         """What stands around a thing that is named."""
 
@@ -157,7 +158,7 @@ def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
 
         return await ask(question)
 
-    @server.tool(name="rtsm.list_objects")
+    @server.tool(name="rtsm.list_objects", annotations=reading)
     async def list_objects() -> dict[str, Any]:
         """list_objects under rtsm's name, tentative ones included."""
 
@@ -167,7 +168,7 @@ def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
 
         return await ask(question)
 
-    @server.tool(name="rtsm.get_object")
+    @server.tool(name="rtsm.get_object", annotations=reading)
     async def get_object(object_id: ObjectId, include_vectors: bool = False) -> dict[str, Any]:
         """get_object under rtsm's name, without pictures."""
 
@@ -179,7 +180,7 @@ def add_rtsm_tools(server: MCPServer[Any], ask: Ask) -> None:
 
         return await ask(question)
 
-    @server.tool(name="rtsm.status")
+    @server.tool(name="rtsm.status", annotations=reading)
     async def status() -> dict[str, Any]:
         """Health and counts."""
 

@@ -52,7 +52,7 @@ def compile_once() -> None:
 
 @dataclass(slots=True)
 class SourceStatus:
-    """How the stream behind the server does: none, waiting, running, following, ended or failed."""
+    """How the stream behind the server does: none, waiting, preparing, running, following, ended or failed."""
 
     state: str = "none"
     error: str | None = None
@@ -133,7 +133,7 @@ class Service:
         if perceived.refusal is not None:
             self.show(frame)
             return ()
-        compile_once()
+        self._prepare()
         events = self.memory.observe(frame, perceived.observations, people=perceived.people)
         if durable:
             self.flush()
@@ -144,6 +144,16 @@ class Service:
         if self.memory.current is self.memory:
             self.publish(events)
         return events
+
+    def _prepare(self) -> None:
+        """Compile before the first frame; meanwhile the page says why nothing is there yet."""
+        if _compiled:
+            return
+        before, self.source.state = self.source.state, "preparing"
+        try:
+            compile_once()
+        finally:
+            self.source.state = before
 
     def _follow_space(self) -> None:
         self._space = self.memory.space

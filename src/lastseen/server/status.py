@@ -25,7 +25,7 @@ class ServerState(BaseModel):
 
     version: str
     mode: Literal["file", "source", "demo"]
-    source: Literal["none", "waiting", "running", "following", "ended", "failed"]
+    source: Literal["none", "waiting", "preparing", "running", "following", "ended", "failed"]
     source_error: str | None
     frames: int
     frame_rate: float

@@ -88,6 +88,8 @@ export class CameraPanel {
     this.boxes.setAttribute("preserveAspectRatio", "xMidYMid slice");
     const { clientWidth, clientHeight } = this.frame;
     const pixel = clientWidth ? 1 / Math.max(clientWidth / picture.width, clientHeight / picture.height) : 1;
+    // what does not fit the panel is cut off at both ends
+    const cutAbove = clientWidth ? Math.max(0, (picture.height - clientHeight * pixel) / 2) : 0;
     const taken: Box[] = [];
     // the largest first: what is small lies on top and can be touched
     const order = [...picture.objects].sort((a, b) => area(b.box) - area(a.box));
@@ -101,7 +103,7 @@ export class CameraPanel {
         const wide = LETTER * label.length * pixel;
         const x = Math.max(Math.min(left + 3 * pixel, picture.width - wide), 0);
         // below the panel's own line, which lies over the picture
-        const y = Math.max(top + (LETTERS + 2) * pixel, HEAD * pixel);
+        const y = Math.max(top + (LETTERS + 2) * pixel, cutAbove + HEAD * pixel);
         const name: Box = [x, y - LETTERS * pixel, x + wide, y];
         const marked = id === selected || id === hovered;
         const free = label !== "" && taken.every((other) => name[2] < other[0] || name[0] > other[2] || name[3] < other[1] || name[1] > other[3]);

@@ -47,9 +47,9 @@ export class SearchPanel {
       event.preventDefault();
       void this.ask(this.input.value.trim());
     });
-    store.on(["answer", "searching", "robotSearch"], (state) => {
+    store.on(["answer", "searching", "places", "robotSearch"], (state) => {
       // what a live home brings every second must not take a button from under a finger
-      const drawnFrom = [state.answer, state.searching, state.robotSearch?.robot ?? "none"];
+      const drawnFrom = [state.answer, state.searching, state.robotSearch?.robot ?? "none", state.places.map(({ id, name }) => `${id} ${name}`).join()];
       if (drawnFrom.every((part, index) => part === this.drawnFrom[index])) return;
       this.drawnFrom = drawnFrom;
       this.draw(state);
@@ -93,7 +93,7 @@ export class SearchPanel {
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true, sentence: null }, searching: false });
+      this.store.set({ answer: { query, status: "not_found", reason: error.message, hits: [], asOf, wide: true, sentence: `No answer: ${error.message}` }, searching: false });
     }
   }
 

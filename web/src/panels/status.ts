@@ -85,6 +85,9 @@ export class Status {
     } else if (asOf !== null) {
       setText(this.title, "Nothing was known yet");
       setText(this.advice, "At this moment the memory was still empty. Move the slider to the right.");
+    } else if (server?.source === "preparing") {
+      setText(this.title, "Getting ready");
+      setText(this.advice, "The object memory is being compiled for this processor: up to a minute, only this once.");
     } else {
       setText(this.title, "Nothing is remembered yet");
       setText(

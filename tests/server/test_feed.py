@@ -10,6 +10,8 @@ import pytest
 from lastseen.memory.memory import Memory
 from lastseen.server import feed
 from lastseen.server.feed import Feed
+from lastseen.server.service import Service
+from lastseen.server.websocket import Subscription
 from tests.memory.homes import ROOM, walk
 
 
@@ -61,3 +63,14 @@ def test_a_later_change_is_whole_though_it_is_one_of_many(memory: Memory) -> Non
     source.refresh()
     (message,) = sent(source, known)
     assert message["more"] is False
+
+
+def test_no_empty_message_is_sent_while_a_memory_is_first_read(memory: Memory) -> None:
+    service = Service(memory)
+    told: list[str] = []
+    watcher = Subscription(service)
+    watcher.command('{"type": "subscribe", "topics": ["objects", "robot", "stats"]}')
+    service.refresh(stats=True, published=lambda: told.extend(watcher.messages()))
+    told.extend(watcher.messages())
+    kinds = {json.loads(text)["type"] for text in told}
+    assert kinds == {"objects_update", "robot_pose", "places_update", "stats"}

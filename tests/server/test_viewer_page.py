@@ -521,7 +521,8 @@ def test_a_hundred_thousand_objects_and_a_full_surface_stay_within_what_a_tablet
     page.wait_for_function("() => document.querySelector('#canvas').dataset.waiting === '0'")
     drawn = page.locator("#canvas").evaluate("canvas => ({ ...canvas.dataset })")
     assert len(surface) > 250_000
-    assert 1_000_000 < int(drawn["triangles"]) <= MOST_TRIANGLES
+    # the surface's patches; things that are a few pixels large from here are dots
+    assert 500_000 < int(drawn["triangles"]) <= MOST_TRIANGLES
     assert int(drawn["calls"]) <= MOST_CALLS
     page.close()
 

@@ -140,7 +140,8 @@ class Subscription:
             yield from self._events()
         if "robot" in self.topics:
             yield from self._robot()
-        if "stats" in self.topics and self.cursors.stats != self.service.stats_version:
+        # a large memory sends its first objects before figures and places are first made
+        if "stats" in self.topics and self.service.stats_version and self.cursors.stats != self.service.stats_version:
             self.cursors.stats = self.service.stats_version
             yield self.service.stats_text
 
@@ -182,7 +183,7 @@ class Subscription:
             update = self.service.robot_since(self.cursors.path)
             self.cursors.robot, self.cursors.path = update.version, update.path
             yield update.text
-        if self.cursors.places != self.service.places_revision:
+        if self.service.places_revision and self.cursors.places != self.service.places_revision:
             self.cursors.places = self.service.places_revision
             yield self.service.places_text
 

@@ -88,6 +88,7 @@ def test_a_robot_that_detects_in_3d_gets_a_memory(client: Client, tmp_path: Path
         answer = client.call("/lastseen/find", f"{SRV}/Find", text="mug")
         assert (answer.ok, answer.status, answer.objects[0].label) == (True, "found", "mug")
         mug = answer.objects[0]
+        assert mug.yaw == pytest.approx(0.0)
         assert client.call("/lastseen/last_seen", f"{SRV}/LastSeen", text=mug.id).object.last_seen.sec > 0
         assert client.call("/lastseen/ask", f"{SRV}/Ask", question="how many mugs are there?").count == 1
         changed = client.call("/lastseen/what_changed", f"{SRV}/WhatChanged")

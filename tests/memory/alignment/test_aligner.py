@@ -78,13 +78,14 @@ def test_a_mirrored_room_is_another_one() -> None:
     assert align(mirrored, known).status == "not_aligned"
 
 
-def test_twin_rooms_are_said_to_be_two() -> None:
+@pytest.mark.parametrize("known", [14, 13, 12], ids=["all", "one unseen in the other", "two unseen in the other"])
+def test_twin_rooms_are_said_to_be_two(known: int) -> None:
     one = room(4, 14, 4.0)
     shift = np.array([10.0, 0.0, 0.0])
     twins = landmarks(
-        np.concatenate([one.positions, one.positions + shift]),
-        np.concatenate([one.extents, one.extents]),
-        [next(iter(labels)) for labels in (*one.labels, *one.labels)],
+        np.concatenate([one.positions, one.positions[:known] + shift]),
+        np.concatenate([one.extents, one.extents[:known]]),
+        [next(iter(labels)) for labels in (*one.labels, *one.labels[:known])],
     )
     found = align(visit(one, FrameTransform(1.0, 2.0, 3.0), keep=1.0, moved=0.0), twins)
     assert found.status == "ambiguous"

@@ -56,6 +56,9 @@ spread over: one piece of furniture stands in many rooms."""
 SURFACE_EVIDENCE, SURFACE_DEVIATIONS = 12.0, (0.02, 0.03, 0.03, 0.03)
 """Nats that a surface which looks alike counts, and the standard deviations of yaw (rad), x, y and z (m) that it
 tells: half a cube of it."""
+AS_MANY = 0.8
+"""Share of the best's things that, met again elsewhere too, make that place as good: one thing that the map has not
+seen there does not tell two equal rooms apart."""
 _CANDIDATES = 16
 """Like things of the map that each thing of the session is paired with at most."""
 _VOTERS = 48
@@ -213,7 +216,12 @@ def _by_things(session: Landmarks, known: Landmarks) -> Alignment:
         return Alignment("not_aligned", "no two things lie as two like things of the map do")
     best, needed = found[0], needed_of(len(session), len(known))
     margin = min(MARGIN, needed / 2.0)
-    rivals = [each for each in found[1:] if best.score - each.score < margin and _is_elsewhere(each, best)]
+    rivals = [
+        each
+        for each in found[1:]
+        if (best.score - each.score < margin or len(each.pairs) >= AS_MANY * len(best.pairs))
+        and _is_elsewhere(each, best)
+    ]
     met = f"{len(best.pairs)} of {len(session)} things are met again at {best.spots} spots"
     status: Status = "not_aligned"
     if best.score < needed:

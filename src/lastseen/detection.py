@@ -26,7 +26,8 @@ class Detection:
     ``labels`` is empty for class-agnostic segments; ``score`` is the detector's confidence that something is there;
     ``kind`` is "object", or "surface" for structure: floor, wall, table top. ``world_box`` (2, 3), lowest and highest
     corner in metres, is given where earlier frames showed more of it than this one. ``thing`` is the number
-    under which a segmenter follows a thing over frames, ``joined`` those of what it took for other things before.
+    under which a segmenter follows a thing over frames, ``joined`` those of what it took for other things before;
+    ``settled`` is false while it may be a part of what it touches.
     """
 
     box: Box
@@ -38,6 +39,7 @@ class Detection:
     world_box: NDArray[np.float64] | None = None
     thing: int | None = None
     joined: tuple[int, ...] = ()
+    settled: bool = True
 
     def __post_init__(self) -> None:
         left, top, right, bottom = self.box

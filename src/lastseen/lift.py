@@ -102,6 +102,7 @@ def lift(
         kind=detection.kind,
         thing=detection.thing,
         joined=detection.joined,
+        settled=detection.settled,
     )
 
 

@@ -31,7 +31,8 @@ class Observation:
     position, ``quality`` how much of the thing was seen well (0 to 1), ``crop`` a JPEG, or a function that makes it
     when ``picture`` is called. ``kind`` is one of ``KINDS``: surfaces are remembered and listed apart from objects.
     Embeddings are kept at unit length. ``thing`` is the number under which a segmenter of this process follows a
-    thing over frames, ``joined`` are numbers of what it took for other things before.
+    thing over frames, ``joined`` are numbers of what it took for other things before. What is not ``settled`` may be
+    a part of what it touches: without a name it confirms nothing.
     """
 
     position: NDArray[np.float64]
@@ -48,6 +49,7 @@ class Observation:
     yaw: float = 0.0
     thing: int | None = None
     joined: tuple[int, ...] = ()
+    settled: bool = True
 
     def __post_init__(self) -> None:
         self._set("position", _numbers("position", self.position, (3,), np.float64))

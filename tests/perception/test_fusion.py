@@ -30,7 +30,7 @@ def _see(
     for at, value in enumerate(color):
         rgb[:, at * WIDTH // len(color) : (at + 1) * WIDTH // len(color)] = value
     pieces = {label: Piece(**piece) for label in sorted(set(columns) - {0})}  # type: ignore[arg-type]
-    found, named = things.add(labels, pieces, world, rgb, _nothing_behind)
+    found, named = things.add(labels, pieces, world, rgb, _nothing_behind, usable=labels >= 0)
     width = WIDTH // len(columns)
     return {
         at: (int(found[0, at * width]), named[int(found[0, at * width])]) for at, one in enumerate(columns) if one
@@ -119,7 +119,7 @@ def _stack(things: ThingMap, *, upper: int, lower: int) -> tuple[int, int]:
     image, world = np.concatenate(labels), np.concatenate([plate, post]).astype(np.float32)
     rgb = np.repeat(np.array([20.0, 220.0], dtype=np.float32), 20)[:, None, None] * np.ones((1, WIDTH, 3), np.float32)
     for _ in range(3):
-        found, named = things.add(image, {1: Piece(), 2: Piece()}, world, rgb, _nothing_behind)
+        found, named = things.add(image, {1: Piece(), 2: Piece()}, world, rgb, _nothing_behind, usable=image >= 0)
     return named[int(found[10, WIDTH // 2])].number, named[int(found[30, WIDTH // 2])].number
 
 
@@ -131,6 +131,26 @@ def test_what_stands_on_something_narrower_is_one_thing_with_it() -> None:
 def test_what_stands_on_something_wider_is_another_thing() -> None:
     cup, box = _stack(ThingMap(np.zeros(3)), upper=12, lower=30)
     assert cup != box
+
+
+def test_what_touches_nothing_is_settled_at_once() -> None:
+    assert _see(ThingMap(np.zeros(3)), [1, 0])[0][1].settled
+
+
+def test_what_touches_another_has_to_be_shown_by_itself_first() -> None:
+    things = ThingMap(np.zeros(3))
+    settled = [_see(things, [1, 2], [20, 220])[0][1].settled for _ in range(3)]
+    assert settled == [False, False, True]
+
+
+def test_a_piece_that_most_views_do_not_show_is_not_settled() -> None:
+    things = ThingMap(np.zeros(3))
+    _see(things, [1, 2], [20, 220])
+    for _ in range(8):
+        _see(things, [0, 2], [20, 220])
+    for _ in range(2):
+        piece = _see(things, [1, 2], [20, 220])[0][1]
+    assert not piece.settled
 
 
 def test_what_the_camera_sees_through_is_gone() -> None:
@@ -146,7 +166,8 @@ def test_what_the_camera_sees_through_is_gone() -> None:
         return np.where(points[:, 0] > 20 * PIXEL + 0.05, 3.0, 1.0), np.ones(len(points))
 
     for _ in range(4):
-        _, named = things.add(labels, {1: Piece()}, world, np.zeros((20, WIDTH, 3), np.float32), right_half_is_empty)
+        rgb = np.zeros((20, WIDTH, 3), np.float32)
+        _, named = things.add(labels, {1: Piece()}, world, rgb, right_half_is_empty, usable=labels >= 0)
     box = next(iter(named.values())).box
     assert box is not None
     assert box[1, 0] < 0.5

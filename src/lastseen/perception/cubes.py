@@ -29,6 +29,13 @@ AROUND = tuple(
 """What to add to a key for each of its neighbours."""
 
 
+def keys_of(points: Floats, origin: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The key of the cube that each point (n, 3) falls in."""
+    at = np.floor((points - origin) / CUBE).astype(np.int64) + _HALF
+    keys: NDArray[np.int64] = (at[:, 0] << 2 * UP_BITS) | (at[:, 1] << UP_BITS) | at[:, 2]
+    return keys
+
+
 def middles(keys: NDArray[np.int64]) -> NDArray[np.float64]:
     """The middles of cubes, from the corner that all are counted from."""
     mask = (1 << UP_BITS) - 1
@@ -52,8 +59,7 @@ class Pixels:
         wanted = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
         wanted[list(things)] = True
         here = wanted[thin]
-        at = np.floor((world[::THIN, ::THIN][here] - origin) / CUBE).astype(np.int64) + _HALF
-        packed = (at[:, 0] << 2 * UP_BITS) | (at[:, 1] << UP_BITS) | at[:, 2]
+        packed = keys_of(world[::THIN, ::THIN][here], origin)
         owner = thin[here]
         order = np.lexsort((packed, owner))
         first = np.ones(len(owner), dtype=np.bool_)

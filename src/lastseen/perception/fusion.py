@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.perception.cubes import AROUND, CUBE, THIN, UP_BITS, Pixels, middles
+from lastseen.perception.cubes import AROUND, CUBE, THIN, UP_BITS, Pixels, keys_of, middles
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -50,6 +50,11 @@ MOST_PARTS = 4000
 """Parts kept: a large home has a tenth of them."""
 CONTACT = 2
 """Pairs of neighbouring cubes at which a bar touches a thing."""
+OWN_VIEWS, OWN_SHARE = 3, 0.4
+"""Frames, and their share of those with it in view, from which something that touches another is a thing by itself:
+pieces of a thing come and go with the view."""
+IN_VIEW = 0.5
+"""Share of a part's cubes that pixels fall on from which it is in view."""
 RESTS = 2
 """Cubes, up and down, between what stands on something and that: noise, and the rim that folds take."""
 DepthAt = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -72,6 +77,7 @@ class Fused:
     joined: tuple[int, ...]
     box: NDArray[np.float64] | None
     surface: bool
+    settled: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -96,13 +102,25 @@ class ThingMap:
     _last: dict[int, None] = field(default_factory=dict)
     _bars: Counter[int] = field(default_factory=Counter)
     _closed: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    _seen: Counter[int] = field(default_factory=Counter)
+    _shown_as: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    _settled: set[int] = field(default_factory=set)
     _linked: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _colors: dict[int, NDArray[np.float64]] = field(default_factory=lambda: defaultdict(lambda: np.zeros(4)))
 
     def add(
-        self, labels: Labels, pieces: Mapping[int, Piece], world: Floats, rgb: Floats, depth_at: DepthAt
+        self,
+        labels: Labels,
+        pieces: Mapping[int, Piece],
+        world: Floats,
+        rgb: Floats,
+        depth_at: DepthAt,
+        *,
+        usable: NDArray[np.bool_],
     ) -> tuple[Labels, dict[int, Fused]]:
         """Enter the pieces of one frame; ``depth_at`` gives the measured depth towards points, and their own.
+
+        ``usable`` are the pixels with depth.
 
         Returns the labels with pieces of one thing joined, and those that show several things parted, and what each
         of them is.
@@ -131,6 +149,12 @@ class ThingMap:
             if in_sight[part] >= FEWEST and met[label][part] >= COVERS * in_sight[part]
         }
         showing.update({part: label for label, part in part_of.items()})
+        for part, label in showing.items():
+            self._shown_as[part][part_of[label]] += 1
+            self._seen[part] += 1
+        for part, cubes_seen in self._in_view(world, usable).items():
+            if part not in showing and cubes_seen >= max(FEWEST, IN_VIEW * len(self._of_part[part])):
+                self._seen[part] += 1
         self._count_pairs(showing)
         self._forget(showing)
         self._clear(set(showing), depth_at)
@@ -142,6 +166,34 @@ class ThingMap:
             self._colors[part] += (*mine.sum(axis=0, dtype=np.float64), len(mine))
         numbers = np.array([min(groups[part]) for part in owners.tolist()], dtype=np.int64)
         return self._renumbered(labels, pixels, numbers, {min(group): group for group in groups.values()})
+
+    def _in_view(self, world: Floats, usable: NDArray[np.bool_]) -> Counter[int]:
+        """How many cubes of each part the pixels of a frame fall on, whatever they show."""
+        keys = keys_of(world[::THIN, ::THIN][usable[::THIN, ::THIN]], self.origin)
+        found = (self._cubes.get(key) for key in np.unique(keys).tolist())
+        return Counter(cube.part for cube in found if cube is not None)
+
+    def _is_settled(self, group: frozenset[int]) -> bool:
+        """Whether a group is a thing by itself: it touches nothing, or most frames in which it is in view say so."""
+        whole = max(group, key=lambda part: (len(self._of_part[part]), -part))
+        if whole in self._settled:
+            return True
+        own = sum(self._shown_as[whole][part] for part in group)
+        if (own >= OWN_VIEWS and own >= OWN_SHARE * self._seen[whole]) or not self._touches(group):
+            self._settled.add(whole)
+        return whole in self._settled
+
+    def _touches(self, group: frozenset[int]) -> bool:
+        contacts = 0
+        for part in sorted(group):
+            for key in self._of_part[part]:
+                for step in AROUND:
+                    cube = self._cubes.get(key + step)
+                    if cube is not None and cube.part not in group:
+                        contacts += 1
+                        if contacts >= CONTACT:
+                            return True
+        return False
 
     def _owner(self, key: int, label: int, showing: dict[int, int], part_of: dict[int, int]) -> int:
         """The part of a cube where the label shows it, else the part of the label."""
@@ -262,7 +314,7 @@ class ThingMap:
         at = self._places(group, sure=2)
         joined = tuple(sorted(group - {number}))
         if len(at) < FEWEST:
-            return Fused(number, joined, None, surface=False)
+            return Fused(number, joined, None, surface=False, settled=self._is_settled(group))
         low, high = np.quantile(at, [0.02, 0.98], axis=0)
         spread, axes = np.linalg.eigh(np.cov(at.T))
         deviation = np.sqrt(np.maximum(spread, 0.0))
@@ -274,7 +326,7 @@ class ThingMap:
         # a wall of cupboards or a window with its curtains is not quite flat
         width = np.sqrt(12.0) * deviation[1]
         surface |= upright and open_ended and width > SLAB_LENGTH and deviation[0] < FRONT_DEPTH * length
-        return Fused(number, joined, np.stack([low, high]), surface=bool(surface))
+        return Fused(number, joined, np.stack([low, high]), surface=bool(surface), settled=self._is_settled(group))
 
     def _places(self, group: Collection[int], *, sure: int) -> NDArray[np.float64]:
         """The middles of the cubes of some parts, in metres; of those seen this often."""
@@ -293,7 +345,15 @@ class ThingMap:
             del self._last[part]
             for key in self._of_part.pop(part, ()):
                 del self._cubes[key]
-            for kept in (self._views, self._bars, self._closed, self._colors, self._linked):
+            for kept in (
+                self._views,
+                self._bars,
+                self._closed,
+                self._colors,
+                self._linked,
+                self._seen,
+                self._shown_as,
+            ):
                 kept.pop(part, None)
         for counts in (self._together, self._apart):
             for pair in [pair for pair in counts if pair[0] not in self._last or pair[1] not in self._last]:

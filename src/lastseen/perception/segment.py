@@ -148,6 +148,7 @@ class GeometricSegmenter:
                 world_box=seen.boxes.get(number) if thing is None else thing.box,
                 thing=None if thing is None else thing.number,
                 joined=() if thing is None else thing.joined,
+                settled=surface or thing is None or thing.settled,
             )
             found.append((int(mask[window].sum()), detection))
         found.sort(key=lambda item: (-item[0], item[1].box))
@@ -204,7 +205,7 @@ class GeometricSegmenter:
         }
         if self.things is None:
             self.things = ThingMap(view.pose.translation)
-        labels, things = self.things.add(seen.labels, pieces, view.world, view.rgb, view.depth_at)
+        labels, things = self.things.add(seen.labels, pieces, view.world, view.rgb, view.depth_at, usable=view.usable)
         panels = {number: thing.box for number, thing in things.items() if thing.surface and thing.box is not None}
         shapes = shapes_of(labels, np.arange(int(labels.max()) + 1, dtype=np.int32), view.world)
         slabs = {number for number in things if _is_slab(shapes, number) or _is_curtain(shapes, number)}

@@ -71,3 +71,21 @@ def test_a_confirmed_panel_never_goes_into_a_thing_several_times_its_size() -> N
     whole = seen((2.5, 0.0, 0.4), stamp=11.0, size=cupboard, embedding=unit(1))
     memory.observe(frame_at(11), [replace(whole, thing=7, joined=(8,))])
     assert len(memory.states(kind=None)) == 2
+
+
+def test_what_may_be_a_part_of_another_is_confirmed_only_when_it_is_settled() -> None:
+    memory = ObjectMemory(SETTINGS)
+    for at in range(4):
+        piece = seen((2.0, 0.0, 0.5), stamp=float(at), size=0.3)
+        memory.observe(frame_at(at), [replace(piece, thing=7, settled=False)])
+    assert not memory.states()
+    memory.observe(frame_at(4), [replace(seen((2.0, 0.0, 0.5), stamp=4.0, size=0.3), thing=7)])
+    assert len(memory.states()) == 1
+
+
+def test_a_name_confirms_what_is_not_settled() -> None:
+    memory = ObjectMemory(SETTINGS)
+    for at in range(2):
+        cup = seen((2.0, 0.0, 0.5), stamp=float(at), size=0.1, labels={"cup": 0.9})
+        memory.observe(frame_at(at), [replace(cup, settled=False)])
+    assert len(memory.states()) == 1

@@ -86,6 +86,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.observations)
 
+    def confirming(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some observations may confirm an object: the named and the settled ones."""
+        seen = (self.observations[at] for at in index.tolist())
+        return np.fromiter((one.settled or bool(one.labels) for one in seen), np.bool_, len(index))
+
     @property
     def columns(self) -> SeenColumns:
         """What compiled code reads."""

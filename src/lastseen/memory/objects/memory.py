@@ -298,7 +298,7 @@ class ObjectMemory(ByHand):
             fresh = update(store, batch, rows, known)
             self._pass_on_crops(batch, rows, known, fresh)
             if TENTATIVE in states:
-                self._promote(rows)
+                self._promote(rows[batch.confirming(known)])
             self._arrived += just_arrived(store, rows)
         new = (matched < 0).nonzero()[0]
         if len(new):
@@ -307,7 +307,7 @@ class ObjectMemory(ByHand):
             store.newness[rows] = evidence_at_creation(self.keyframes, batch, new)
             self._pass_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
             self.lifecycle.appear(rows)
-            self._promote(rows)
+            self._promote(rows[batch.confirming(new)])
         return confirmed_seen
 
     def _promote(self, rows: RowNumbers) -> None:

@@ -15,6 +15,7 @@ from lastseen.sources.doctor.convention_checks import convention_checks
 from lastseen.sources.doctor.conventions import NAMES, ConventionTrial
 from lastseen.sources.doctor.depth_clock import judge_depth_clock, may_be_late
 from lastseen.sources.doctor.gravity import judge_up
+from lastseen.sources.doctor.hypotheses import POSE_OPTIONS
 from lastseen.sources.doctor.intake import (
     judge_depth,
     judge_frames,
@@ -32,6 +33,9 @@ from lastseen.sources.record import NO_POSE
 
 WIDE_GAP = 2.0
 """Seconds between poses that the doctor bridges to look further, when the source's own limit leaves nothing."""
+
+DIRECTIONS = {NAMES[option] for option in (*POSE_OPTIONS, "mirrored", "images_turned")}
+"""Checks whose faults change where up is."""
 
 
 def examine(source: RecordSource, settings: Settings | None = None) -> Report:
@@ -145,6 +149,10 @@ class _Examination:
                 yield judge_drift(reprojection, self.working)
         if trial.explained:
             for check in judge_up(reprojection, self.working):
+                if trial.open.keys() & DIRECTIONS and check.changes:
+                    # seen with a guess that is not offered, the vertical is a guess too
+                    yield replace(check, verdict=Verdict.UNSURE, remedy="correct the fault above first", changes={})
+                    continue
                 self.working = self.working.replaced(**check.changes)
                 yield self._noted(check)
         yield self._noted(self._registration(reprojection))

@@ -258,7 +258,9 @@ def _judge(
         if depth_decides and fits < PRESENT_SHARE:
             gauge[_DOUBT] += FIT_DOUBT
         certain = gauge[_DOUBT] >= limit and count[_EMPTY_VIEWS] >= MIN_MISSED_VIEWS
-        if count[_HITS] >= SEEN_HITS and (certain or (empty and count[_EMPTY_VIEWS] >= views)):
+        seen = count[_HITS] >= SEEN_HITS and (certain or (empty and count[_EMPTY_VIEWS] >= views))
+        # what people told of was never seen, and is no detector's mistake
+        if seen or (count[_HITS] == 0 and certain):
             needed[at] = views
         doubted = gauge[_DOUBT] >= DOUBTED_SHARE * limit and count[_EMPTY_VIEWS] >= DOUBTED_VIEWS
         if confirmed and doubted and needed[at] == 0:

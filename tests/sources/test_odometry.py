@@ -83,6 +83,11 @@ def furnished(count: int = 16) -> list[Pose3D]:
     return [looking(-0.6 - 0.06 * step, 0.03 * step, yaw=-0.8 + 0.02 * step, pitch=-0.35) for step in range(count)]
 
 
+def other_side(count: int = 16) -> list[Pose3D]:
+    """A walk that looks the other way, past a low chest: nothing of it is seen on the walk past the cupboard."""
+    return [looking(-0.4 + 0.05 * step, -0.7 + 0.02 * step, yaw=1.3 + 0.01 * step, pitch=-0.35) for step in range(count)]
+
+
 def run_told(folder: Path, told: list[Pose3D | None], memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Summary:
     """Run a recording whose tracker is told every pose; None is a frame that it loses."""
 
@@ -111,14 +116,29 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
-def test_what_is_seen_after_a_lost_track_waits_in_a_map_of_its_own(
+def test_what_is_seen_again_after_a_lost_track_is_recognised(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the same things again, but the tracker has lost where they are and begins at its origin
+    # the tracker has lost where it is and begins elsewhere
     poses = furnished()
     folder = write_recording(tmp_path / "walk", [*poses, *poses[:3], *poses])
     away = Pose3D.from_quaternion([4.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0])
-    told = [*poses, *[None] * 3, *(away @ pose for pose in poses)]
+    run_told(folder, [*poses, *[None] * 3, *(away @ pose for pose in poses)], memory, monkeypatch)
+    first, second = memory.session_frames()
+    assert (first.state, second.state) == ("first", "aligned")
+    assert second.transform is not None
+    moved = second.transform
+    assert (moved.yaw, moved.x, moved.y, moved.z) == pytest.approx((0.0, -4.0, -2.0, 0.0), abs=0.05)
+    assert all(one.position[0] < 3.0 for one in memory.objects())
+
+
+def test_what_is_seen_after_a_lost_track_waits_in_a_map_of_its_own(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poses, others = furnished(), other_side()
+    folder = write_recording(tmp_path / "walk", [*poses, *poses[:3], *others])
+    away = Pose3D.from_quaternion([4.0, 2.0, 0.0], [0.0, 0.0, 0.0, 1.0])
+    told = [*poses, *[None] * 3, *(away @ pose for pose in others)]
     summary = run_told(folder, told, memory, monkeypatch)
     assert [one.state for one in memory.session_frames()] == ["first", "quarantined"]
     # the run has ended its session, so what waits is in the file of that session
@@ -137,11 +157,11 @@ def test_what_is_seen_after_a_lost_track_waits_in_a_map_of_its_own(
 def test_two_recordings_without_poses_are_not_taken_for_one_map(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("monday", "tuesday", "monday"):
+    for name, poses in (("monday", furnished()), ("tuesday", other_side()), ("monday", furnished())):
         folder = tmp_path / name
         if not folder.exists():
-            write_recording(folder, furnished())
-        run_told(folder, [*furnished()], memory, monkeypatch)
+            write_recording(folder, poses)
+        run_told(folder, [*poses], memory, monkeypatch)
     assert [one.state for one in memory.session_frames()] == ["first", "quarantined", "stated"]
 
 

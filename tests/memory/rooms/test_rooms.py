@@ -132,7 +132,11 @@ def test_each_storey_has_rooms_of_its_own_and_questions_know_them(tmp_path: Path
         below = memory.rooms()
         assert {room.storey for room in below} == {0}
         assert memory.ask("have you been upstairs?").yes is False
-        assert memory.find("all things upstairs").not_understood == ("upstairs (one storey is known)",)
+        everything = memory.find("all things upstairs")
+        assert everything.status == "not_found"
+        assert everything.reason == "one storey is known, and whether it is upstairs is not"
+        known = next(one.label for one in memory.objects() if one.label)
+        assert memory.find(f"the {known} upstairs").not_understood == ("upstairs (one storey is known)",)
         _walk(memory, generate_home(13, rooms=4), height=2.9, stamp=stamp)
         check(memory, below)
     with Memory.open(path, read_only=True) as memory:

@@ -105,6 +105,9 @@ class Constraints:
     def _in_places(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
         for term in thing.places:
             if term.storey and len(self.around.storeys) < 2:
+                if thing.anything and not term.negated:
+                    return [], Refusal("place not known", f"one storey is known, and whether it is {term.words} is not")
+                # a thing that was asked for is worth telling, wherever it is
                 self.notes.append(f"{term.words} (one storey is known)")
                 continue
             inside = self._on_storey(term.name, rows) if term.storey else self._in_room(term.name, rows)

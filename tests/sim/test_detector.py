@@ -153,7 +153,8 @@ def test_boxes_and_masks_are_off_by_more_at_worse_levels(world: SimEnvironment, 
 
 def test_nothing_of_the_truth_leaks(world: SimEnvironment, frames: list[Frame]) -> None:
     fields = {field.name for field in dataclasses.fields(Detection)}
-    assert fields == {"box", "score", "labels", "mask", "embedding", "kind", "world_box", "thing", "joined", "settled"}
+    known = {"box", "score", "labels", "mask", "embedding", "kind", "world_box", "thing", "joined", "settled"}
+    assert fields == known
     for level in Level:
         for detections in everything(world, frames[:10], level):
             scores = [one.score for one in detections]

@@ -85,7 +85,8 @@ def furnished(count: int = 16) -> list[Pose3D]:
 
 def other_side(count: int = 16) -> list[Pose3D]:
     """A walk that looks the other way, past a low chest: nothing of it is seen on the walk past the cupboard."""
-    return [looking(-0.4 + 0.05 * step, -0.7 + 0.02 * step, yaw=1.3 + 0.01 * step, pitch=-0.35) for step in range(count)]
+    steps = range(count)
+    return [looking(-0.4 + 0.05 * step, -0.7 + 0.02 * step, yaw=1.3 + 0.01 * step, pitch=-0.35) for step in steps]
 
 
 def run_told(folder: Path, told: list[Pose3D | None], memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Summary:

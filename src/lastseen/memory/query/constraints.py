@@ -106,7 +106,8 @@ class Constraints:
         for term in thing.places:
             if term.storey and len(self.around.storeys) < 2:
                 if thing.anything and not term.negated:
-                    return [], Refusal("place not known", f"one storey is known, and whether it is {term.words} is not")
+                    reason = f"one storey is known, and whether it is {term.words} is not"
+                    return [], Refusal("place not known", reason)
                 # a thing that was asked for is worth telling, wherever it is
                 self.notes.append(f"{term.words} (one storey is known)")
                 continue

@@ -358,6 +358,7 @@ class ThingMap:
         for counts in (self._together, self._apart):
             for pair in [pair for pair in counts if pair[0] not in self._last or pair[1] not in self._last]:
                 del counts[pair]
+        self._settled &= self._last.keys()
         for part, others in self._linked.items():
             self._linked[part] = others & self._last.keys()
 

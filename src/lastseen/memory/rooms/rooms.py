@@ -349,5 +349,10 @@ def _packed(pairs: NDArray[np.int64]) -> str:
 
 
 def _unpacked(text: str) -> NDArray[np.int64]:
-    steps, rooms = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8").reshape(2, -1)
+    # the file may be anyone's: a few bytes can unpack to more than there is room for
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(base64.b64decode(text), 2 * 8 * _KEPT)
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"the rooms of more than {_KEPT} objects")
+    steps, rooms = np.frombuffer(raw, dtype="<i8").reshape(2, -1)
     return np.stack([np.cumsum(steps), rooms], axis=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -27,7 +28,12 @@ from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.perception.pipeline import Perception
+from lastseen.pose2d import Pose2D
+from lastseen.sim.coverage import tour_path
 from lastseen.sim.generate import generate_home
+from lastseen.sim.home import Home
+from lastseen.sim.navigation import NavigationGrid
+from lastseen.sim.render import camera_pose
 from lastseen.sim.senses import Level, noisy_depth
 from lastseen.sim.walk import Walk, WalkPlan
 from lastseen.sources import open_source
@@ -45,22 +51,29 @@ ONE_SIDED = {"lens_clip"}
 RATE = 30.0
 SAME_PLACE = 0.15
 """Metres within which a thing found with both kinds of poses is one."""
+CORNER, BEGUN_AGAIN = 0.6, 2.0
+"""Metres between the corners of a round through the rooms, and of it that are walked once more at its end."""
 SPEED, TURN = 0.5, 0.6
 """Metres and radians a second of a generated loop."""
 
 
 class Loop(RecordSource):
-    """A home walked along a simulated tour and back the same way, with typical depth, as a video of 30 Hz."""
+    """A home walked along a simulated tour and back the same way, with typical depth, as a video of 30 Hz.
 
-    def __init__(self, seed: int, seconds: float, *, posed: bool = False) -> None:
-        super().__init__(f"loop {seed}")
+    With ``metres`` it goes so far through the rooms looking ahead, takes the shortest way home, and begins again.
+    """
+
+    def __init__(self, seed: int, seconds: float, *, metres: float = 0.0, posed: bool = False) -> None:
+        super().__init__(f"round {seed}" if metres else f"loop {seed}")
         self._posed = posed
         settings = Settings()
         walk = Walk(generate_home(seed, rooms=4, settings=settings.homes), WalkPlan(0.5, seed=seed, level="typical"))
-        stops = [frame.T_world_camera for frame in walk.frames()]
-        self._walk, self._seconds = walk, seconds
-        out = list(_video(stops, seconds / 2))
-        self.true = [*out, *out[::-1]]
+        self._walk = walk
+        if metres:
+            self.true = list(_video(_round(walk.world.home, seed, metres), float("inf")))
+        else:
+            out = list(_video([frame.T_world_camera for frame in walk.frames()], seconds / 2))
+            self.true = [*out, *out[::-1]]
 
     def records(self, wanted: object = None) -> Iterator[RawRecord]:
         raise NotImplementedError
@@ -74,6 +87,29 @@ class Loop(RecordSource):
             view = renderer.render(pose, camera)
             depth = noisy_depth(view.depth, camera, number, level=Level.TYPICAL, seed=1)
             yield Frame(number, number / RATE, view.rgb, depth, pose if self._posed else Pose3D.identity(), camera)
+
+
+def _round(home: Home, seed: int, metres: float) -> list[Pose3D]:
+    """Poses that look along a way through a home, back to its start and on for the first two metres."""
+    robot = Settings().robot
+    path = np.array(tour_path(home, Settings(), seed=seed))
+    corners_at = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+    # a straight part has no points between its ends
+    travelled = np.arange(0.0, corners_at[-1], CORNER / 4)
+    path = np.stack([np.interp(travelled, corners_at, column) for column in path.T], axis=1)
+    out = path[travelled <= metres]
+    home_again = NavigationGrid(home, robot=robot).path(tuple(out[-1]), [tuple(out[0])])
+    assert home_again is not None
+    corners: list[NDArray[np.float64]] = []
+    for point in (*out, *np.array(home_again.points), *path[travelled <= BEGUN_AGAIN]):
+        if not corners or np.linalg.norm(point - corners[-1]) > CORNER:
+            corners.append(point)
+    poses = []
+    for first, second in pairwise(corners):
+        yaw = math.atan2(second[1] - first[1], second[0] - first[0])
+        for x, y in (first, second):
+            poses.append(camera_pose(Pose2D(float(x), float(y), yaw), height=robot.camera_height))
+    return poses
 
 
 def _video(stops: list[Pose3D], seconds: float) -> Iterator[Pose3D]:
@@ -148,7 +184,7 @@ class _Watched(RecordSource):
 
 
 def measure(
-    source: OdometrySource, recorded: RecordSource, true: dict[float, Pose3D], table: Table
+    source: OdometrySource, recorded: RecordSource | None, true: dict[float, Pose3D], table: Table
 ) -> dict[str, object]:
     """Run a source with poses from its images, and once more beside one with its true poses for their objects."""
     name = Path(source.address).name
@@ -168,7 +204,7 @@ def measure(
     way = sum(true[first].distance_to(true[second]) for first, second in pairwise(known))
     error = trajectory_error([found[stamp] for stamp in known], [true[stamp] for stamp in known])
     loops = 0 if source.tracker is None else source.tracker.loops
-    kept = objects_kept(recorded, source)
+    kept = (0, 0) if recorded is None else objects_kept(recorded, source)
     table.add_row(
         name,
         f"{len(found)} of {len(true)}",
@@ -176,7 +212,7 @@ def measure(
         str(loops),
         f"{len(found) / wall:.1f}",
         f"{1000 * cpu / max(len(found), 1):.0f}",
-        f"{kept[0]} of {kept[1]}",
+        f"{kept[0]} of {kept[1]}" if recorded is not None else "",
     )
     return {
         "ate_m": round(error, 4),
@@ -186,7 +222,7 @@ def measure(
         "loops": loops,
         "frames_per_s": round(len(found) / wall, 1),
         "cpu_ms": round(1000 * cpu / max(len(found), 1), 1),
-        "objects_kept": round(kept[0] / max(kept[1], 1), 3),
+        "objects_kept": None if recorded is None else round(kept[0] / max(kept[1], 1), 3),
     }
 
 
@@ -197,6 +233,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one generated home, 20 s, and the living room")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of a generated loop")
     parser.add_argument("--only", help="this recording only, or `loops`")
+    parser.add_argument("--rooms", type=float, default=0.0, metavar="METRES", help="go so far, and home another way")
+    parser.add_argument(
+        "--no-objects", action="store_true", help="poses of generated loops only, a third of the time"
+    )
     arguments = parser.parse_args()
     table = Table("recording", "placed", "error after alignment", "loops", "frames/s", "cpu-ms a frame", "objects")
     results: dict[str, object] = {}
@@ -214,9 +254,9 @@ def main() -> None:
         print(name, results[name], flush=True)
     seeds = arguments.seeds if arguments.only in {None, "loops"} else 0
     for seed in range(arguments.first, arguments.first + seeds):
-        loop = Loop(seed, arguments.seconds)
+        loop = Loop(seed, arguments.seconds, metres=arguments.rooms)
         true = {number / RATE: pose for number, pose in enumerate(loop.true)}
-        posed = Loop(seed, arguments.seconds, posed=True)
+        posed = None if arguments.no_objects else Loop(seed, arguments.seconds, metres=arguments.rooms, posed=True)
         results[loop.address] = measure(OdometrySource(loop), posed, true, table)
         print(loop.address, results[loop.address], flush=True)
     Console(width=160).print(table)

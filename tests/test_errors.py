@@ -63,7 +63,9 @@ def test_errors_cross_process_borders(error: LastseenError) -> None:
 
 
 def test_a_missing_extra_says_what_to_install() -> None:
-    assert "pip install 'lastseen[ros]'" in str(MissingExtra("reading bags", extra="ros"))
+    told = str(MissingExtra("reading bags", extra="ros"))
+    assert "pip install 'lastseen[ros]'" in told
+    assert "'.[ros]'" in told
 
 
 def test_long_and_binary_values_are_shortened() -> None:

@@ -157,7 +157,8 @@ class MissingExtra(LastseenError, ImportError):
     """A feature needs a package that the core does not install."""
 
     def __init__(self, feature: str, *, extra: str) -> None:
-        super().__init__(f"{feature} needs the extra '{extra}'; install it with: pip install 'lastseen[{extra}]'")
+        command = f"pip install 'lastseen[{extra}]' (in a checkout: '.[{extra}]')"
+        super().__init__(f"{feature} needs the extra '{extra}'; install it with: {command}")
         self.feature = feature
         self.extra = extra
 

@@ -73,6 +73,15 @@ def read_depth(data: Path | bytes, *, name: str = "depth", max_pixels: int = MAX
         return np.asarray(_decoded(image, name, mode=None))
 
 
+def read_packed_floats(data: bytes, name: str) -> NDArray[np.generic]:
+    """Values (height, width) of a PNG whose blue, green, red and alpha are the bytes of a float, lowest first."""
+    with _opened(data, name, MAX_PIXELS) as image:
+        if image.mode != "RGBA":
+            raise SourceError(name, image.mode, "has not four channels", remedy="copy depth as it was downloaded")
+        pixels = np.asarray(_decoded(image, name, mode=None))
+    return np.ascontiguousarray(pixels[..., [2, 1, 0, 3]]).view("<f4")[..., 0]
+
+
 def image_size(data: Path | bytes, *, name: str = "image") -> tuple[int, int]:
     """Width and height of a JPEG, PNG, PGM or TIFF, by its header."""
     if isinstance(data, Path) and data.suffix.lower() == ".pgm":

@@ -24,6 +24,9 @@ from lastseen.observation import MAX_SURFACE_POINTS, OBJECT, Observation
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+_SIGMA, _SIGMA_PER_M2 = 0.01, 0.003
+"""Metres of position noise of a close thing, and per square metre of range: that of stereo and structured light grows
+with the square."""
 _MIN_POINTS = 12
 """Depth pixels; fewer on a thing cannot tell where it is."""
 _ENOUGH_PIXELS = 2048
@@ -96,7 +99,7 @@ def lift(
         labels=detection.labels,
         embedding=detection.embedding,
         points=_sample(points, low, high),
-        sigma=rules.sigma_base + rules.sigma_per_m2 * distance**2,
+        sigma=_SIGMA + _SIGMA_PER_M2 * distance**2,
         quality=_quality(frame, detection, len(depth) / len(chosen)),
         crop=partial(crop_jpeg, frame, detection, people=people) if with_crop else None,
         kind=detection.kind,

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from lastseen.cli.main import app
-from lastseen.cli.source import report_lines
+from lastseen.cli.source import first_question, report_lines
+from lastseen.config import Settings
+from lastseen.memory.memory import Memory
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.follow import Summary
 from tests.cli.commands import call, lastseen
 from tests.encoders.tiny_towers import tiny_clip
+from tests.memory.objects.scenes import Room
 from tests.perception.tiny_onnx import final_detector
 from tests.sources.faults import copy_with_fault
 from tests.sources.room import walk, write_recording
@@ -41,6 +45,29 @@ def test_a_recording_becomes_a_memory_file_that_can_be_asked(recording: Path, tm
     searched = lastseen("search", "mug", "--memory", str(file))
     assert searched.returncode == 0, searched.stderr
     assert searched.stdout.startswith("memory does not know it: ")
+
+
+def test_what_is_suggested_to_ask_is_found(recording: Path, tmp_path: Path) -> None:
+    file = tmp_path / "home.lastseen"
+    done = lastseen("run", str(recording), "-m", str(file), "--min-view-bins", "1")
+    assert done.returncode == 0, done.stderr
+    # nothing has a name here, so only a colour can be asked for
+    suggested = done.stdout.strip().splitlines()[-1].split("; lastseen ")[-1]
+    assert suggested.startswith('find "something '), done.stdout
+    asked = lastseen(*shlex.split(suggested), "--json")
+    assert json.loads(asked.stdout)["status"] != "not_found", asked.stdout
+
+
+def test_a_name_is_suggested_before_a_colour_and_never_as_shell_text() -> None:
+    room = Room()
+    room.put("mug", (2.0, -0.6, 0.8))
+    with Memory.open(settings=Settings()) as memory:
+        assert first_question(memory) == ""
+        for number in range(12):
+            memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=(2.0, -0.6, 0.8)))
+        assert first_question(memory) == 'search "mug"'
+        memory.relabel("obj-1", "$(touch x)")
+        assert "$" not in first_question(memory)
 
 
 def test_the_summary_says_that_things_have_no_names() -> None:

@@ -108,3 +108,11 @@ def test_the_cabinet_of_a_real_recording_is_one_object_in_its_place(shared_data:
     near = [one for one in large if np.linalg.norm(one.xyz_world - centre) < 0.53]
     assert len(near) == 1
     assert float(np.linalg.norm(near[0].xyz_world - centre)) < 0.25
+
+
+def test_a_world_on_its_side_is_said(furnished_walk: Path) -> None:
+    upright, lying = run(furnished_walk, one_sided())[0], SourceOptions(world_up="y")
+    assert upright.notes == []
+    (note,) = run(furnished_walk, one_sided(), lying)[0].notes
+    assert note.startswith("the world lies on its side")
+    assert "doctor --fix" in note

@@ -11,29 +11,33 @@ import numpy as np
 import pytest
 
 from lastseen.errors import LastseenError, SourceError
+from lastseen.geometry import Pose3D, WorldUp, world_to_z_up
 from lastseen.sources import open_source
 from lastseen.sources.layouts.files import seconds
 from lastseen.sources.record import Intake
 from lastseen.sources.ros.writing import record
+from tests.sources.exports import EXPORT_VARIANTS, EXPORTS
 from tests.sources.layouts import COUNT, VARIANTS, WRITERS, save
 from tests.sources.room import render, walk
+
+LAYOUTS, FORMS = {**WRITERS, **EXPORTS}, {**VARIANTS, **EXPORT_VARIANTS}
 
 pytest.importorskip("av")
 pytest.importorskip("liblzfse")
 
 
-@pytest.fixture(scope="module", params=list(WRITERS))
+@pytest.fixture(scope="module", params=list(LAYOUTS))
 def layout(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return WRITERS[request.param](tmp_path_factory.mktemp("layout") / "recording")
+    return LAYOUTS[request.param](tmp_path_factory.mktemp("layout") / "recording")
 
 
 def test_frames_come_with_their_poses_and_metric_depth(layout: Path) -> None:
     check_frames(layout)
 
 
-@pytest.mark.parametrize("name", list(VARIANTS))
+@pytest.mark.parametrize("name", list(FORMS))
 def test_the_forms_of_a_layout_give_the_same_frames(name: str, tmp_path: Path) -> None:
-    check_frames(VARIANTS[name](tmp_path / "recording"))
+    check_frames(FORMS[name](tmp_path / "recording"))
 
 
 def check_frames(layout: Path) -> None:
@@ -361,6 +365,36 @@ def test_a_real_folder_of_open3d_is_read(shared_data: Path) -> None:
         first = next(source.frames())
         assert source.length() == 211
     assert first.intrinsics.fx == 525.0
+
+
+def test_a_world_of_orb_slam_has_z_up(tmp_path: Path) -> None:
+    folder = WRITERS["TUM"](tmp_path / "walk")
+    rows = np.loadtxt(folder / "groundtruth.txt")
+    poses = [Pose3D(row[1:4], row[4:8]) for row in rows]
+    of_first = [poses[0].inverse() @ pose for pose in poses]
+    true = [world_to_z_up(pose, WorldUp.MINUS_Y) for pose in of_first]
+    table = [[row[0], *pose.translation, *pose.quaternion] for row, pose in zip(rows, of_first, strict=True)]
+    (folder / "groundtruth.txt").unlink()
+    np.savetxt(folder / "CameraTrajectory.txt", table)
+    with open_source(folder) as source:
+        found = [frame.T_world_camera for frame in source.frames()]
+    assert max(one.distance_to(other) for one, other in zip(found, true, strict=True)) < 1e-4
+
+
+def test_a_binary_model_of_colmap_is_told_to_be_converted(tmp_path: Path) -> None:
+    folder = EXPORTS["COLMAP"](tmp_path / "room")
+    for file in (folder / "sparse" / "0").iterdir():
+        file.rename(file.with_suffix(".bin"))
+    with pytest.raises(SourceError, match=r"images.bin.*is binary; colmap model_converter"):
+        open_source(folder)
+
+
+def test_a_name_of_colmap_that_leaves_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = EXPORTS["COLMAP"](tmp_path / "room")
+    file = folder / "sparse" / "0" / "images.txt"
+    file.write_text(file.read_text().replace(" f2.jpg", " ../../f2.jpg"))
+    with pytest.raises(SourceError, match="does not lie in the folder"):
+        open_source(folder)
 
 
 @pytest.mark.parametrize("name", ["seq-01.zip", "rgbd_dataset_freiburg1_desk.tgz", "scene0000_00.sens"])

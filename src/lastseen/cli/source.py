@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastseen.frame import Frame
+    from lastseen.memory.memory import Memory
     from lastseen.observation import Observation
     from lastseen.sources.base import RecordSource
     from lastseen.sources.follow import Summary
@@ -109,6 +110,7 @@ def run(
                     bridge.show(frame, kept, seen=seen)
 
             summary = follow(opened, kept, perception, progress=show, show=show_frame, max_frames=frames)
+            question = "" if forget or as_json else first_question(kept)
     if not summary.frames:
         if is_new and not forget:
             memory.unlink(missing_ok=True)
@@ -119,7 +121,8 @@ def run(
     for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
         typer.echo(line)
     if not forget:
-        typer.echo(f'ask it: lastseen objects --memory {memory}; lastseen search "red mug" --memory {memory}')
+        asking = f"; lastseen {question} --memory {memory}" if question else ""
+        typer.echo(f"ask it: lastseen objects --memory {memory}{asking}")
 
 
 def record(
@@ -236,6 +239,17 @@ def nothing_came(source: str, summary: Summary) -> SourceError:
     ]
     why = ", ".join(reasons) or "it holds no image with depth"
     return SourceError("source", source, f"gave no frame: {why}", remedy=f"ask: lastseen doctor {source}")
+
+
+def first_question(memory: Memory) -> str:
+    """A command that this memory can answer: about a thing with a name, else about a colour; empty for neither."""
+    found = memory.browse.described(memory.browse.page().objects)
+    # what a detector calls a thing is not shell text
+    names = [one.label for one in found if one.label and one.label.replace(" ", "").isalnum()]
+    if names:
+        return f'search "{names[0]}"'
+    colors = [one.color for one in found if one.color]
+    return f'find "something {colors[0]}"' if colors else ""
 
 
 def report_lines(summary: Summary, *, named: bool, min_view_bins: int) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.closing import Closes
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
@@ -37,7 +36,7 @@ class Updates:
     map_id: str | None = None
 
 
-class RecordSource(ABC):
+class RecordSource(Closes, ABC):
     """A source that yields raw records; ``frames`` converts each and skips the bad ones.
 
     ``intake`` counts what came and what was skipped, by reason, since the last call of ``records`` or ``frames``.
@@ -176,11 +175,3 @@ class RecordSource(ABC):
         """Whether a stamp before the last one means that the stream began anew; recordings never do."""
         del stamp, last
         return False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

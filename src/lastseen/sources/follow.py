@@ -12,6 +12,7 @@ from lastseen.memory.objects import Event
 from lastseen.observation import Observation
 from lastseen.perception.pipeline import Perception
 from lastseen.sources.base import RecordSource, Updates
+from lastseen.sources.doctor.gravity import UprightWatch
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ def follow(
     Poses that the source has revised correct what was seen from them; a clock that began anew begins a session.
     A frame that is no key frame does not reach memory: nothing was looked for in it, so nothing is absent from it.
     """
-    summary = Summary()
+    summary, upright = Summary(), UprightWatch()
 
     def is_wanted(stamp: float, pose: Pose3D) -> bool:
         if perception.keyframes.judge_pose(stamp, pose) is None:
@@ -111,6 +112,7 @@ def follow(
             perceived = perception.perceive(frame)
             if perceived.refusal is None:
                 summary.looked_at += 1
+                upright.observe(frame)
                 summary.observations += len(perceived.observations)
                 memory.observe(frame, perceived.observations, people=perceived.people)
                 if show is not None:
@@ -127,6 +129,10 @@ def follow(
     finally:
         source.gate = None
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
+    if lying := upright.fault():
+        summary.notes.append(
+            f"the world lies on its side ({lying}): begin anew with what lastseen doctor --fix writes"
+        )
     # a session that was short is compared with the map as it ends: what is told is what is kept
     memory.new_session()
     frames = memory.session_frames()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lastseen.config import Settings
 from lastseen.errors import SourceError
+from lastseen.sources.foreign import about
 from lastseen.sources.options import FILE_NAME, TAKEN, SourceOptions
 
 if TYPE_CHECKING:
@@ -29,24 +30,6 @@ SCHEMES = {
 """Scheme of an address and the class that opens it; ``register_source`` adds one of yours."""
 
 BAG_FILES = (".bag", ".mcap", ".db3")
-
-PACKED = (".zip", ".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
-"""How the names of packed folders end, as datasets are downloaded."""
-
-_NO_DEPTH = ("is a video without depth", "give the folder it lies in, with depth/ and poses beside it")
-FOREIGN = {
-    ".sens": ("is ScanNet's own file", "export it with its SensReader"),
-    ".svo": ("is a ZED camera's own file", "export it to a ROS bag, or to images with depth and poses"),
-    ".svo2": ("is a ZED camera's own file", "export it to a ROS bag, or to images with depth and poses"),
-    ".oni": ("is OpenNI's own file", "export colour, depth and poses as images"),
-    ".vrs": ("is a VRS file", "export colour, depth and poses as images"),
-    ".ply": ("is a model, not a recording", "give the images it was made from"),
-    ".mp4": _NO_DEPTH,
-    ".mkv": _NO_DEPTH,
-    ".mov": _NO_DEPTH,
-    ".avi": _NO_DEPTH,
-}
-"""Files that no source reads, by how their names end: what they are, and what to give instead."""
 
 MAX_CHILDREN = 200
 """Entries of a folder that are looked at for recordings inside it."""
@@ -139,19 +122,19 @@ def _scheme_of_path(path: Path) -> str:
     if (path.is_file() and path.suffix in BAG_FILES) or (path.is_dir() and _is_bag_folder(path)):
         return "bag"
     kind = path.suffix.lower()
-    if path.is_file() and path.name.lower().endswith(PACKED):
-        raise SourceError("source", str(path), "is packed", remedy="unpack it, and give the folder that comes out")
     if path.is_file() and kind in BAG_FILES:
         raise SourceError("source", str(path), "has no name of a bag", remedy=f"rename it to *{kind}")
-    if path.is_file() and kind in FOREIGN:
-        problem, remedy = FOREIGN[kind]
-        raise SourceError("source", str(path), problem, remedy=remedy)
     from lastseen.sources.layouts import lacking
 
     like = lacking(path)
     if like is not None:
         problem = f"is like a folder of {like[0]} but has no {' and no '.join(like[1])}"
         raise SourceError("source", str(path), problem, remedy="copy the recording whole, or see docs/sources.md")
+    if path.is_file() and _is_recording(path.parent):
+        raise SourceError("source", str(path), "is one file of a recording", remedy=f"give its folder {path.parent}")
+    foreign = about(path)
+    if foreign is not None:
+        raise foreign
     raise SourceError(
         "source",
         str(path),

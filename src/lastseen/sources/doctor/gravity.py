@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.frame import Frame
 from lastseen.geometry import Pose3D, WorldUp
 from lastseen.sources.conversion import quarter_turns, up_vector
 from lastseen.sources.doctor.report import Check, Verdict
@@ -29,6 +30,12 @@ PITCHING = 0.15
 
 LEAN, AXIS, SAME_UP = 6.0, 5.0, 3.0
 """Degrees: a floor leaning more is a fault; a vertical nearer to an axis is that axis; two halves agree within."""
+
+LYING = 30.0
+"""Degrees: a world that leans more is not measured badly but given with other axes."""
+
+WATCHED, LEAST_WATCHED = 16, 6
+"""Frames of a run from which its vertical is judged, at most and at least."""
 
 PEAKS = 8
 """Directions that most surfaces face, which are tried beside the six axes: floor, walls, tables, slopes."""
@@ -79,15 +86,24 @@ def judge_up(reprojection: Reprojection, options: SourceOptions) -> list[Check]:
     surfaces = _surfaces(reprojection.views(options), poses)
     given = _evidence(up_vector(options.world_up), surfaces)
     best = _best(surfaces)
-    halves = [_best(surfaces[start::2], near=best.axis) for start in (0, 1)]
-    check = _axis_check(best, given, spread=_angle(halves[0].axis, halves[1].axis))
+    check = _axis_check(best, given, spread=_spread(surfaces, best))
     chosen = best if check.verdict is Verdict.FAULT else given
     return [check, _roll_check(chosen, options, sure=check.verdict is not Verdict.UNSURE)]
 
 
+def _spread(surfaces: list[Surface], best: Upward) -> float:
+    """Degrees between the verticals that the two halves of the frames show."""
+    halves = [_best(surfaces[start::2], near=best.axis) for start in (0, 1)]
+    return _angle(halves[0].axis, halves[1].axis)
+
+
 def _surfaces(views: list[View], poses: list[Pose3D]) -> list[Surface]:
     pairs = zip(views, poses, strict=True)
-    return [Surface(_normals(view) @ pose.rotation.T, pose.rotation) for view, pose in pairs]
+    return [_surface(view.camera.unproject_image(view.depth), pose) for view, pose in pairs]
+
+
+def _surface(points: NDArray[np.float32], pose: Pose3D) -> Surface:
+    return Surface(_normals(points) @ pose.rotation.T, pose.rotation)
 
 
 def _best(surfaces: list[Surface], *, near: NDArray[np.float64] | None = None) -> Upward:
@@ -191,10 +207,10 @@ def _roll_check(upward: Upward, options: SourceOptions, *, sure: bool) -> Check:
     return Check(name, Verdict.FAULT, figure, f'set image_rotation = "{rotation}"', {"image_rotation": rotation})
 
 
-def _normals(view: View) -> NDArray[np.float64]:
-    """Unit normals of the smooth surface on a coarse grid, facing the camera."""
-    step = max(1, view.depth.shape[1] // 80)
-    points = view.camera.unproject_image(view.depth)[step // 2 :: step, step // 2 :: step].astype(np.float64)
+def _normals(image: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Unit normals of the smooth surface in an image of points, on a coarse grid, facing the camera."""
+    step = max(1, image.shape[1] // 80)
+    points = image[step // 2 :: step, step // 2 :: step].astype(np.float64)
     across = points[1:-1, 2:] - points[1:-1, :-2]
     down = points[2:, 1:-1] - points[:-2, 1:-1]
     normals = np.cross(down, across)
@@ -212,8 +228,30 @@ def _normals(view: View) -> NDArray[np.float64]:
 
 def floor_up(views: list[View], poses: list[Pose3D]) -> NDArray[np.float64] | None:
     """The vertical that some views show, in the world of their poses; None without a floor or table in view."""
-    surfaces = [
-        Surface(_normals(view) @ pose.rotation.T, pose.rotation) for view, pose in zip(views, poses, strict=True)
-    ]
-    best = _best(surfaces)
+    best = _best(_surfaces(views, poses))
     return best.axis if best.share >= UP_SHARE else None
+
+
+class UprightWatch:
+    """Watches the frames of a run for a world that lies on its side, which no later part would notice."""
+
+    def __init__(self) -> None:
+        self._surfaces: list[Surface] = []
+        self._seen, self._stride = 0, 1
+
+    def observe(self, frame: Frame) -> None:
+        """Keep a frame's surface; of a long run some of each part of it."""
+        if self._seen % self._stride == 0:
+            self._surfaces.append(_surface(frame.points(), frame.T_world_camera))
+        self._seen += 1
+        if len(self._surfaces) == WATCHED:
+            self._surfaces, self._stride = self._surfaces[::2], 2 * self._stride
+
+    def fault(self) -> str:
+        """What shows that z does not point up; empty where it may."""
+        if len(self._surfaces) < LEAST_WATCHED:
+            return ""
+        given = np.array(AXES[WorldUp.Z])
+        best = _best(self._surfaces)
+        check = _axis_check(best, _evidence(given, self._surfaces), spread=_spread(self._surfaces, best))
+        return check.figure if check.verdict is Verdict.FAULT and _angle(best.axis, given) > LYING else ""

@@ -238,6 +238,8 @@ def matrix(path: Path) -> NDArray[np.float64]:
 def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.generic]:
     """A plane (rows, columns) of numbers as numpy stores it; objects are never unpickled."""
     try:
+        if isinstance(data, Path):
+            refuse_pointer(data)
         with data.open("rb") if isinstance(data, Path) else io.BytesIO(data) as file:
             np.lib.format.read_magic(file)
             shape, _, kind = np.lib.format.read_array_header_1_0(file)
@@ -247,6 +249,8 @@ def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.
             found: NDArray[np.generic] = np.load(file, allow_pickle=False)
             return found
     except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, SourceError):
+            raise
         raise SourceError(name, "array", f"is no plane of numbers ({error})", remedy="store depth as PNG") from error
 
 

@@ -1,4 +1,7 @@
-"""Open3D's reconstruction system: ``image/`` or ``color/``, ``depth/`` (millimetres) and ``trajectory.log``."""
+"""Open3D's reconstruction system: ``image/`` or ``color/``, ``depth/`` (millimetres) and ``trajectory.log``.
+
+Redwood's rooms are the same with ``livingroom1-color``, ``livingroom1-depth-clean`` and ``livingroom1-traj.txt``.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,16 @@ COLORS = ("image", "color", "rgb", "images", "colors", "colour", "rgb_images", "
 
 def matches(path: Path) -> bool:
     """Whether a folder is of Open3D's layout."""
-    return (path / "depth").is_dir() and _log(path) is not None
+    return _log(path) is not None and _folder(path, "depth", "depth") is not None
 
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a recording; its world is that of the first camera: y points down."""
     del options
-    folder = part(path, *COLORS) or path / "image"
+    folder, depth_folder = _folder(path, "color", *COLORS), _folder(path, "depth", "depth")
     intake = Intake(notes=[NO_STAMPS])
-    colors = numbered(folder)
-    pairs = by_number(colors, numbered(path / "depth", DEPTHS), intake)
+    colors = numbered(folder or path / "image")
+    pairs = by_number(colors, numbered(depth_folder or path / "depth", DEPTHS), intake)
     log = _log(path)
     poses = {} if log is None else read_log(log)
     # a pose for each image goes by its place; chosen images of a longer walk go by their numbers
@@ -52,10 +55,16 @@ def read(path: Path, options: SourceOptions) -> Sequence:
     return Sequence(shots, camera, scale or MILLIMETRES, intake=intake, scale_known=scale is not None)
 
 
+def _folder(path: Path, word: str, *names: str) -> Path | None:
+    """A folder of one of some names, or as Redwood names it, after the room."""
+    named = sorted(one for one in path.glob(f"*-{word}*") if one.is_dir()) if path.is_dir() else []
+    return part(path, *names) or (named[0] if named else None)
+
+
 def _log(path: Path) -> Path | None:
-    """The trajectory: in Open3D's own places, or the only .log that lies in the folder, as Redwood's do."""
+    """The trajectory: in Open3D's own places, or the only one that lies in the folder, as Redwood's do."""
     found = [path / name for name in _LOGS if (path / name).is_file()]
-    others = sorted(path.glob("*.log")) if path.is_dir() else []
+    others = sorted([*path.glob("*.log"), *path.glob("*-traj.txt")]) if path.is_dir() else []
     return found[0] if found else (others[0] if len(others) == 1 else None)
 
 

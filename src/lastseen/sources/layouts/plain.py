@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from lastseen.errors import SourceError
-from lastseen.geometry import Intrinsics
+from lastseen.geometry import Intrinsics, Pose3D, WorldUp, world_to_z_up
 from lastseen.sources.layouts.cameras import read_camera
 from lastseen.sources.layouts.files import (
     DEPTHS,
@@ -38,7 +39,21 @@ from lastseen.sources.record import Intake, Trajectory
 
 VIDEOS = (".mp4", ".mkv", ".mov", ".avi")
 DEPTH_FOLDERS = ("depth", "depths", "depth_images", "aligned_depth")
-POSE_FILES = ("groundtruth", "poses", "trajectory", "traj", "pose", "cameratrajectory", "odometry")
+POSE_FILES = (
+    "groundtruth",
+    "poses",
+    "trajectory",
+    "traj",
+    "pose",
+    "odometry",
+    "cameratrajectory",
+    "keyframetrajectory",
+)
+OF_FIRST_CAMERA = ("cameratrajectory", "keyframetrajectory")
+"""ORB-SLAM's files, whose world is that of the first camera where there was no IMU."""
+UNTURNED = 0.9999
+"""Quaternion's w from which the first pose is that world: less than two degrees."""
+
 _STAMP = re.compile(r"(\d+\.\d+|\d{12,})$")
 """A stamp at the end of a name: with decimals, or so long that it counts milliseconds or less since 1970."""
 
@@ -169,6 +184,19 @@ def find_poses(path: Path) -> Path | None:
     return named or (others[0] if others else None)
 
 
+def with_z_up(rows: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
+    """Rows ``stamp tx ty tz qx qy qz qw`` in a world with z up, where the file is one whose world has y down."""
+    known = np.isfinite(rows).all(axis=1) & (np.linalg.norm(rows[:, 4:8], axis=1) > 0)
+    first = rows[known][:1, 4:8]
+    if file.stem.lower() not in OF_FIRST_CAMERA or not (np.abs(first[:, 3]) > UNTURNED).any():
+        return rows
+    level = world_to_z_up(Pose3D.identity(), WorldUp.MINUS_Y)
+    turn, rows = Rotation.from_quat(level.quaternion), rows.copy()
+    rows[known, 1:4] = turn.apply(rows[known, 1:4])
+    rows[known, 4:8] = (turn * Rotation.from_quat(rows[known, 4:8])).as_quat()
+    return rows
+
+
 def _poses(
     path: Path, options: SourceOptions, stamps: list[float] | None, frames: Frames, intake: Intake
 ) -> Stamped | Trajectory:
@@ -198,13 +226,14 @@ def _poses(
             remedy="convert it",
         )
     if rows.shape[1] == 8:
+        rows = with_z_up(rows, found)
         return _of_rows(rows, found.name, stamps, numbers, intake)
     if len(rows) != len(frames) and max(numbers) < len(rows):
         # chosen frames of a longer walk
         intake.note(f"{len(rows)} poses for {len(frames)} images: each image has the one of its number")
         rows = rows[numbers]
     if len(rows) != len(frames):
-        raise _other_count(found.name, len(rows), len(frames))
+        raise other_count(found.name, len(rows), len(frames))
     if stamps is None:
         intake.note(NO_STAMPS)
     if rows.shape[1] == 7:
@@ -235,7 +264,7 @@ def _of_rows(
             # a clock of its own: the poses are in the order of the images
             poses = [pose_matrix(row[1:4], row[4:8]) for row in rows]
             return list(zip(times.tolist(), poses, strict=True))
-        raise _other_count(name, len(rows), len(numbers))
+        raise other_count(name, len(rows), len(numbers))
     return Trajectory(times, rows[:, 1:4], rows[:, 4:8])
 
 
@@ -248,7 +277,8 @@ def _by_frame(folder: Path, frames: Frames) -> dict[int, NDArray[np.float64]]:
     return {number: matrix(files[number]) for number, _, _ in frames if number in files}
 
 
-def _other_count(name: str, poses: int, images: int) -> SourceError:
+def other_count(name: str, poses: int, images: int) -> SourceError:
+    """The error of a file that has another number of poses than there are images."""
     return SourceError(
         name,
         f"{poses} poses",

@@ -23,7 +23,7 @@ from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
 from lastseen.sources.layouts.cameras import read_table, values_per_metre
 from lastseen.sources.layouts.files import Stored, by_stamp, first_size, part, read_json, read_text, seconds
-from lastseen.sources.layouts.plain import find_poses
+from lastseen.sources.layouts.plain import find_poses, with_z_up
 from lastseen.sources.layouts.sequence import Sequence, Shot
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake, Trajectory
@@ -164,7 +164,7 @@ def read_trajectory(path: Path, intake: Intake) -> Trajectory:
     if not rows:
         raise SourceError(path.name, str(path), "holds no valid pose", remedy="write `stamp tx ty tz qx qy qz qw`")
     intake.out_of_order += sum(later[0] < earlier[0] for earlier, later in pairwise(rows))
-    table = by_stamp(np.array(rows), path.name, intake)
+    table = with_z_up(by_stamp(np.array(rows), path.name, intake), path)
     return Trajectory(seconds(table[:, 0], path.name, intake), table[:, 1:4], table[:, 4:8])
 
 

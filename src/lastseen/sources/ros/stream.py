@@ -125,9 +125,9 @@ class RosStream(LiveSource[Arrived]):
     def decode(self, item: Arrived) -> RawRecord:
         """The record of a pair of images."""
         chosen, limit = self.topics(), self.options.max_pixels
-        color = _message(item.pair.color.item, chosen.color.type, "color")
+        color = read_message(item.pair.color.item, chosen.color.type, "color")
         rgb = messages.color_image(color, name="color", max_pixels=limit)
-        distant = _message(item.pair.depth.item, chosen.depth.type, "depth")
+        distant = read_message(item.pair.depth.item, chosen.depth.type, "depth")
         depth, raw_per_metre = messages.depth_image(distant, name="depth", max_pixels=limit)
         frames = frame_name(color.header.frame_id), frame_name(distant.header.frame_id)
         cameras = self._camera_pair(*frames, item.pair.color.stamp)
@@ -181,7 +181,7 @@ class RosStream(LiveSource[Arrived]):
             return self._image(topic == chosen.color.name, kind, data)
         if kind == CAMERA_INFO and topic in self._infos:
             return []
-        message = _message(data, kind, topic)
+        message = read_message(data, kind, topic)
         if kind == CAMERA_INFO:
             self._infos[topic] = message
         elif kind == TF:
@@ -199,7 +199,7 @@ class RosStream(LiveSource[Arrived]):
             self._begin()
         self._newest = stamp if self._newest is None else max(self._newest, stamp)
         if self._poses is None and is_color:
-            frame = frame_name(_message(data, kind, "color").header.frame_id)
+            frame = frame_name(read_message(data, kind, "color").header.frame_id)
             self._poses = CameraPoses(self._tree, frame, self.options)
             self._corrections = Corrections(self._poses)
         arrive = self._pairs.color if is_color else self._pairs.depth
@@ -298,7 +298,8 @@ def live_topics(names: Collection[tuple[str, str]]) -> list[Topic]:
     ]
 
 
-def _message(data: bytes, kind: str, name: str) -> Any:
+def read_message(data: bytes, kind: str, name: str) -> Any:
+    """A message of rosbags from its CDR."""
     try:
         return ros2_types().deserialize_cdr(data, kind)
     except bag_errors() as error:

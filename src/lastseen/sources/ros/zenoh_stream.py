@@ -94,10 +94,12 @@ def open_session(host: str) -> Any:
     try:
         return zenoh.open(zenoh.Config.from_json5(json.dumps(settings)))
     except zenoh.ZError as error:
+        # zenoh ends with the line of its own sources
+        why = str(error).partition(" at /")[0].rstrip("! ")
         raise SourceError(
             "zenoh address",
             address,
-            f"does not answer ({error})",
+            f"does not answer ({why})",
             remedy="start rmw_zenohd there, or give the robot's: ros2+zenoh://host:7447",
         ) from error
 

@@ -24,11 +24,9 @@ class Source(Protocol):
 
     def frames(self) -> Iterator[Frame]:
         """Yield the frames in the order of their stamps; ends with the recording."""
-        ...
 
     def close(self) -> None:
         """Release files and sockets; may be called twice."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,9 @@ class Environment(Protocol):
 
     def reset(self) -> Frame:
         """Go back to the start and look."""
-        ...
 
     def step(self, action: Action) -> StepResult:
         """Do one action and look."""
-        ...
 
 
 @runtime_checkable
@@ -58,7 +54,6 @@ class Detector(Protocol):
 
     def detect(self, frame: Frame, targets: Sequence[str] = ()) -> list[Detection]:
         """Detections, best score first."""
-        ...
 
 
 @runtime_checkable
@@ -67,7 +62,6 @@ class Segmenter(Protocol):
 
     def segment(self, frame: Frame) -> list[Detection]:
         """Detections with masks and without labels, largest first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +84,12 @@ class SceneAnalyzer(Protocol):
     @property
     def name(self) -> str:
         """Which rules or which model, for logs."""
-        ...
 
     def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
         """Begin to name the space in a frame; ``seen`` are labels with scores, the surest first.
 
         The future gives None where the space cannot be told.
         """
-        ...
 
 
 @runtime_checkable
@@ -107,17 +99,13 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """Name and weights' hash: vectors of different names are never compared."""
-        ...
 
     @property
     def dim(self) -> int:
         """Length of every vector."""
-        ...
 
     def encode_text(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit row per text."""
-        ...
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One unit row per image; raises ``InvalidValue`` where the encoder reads text only."""
-        ...

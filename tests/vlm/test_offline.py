@@ -233,3 +233,7 @@ def test_what_is_remembered_is_gone_to_before_anyone_has_looked_that_path() -> N
     decided = plan("mug", [View(0.0, (), 3.0)], "target remembered -130 deg: 4.0 m of path; path 4.0 m at -130 deg")
     assert (decided.goal_flag, decided.angle) == (False, -130.0)
     assert decided.discovered_context.why == "memory saw a mug there"
+
+
+def test_a_thing_of_two_words_is_known_wherever_the_table_breaks_its_line() -> None:
+    assert list(household.rooms_of("desk lamp")) == ["office"]

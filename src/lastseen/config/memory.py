@@ -117,13 +117,6 @@ class Absence(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relations(Section):
-    """When one thing is next to another."""
-
-    next_to: float = setting(0.5, unit="m", low=0.0, why="within an arm's width and at overlapping heights")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Labels(Section):
     """What is never remembered."""
 

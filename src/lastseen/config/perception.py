@@ -12,13 +12,6 @@ class Lift(Section):
     """How a detection gets its place in the world."""
 
     max_range: float = setting(6.0, unit="m", low=0.1, why="beyond it depth noise passes the size of small things")
-    sigma_base: float = setting(0.01, unit="m", low=0.001, why="position noise of a close thing")
-    sigma_per_m2: float = setting(
-        0.003,
-        unit="m per m^2",
-        low=0.0,
-        why="noise of stereo and structured light grows with the square of range",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

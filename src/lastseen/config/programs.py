@@ -118,9 +118,6 @@ class Evaluation(Section):
         choices=("actions", "localizer"),
         why="what the frames of a search carry: poses that its actions add up to, or a localizer's at that level",
     )
-    viewpoint_tolerance: float = setting(
-        0.1, unit="m", low=0.0, why="ObjectNav: stopped at most this far from a viewpoint of the goal"
-    )
     lost_distance: float = setting(
         3.0, unit="m", low=0.0, why="how wrong a wrong start pose is at least: another room, not a bad fix"
     )

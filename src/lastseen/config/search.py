@@ -73,9 +73,6 @@ class Planner(Section):
     )
     cloud_project: str = setting("", why="the Vertex project; empty: GOOGLE_CLOUD_PROJECT")
     cloud_location: str = setting("", why="the Vertex region; empty: GOOGLE_CLOUD_LOCATION, else us-central1")
-    backoff: float = setting(
-        0.5, unit="s", low=0.0, why="the first pause before a busy server is asked again; doubled each time"
-    )
     request_timeout: float = setting(30.0, unit="s", low=0.1, why="silence of a server after which it counts as dead")
     http_retries: int = setting(
         2, unit="retries", low=0, high=10, why="busy and failing servers (429, 5xx) often recover within seconds"
@@ -122,9 +119,6 @@ class Search(Section):
     same_spot: float = setting(
         0.45, unit="m", low=0.0, why="two robot radii and a wall are 0.46: nearer nodes have no wall between them"
     )
-    link_distance: float = setting(
-        4.0, unit="m", low=0.0, why="nodes without travelled edges are joined up to this: from one room to the next"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,12 +126,6 @@ class Policy(Section):
     """The geometric pixel policy."""
 
     cell: float = setting(0.1, unit="m", low=0.02, high=0.5, why="a doorway of 0.9 m is nine cells wide")
-    window: float = setting(
-        7.0,
-        unit="m",
-        low=2.0,
-        why="half width of the local map; a waypoint lies at most 4 m away, detours included",
-    )
     robot_radius: float = setting(0.18, unit="m", low=0.0, why="the ObjectNav agent of Habitat")
     obstacle_low: float = setting(
         0.12, unit="m", low=0.0, why="above floor noise at 4 m; lower things are carpets and thresholds"

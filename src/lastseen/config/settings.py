@@ -26,7 +26,6 @@ from lastseen.config.memory import (
     Patterns,
     Places,
     Promotion,
-    Relations,
     Retention,
     Store,
     Views,
@@ -74,7 +73,6 @@ class Settings(Section):
     views: Views = field(default_factory=Views)
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     absence: Absence = field(default_factory=Absence)
-    relations: Relations = field(default_factory=Relations)
     labels: Labels = field(default_factory=Labels)
     store: Store = field(default_factory=Store)
     retention: Retention = field(default_factory=Retention)

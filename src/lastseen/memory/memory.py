@@ -11,6 +11,7 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.closing import Closes
 from lastseen.config import Settings
 from lastseen.detection import Box, Detection
 from lastseen.encoders.color_shape import ColorShapeEncoder
@@ -52,7 +53,7 @@ class Options(TypedDict, total=False):
     map_id: str | None
 
 
-class Memory(Reads, Corrections):
+class Memory(Reads, Corrections, Closes):
     """What a robot saw, where and when.
 
     Here is what every program needs: ``observe``, ``find``, ``ask`` and ``tell``. ``Reads`` has what is known of
@@ -120,12 +121,6 @@ class Memory(Reads, Corrections):
     def open(cls, path: str | Path | None = None, **options: Unpack[Options]) -> Self:
         """Open a memory; with a path it is durable, without one it ends with the process. Options: see ``Memory``."""
         return cls(path, **options)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""

@@ -25,7 +25,6 @@ class NumbersStoreys(Protocol):
 
     def numbers(self, heights: NDArray[np.float64], /) -> NDArray[np.int64]:
         """The number of the storey that things at these heights stand on."""
-        ...
 
 
 class KnowsStoreys(Protocol):
@@ -36,7 +35,6 @@ class KnowsStoreys(Protocol):
     @property
     def storeys(self) -> NumbersStoreys:
         """The storeys."""
-        ...
 
 
 class RemembersPlaces(Protocol):
@@ -45,16 +43,13 @@ class RemembersPlaces(Protocol):
     @property
     def spatial(self) -> SpatialMemory:
         """The places and anchors."""
-        ...
 
     @property
     def space(self) -> KnowsStoreys:
         """The storeys that anchors and things are on."""
-        ...
 
     def states(self) -> list[ObjectState]:
         """The confirmed objects, in the order of their ids."""
-        ...
 
 
 class NodesOfMemory:

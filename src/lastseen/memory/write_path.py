@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
+from lastseen.closing import Closes
 from lastseen.config import Settings
 from lastseen.detection import Box
 from lastseen.encoders.color_shape import ColorShapeEncoder, crop_colors
@@ -57,7 +57,7 @@ class Forgotten(list[str]):
         self.not_yet = tuple(not_yet)
 
 
-class WritePath:
+class WritePath(Closes):
     """The parts of one open memory: working memory, space, journal, clock and the shared index.
 
     ``lock`` lets one frame in at a time and no question into the middle of one; commits and searches do not hold it.
@@ -291,12 +291,6 @@ class WritePath:
         if self.shared.used:
             self.store.journal.queue(changed, "upsert")
             self.store.journal.queue(made, "remove")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Write what is not yet written and release the file; may be called twice."""

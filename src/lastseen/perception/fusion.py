@@ -9,26 +9,24 @@ frame that have one number are one detection.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.perception.cubes import AROUND, CUBE, THIN, UP_BITS, Pixels, keys_of, middles
+from lastseen.perception.cubes import THIN, Pixels
+from lastseen.perception.parts import FEWEST, DepthAt, PartMap
+from lastseen.perception.standing import touches, with_bars, with_tops
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
 
 KNOWN_SHARE = 0.2
 """Share of a piece's cubes in a part from which it shows that part."""
-FEWEST = 3
-"""Cubes of a part in sight that tell which piece shows it."""
 COVERS = 0.5
 """Share of what is in sight of a part that a piece must cover to show it."""
-SURE = 8
-"""Views after which a cube is no surer of its part."""
 TOGETHER = 2
 """Frames in which one piece must have covered two parts before they may be one thing."""
 ALIKE, UNLIKE = 12.0, 48.0
@@ -37,8 +35,6 @@ SHARE_ALIKE, SHARE_UNLIKE = 0.25, 0.85
 """Frames in which one piece covers two parts, as a share of those that show both, from which they are one: for parts
 of one colour, and of two. Of 300 pairs in rendered homes those of one colour are one thing nearly always, however
 seldom they were seen as one; a mug and its table are seen as one in half of the frames."""
-THROUGH, THROUGH_SHARE = 0.12, 0.03
-"""Metres, and share of depth, that the camera must see beyond a cube to see through it."""
 SLAB_LENGTH, FLAT_DEVIATION = 1.0, 0.04
 """Metres; what is longer and no thicker (standard deviation, cubes and noise included) is a surface."""
 FRONT_DEPTH = 0.14
@@ -48,16 +44,11 @@ PANEL_LENGTH, OPEN, UPRIGHT = 0.35, 0.6, 0.3
 outlines end by themselves; sine of its tilt."""
 MOST_PARTS = 4000
 """Parts kept: a large home has a tenth of them."""
-CONTACT = 2
-"""Pairs of neighbouring cubes at which a bar touches a thing."""
 OWN_VIEWS, OWN_SHARE = 3, 0.4
 """Frames, and their share of those with it in view, from which something that touches another is a thing by itself:
 pieces of a thing come and go with the view."""
 IN_VIEW = 0.5
 """Share of a part's cubes that pixels fall on from which it is in view."""
-RESTS = 2
-"""Cubes, up and down, between what stands on something and that: noise, and the rim that folds take."""
-DepthAt = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 _numbers = count(1)
 
 
@@ -81,12 +72,6 @@ class Fused:
 
 
 @dataclass(slots=True, eq=False)
-class _Cube:
-    part: int
-    sure: int
-
-
-@dataclass(slots=True, eq=False)
 class ThingMap:
     """The parts of all frames so far, as cubes of the world around a corner of theirs, ``origin``.
 
@@ -94,8 +79,7 @@ class ThingMap:
     """
 
     origin: NDArray[np.float64]
-    _cubes: dict[int, _Cube] = field(default_factory=dict)
-    _of_part: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _parts: PartMap = field(init=False)
     _views: Counter[int] = field(default_factory=Counter)
     _together: Counter[tuple[int, int]] = field(default_factory=Counter)
     _apart: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -107,6 +91,9 @@ class ThingMap:
     _settled: set[int] = field(default_factory=set)
     _linked: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _colors: dict[int, NDArray[np.float64]] = field(default_factory=lambda: defaultdict(lambda: np.zeros(4)))
+
+    def __post_init__(self) -> None:
+        self._parts = PartMap(self.origin)
 
     def add(
         self,
@@ -131,16 +118,17 @@ class ThingMap:
         in_sight: Counter[int] = Counter()
         for label, keys in cubes.items():
             for key in keys:
-                known = self._cubes.get(key)
+                known = self._parts.part_at(key)
                 if known is not None:
-                    met[label][known.part] += 1
-                    in_sight[known.part] += 1
+                    met[label][known] += 1
+                    in_sight[known] += 1
         shown_by: dict[int, int] = {}
         for part in in_sight:
             shown_by[part] = max(met, key=lambda label: (met[label][part], -label))
         part_of = {label: self._part(label, cubes[label], met[label], shown_by) for label in sorted(cubes)}
         for label, keys in cubes.items():
-            self._enter(part_of[label], label, keys, shown_by)
+            self._parts.enter(part_of[label], keys, {part for part, by in shown_by.items() if by == label})
+            self._views[part_of[label]] += 1
             self._bars[part_of[label]] += pieces[label].bar
             self._closed[part_of[label]] += pieces[label].closed
         showing = {
@@ -152,13 +140,14 @@ class ThingMap:
         for part, label in showing.items():
             self._shown_as[part][part_of[label]] += 1
             self._seen[part] += 1
-        for part, cubes_seen in self._in_view(world, usable).items():
-            if part not in showing and cubes_seen >= max(FEWEST, IN_VIEW * len(self._of_part[part])):
+        for part, cubes_seen in self._parts.in_view(world, usable).items():
+            if part not in showing and cubes_seen >= max(FEWEST, IN_VIEW * len(self._parts.of_part[part])):
                 self._seen[part] += 1
         self._count_pairs(showing)
         self._forget(showing)
-        self._clear(set(showing), depth_at)
-        groups = self._with_tops(self._with_bars(self._groups(set(showing))))
+        self._parts.clear(set(showing), depth_at)
+        groups = with_bars(self._groups(set(showing)), self._parts, self._is_bar)
+        groups = with_tops(groups, self._parts)
         owners = np.array([self._owner(key, label, showing, part_of) for key, label in pixels.pairs], dtype=np.int64)
         colors = rgb[::THIN, ::THIN][pixels.here]
         for part in np.unique(owners).tolist():
@@ -167,38 +156,20 @@ class ThingMap:
         numbers = np.array([min(groups[part]) for part in owners.tolist()], dtype=np.int64)
         return self._renumbered(labels, pixels, numbers, {min(group): group for group in groups.values()})
 
-    def _in_view(self, world: Floats, usable: NDArray[np.bool_]) -> Counter[int]:
-        """How many cubes of each part the pixels of a frame fall on, whatever they show."""
-        keys = keys_of(world[::THIN, ::THIN][usable[::THIN, ::THIN]], self.origin)
-        found = (self._cubes.get(key) for key in np.unique(keys).tolist())
-        return Counter(cube.part for cube in found if cube is not None)
-
     def _is_settled(self, group: frozenset[int]) -> bool:
         """Whether a group is a thing by itself: it touches nothing, or most frames in which it is in view say so."""
-        whole = max(group, key=lambda part: (len(self._of_part[part]), -part))
+        whole = max(group, key=lambda part: (len(self._parts.of_part[part]), -part))
         if whole in self._settled:
             return True
         own = sum(self._shown_as[whole][part] for part in group)
-        if (own >= OWN_VIEWS and own >= OWN_SHARE * self._seen[whole]) or not self._touches(group):
+        if (own >= OWN_VIEWS and own >= OWN_SHARE * self._seen[whole]) or not touches(group, self._parts):
             self._settled.add(whole)
         return whole in self._settled
 
-    def _touches(self, group: frozenset[int]) -> bool:
-        contacts = 0
-        for part in sorted(group):
-            for key in self._of_part[part]:
-                for step in AROUND:
-                    cube = self._cubes.get(key + step)
-                    if cube is not None and cube.part not in group:
-                        contacts += 1
-                        if contacts >= CONTACT:
-                            return True
-        return False
-
     def _owner(self, key: int, label: int, showing: dict[int, int], part_of: dict[int, int]) -> int:
         """The part of a cube where the label shows it, else the part of the label."""
-        cube = self._cubes.get(key)
-        part = part_of[label] if cube is None else cube.part
+        known = self._parts.part_at(key)
+        part = part_of[label] if known is None else known
         return part if showing.get(part) == label else part_of[label]
 
     def _renumbered(
@@ -230,33 +201,11 @@ class ThingMap:
         fresh = self._new_part()
         # so far both were one
         self._together[whole, fresh] = 1
-        for key in keys:
-            cube = self._cubes.get(key)
-            if cube is not None and cube.part == whole:
-                self._move(key, cube, fresh)
+        self._parts.split(whole, keys, fresh)
         return fresh
 
     def _new_part(self) -> int:
         return next(_numbers)
-
-    def _move(self, key: int, cube: _Cube, part: int) -> None:
-        self._of_part[cube.part].discard(key)
-        self._of_part[part].add(key)
-        cube.part, cube.sure = part, 1
-
-    def _enter(self, part: int, label: int, keys: list[int], shown_by: dict[int, int]) -> None:
-        self._views[part] += 1
-        for key in keys:
-            cube = self._cubes.get(key)
-            if cube is None:
-                self._cubes[key] = _Cube(part, 1)
-                self._of_part[part].add(key)
-            elif cube.part == part or shown_by.get(cube.part) == label:
-                cube.sure = min(cube.sure + 1, SURE)
-            else:
-                cube.sure -= 1
-                if cube.sure <= 0:
-                    self._move(key, cube, part)
 
     def _count_pairs(self, showing: dict[int, int]) -> None:
         """Count the pairs of parts that one piece of the frame shows, and those that two show."""
@@ -311,7 +260,7 @@ class ThingMap:
 
     def _fused(self, number: int, group: frozenset[int]) -> Fused:
         """A group of parts as a thing: its box, and whether all that was seen of it is a piece of structure."""
-        at = self._places(group, sure=2)
+        at = self._parts.places(group, sure=2)
         joined = tuple(sorted(group - {number}))
         if len(at) < FEWEST:
             return Fused(number, joined, None, surface=False, settled=self._is_settled(group))
@@ -328,11 +277,6 @@ class ThingMap:
         surface |= upright and open_ended and width > SLAB_LENGTH and deviation[0] < FRONT_DEPTH * length
         return Fused(number, joined, np.stack([low, high]), surface=bool(surface), settled=self._is_settled(group))
 
-    def _places(self, group: Collection[int], *, sure: int) -> NDArray[np.float64]:
-        """The middles of the cubes of some parts, in metres; of those seen this often."""
-        keys = [key for part in group for key in self._of_part[part] if self._cubes[key].sure >= sure]
-        return self.origin + middles(np.array(sorted(keys), dtype=np.int64))
-
     def _forget(self, showing: Mapping[int, int]) -> None:
         """Drop the parts seen longest ago where there are too many."""
         for part in showing:
@@ -343,8 +287,7 @@ class ThingMap:
             return
         for part in list(self._last)[: MOST_PARTS // 2]:
             del self._last[part]
-            for key in self._of_part.pop(part, ()):
-                del self._cubes[key]
+            self._parts.forget(part)
             for kept in (
                 self._views,
                 self._bars,
@@ -361,81 +304,6 @@ class ThingMap:
         self._settled &= self._last.keys()
         for part, others in self._linked.items():
             self._linked[part] = others & self._last.keys()
-
-    def _clear(self, parts: set[int], depth_at: DepthAt) -> None:
-        """Doubt cubes that the camera sees through: a person went on, a chair was moved."""
-        keys = np.array(sorted(key for part in parts for key in self._of_part[part]), dtype=np.int64)
-        if not len(keys):
-            return
-        measured, own = depth_at(self.origin + middles(keys))
-        through = measured > own + THROUGH + THROUGH_SHARE * own
-        for key in keys[through].tolist():
-            cube = self._cubes[key]
-            cube.sure -= 2
-            if cube.sure <= 0:
-                self._of_part[cube.part].discard(key)
-                del self._cubes[key]
-
-    def _with_bars(self, groups: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
-        """Groups in which tubes and bars go with the largest thing that they touch: none stands by itself."""
-        for group in sorted(set(groups.values()), key=min):
-            if groups[min(group)] is not group or not self._is_bar(group):
-                continue
-            touched: Counter[int] = Counter()
-            for part in group:
-                for key in self._of_part[part]:
-                    for step in AROUND:
-                        cube = self._cubes.get(key + step)
-                        if cube is not None and cube.part not in group:
-                            touched[cube.part] += 1
-            # what is not in sight has no group here: the part stands for it
-            near = [part for part, contacts in touched.items() if contacts >= CONTACT]
-            if near:
-                best = max(near, key=lambda part: (len(self._of_part[part]), -part))
-                joined = group | groups.get(best, frozenset((best,)))
-                groups.update(dict.fromkeys(joined, joined))
-        return groups
-
-    def _with_tops(self, groups: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
-        """Groups in which what stands on something narrower than itself is one thing with it.
-
-        Nothing is set down on what is narrower than itself in both directions: so stand the shade of a lamp, the
-        leaves of a plant over its pot, a screen, a seat.
-        """
-        for group in sorted(set(groups.values()), key=min):
-            if groups[min(group)] is not group:
-                continue
-            under = self._carrier(group, groups)
-            if under is not None and self._overhangs(group, under):
-                joined = group | under
-                groups.update(dict.fromkeys(joined, joined))
-        return groups
-
-    def _carrier(self, group: frozenset[int], groups: dict[int, frozenset[int]]) -> frozenset[int] | None:
-        """What most of a group's lowest cubes stand on."""
-        lowest: dict[int, int] = {}
-        for part in group:
-            for key in self._of_part[part]:
-                column = key >> UP_BITS
-                lowest[column] = min(key, lowest.get(column, key))
-        below: Counter[frozenset[int]] = Counter()
-        for key in lowest.values():
-            for down in range(1, RESTS + 1):
-                cube = self._cubes.get(key - down)
-                if cube is not None:
-                    below[groups.get(cube.part, frozenset((cube.part,)))] += 1
-                    break
-        return max(below, key=lambda one: (below[one], -min(one)), default=None)
-
-    def _overhangs(self, upper: frozenset[int], lower: frozenset[int]) -> bool:
-        """Whether one group begins where the other ends and covers it, seen from above, to all sides."""
-        top, foot = self._places(upper, sure=1), self._places(lower, sure=1)
-        if min(len(top), len(foot)) < FEWEST:
-            return False
-        (low, high), (foot_low, foot_high) = (np.quantile(at, [0.05, 0.95], axis=0) for at in (top, foot))
-        covers = (low <= foot_low)[:2].all() and (high >= foot_high)[:2].all()
-        wider = (high - low > foot_high - foot_low)[:2].all()
-        return bool(covers and wider and foot_high[2] <= low[2] + RESTS * CUBE)
 
     def _is_bar(self, group: frozenset[int]) -> bool:
         return 2 * sum(self._bars[part] for part in group) > sum(self._views[part] for part in group)

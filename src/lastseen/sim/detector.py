@@ -81,15 +81,12 @@ class Truth(Protocol):
     @property
     def home(self) -> Home:
         """The home as it is now."""
-        ...
 
     def view_of(self, frame: Frame) -> View:
         """What was rendered for a frame."""
-        ...
 
     def true_pose(self, frame: Frame) -> Pose3D:
         """Where the camera really was."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

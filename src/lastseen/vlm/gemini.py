@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Mode = Literal["api_key", "vertex", "express"]
 
 DEFAULT_LOCATION = "us-central1"
+BACKOFF = 0.5
+"""Seconds before a busy server is asked again; doubled each time."""
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _LOG = logging.getLogger(__name__)
 _TRANSIENT = frozenset({408, 429}) | frozenset(range(500, 600))
@@ -43,7 +45,7 @@ class GeminiBackend:
         base_url: str | None = None,
         timeout: float = 30.0,
         http_retries: int = 2,
-        backoff: float = 0.5,
+        backoff: float = BACKOFF,
         seed: int = 0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -174,7 +176,6 @@ def _open(model: str, mode: Mode, settings: Planner, seed: int) -> Backend:
         base_url=settings.base_url or None,
         timeout=settings.request_timeout,
         http_retries=settings.http_retries,
-        backoff=settings.backoff,
         seed=seed,
     )
 

@@ -6,8 +6,10 @@ each room has a list of what is usually in it and of what may be. It knows nothi
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 SOURCE = "room-by-room home inventory checklists, compiled by hand"
 
@@ -17,154 +19,26 @@ _MOST_NAMED = 10
 _USUAL = 3.0
 _POSSIBLE = 1.0
 
-# room: (usually in it, possibly in it)
-_CHECKLIST: dict[str, tuple[str, str]] = {
-    "kitchen": (
-        """
-        refrigerator, stove, oven, microwave, sink, kettle, toaster, pan, pot, plate, bowl, mug, knife, fork,
-        spoon, cutting board, dish rack, dishwasher, coffee machine, blender, spatula, bottle, glass, apple,
-        bread, cereal box, can, tray, counter, cooker hood, tea pot, jar, salt shaker
-        """,
-        """
-        chair, table, dining table, bin, stool, cabinet, shelf, towel, banana, clock, plant, cup holder, apron,
-        basket, phone
-        """,
-    ),
-    "dining room": (
-        """
-        dining table, dining chair, table cloth, wine glass, candle, placemat, sideboard, vase, serving bowl,
-        plate
-        """,
-        """
-        chair, table, bowl, fork, knife, glass, bottle, fruit bowl, rug, painting, cabinet, lamp, mug, bookshelf,
-        plant, clock
-        """,
-    ),
-    "living room": (
-        """
-        sofa, television, coffee table, armchair, remote control, cushion, bookshelf, rug, fireplace, speaker,
-        tv stand, game console, curtain, ottoman
-        """,
-        """
-        lamp, plant, painting, book, vase, blanket, magazine, clock, laptop, glass, mug, toy, piano, guitar,
-        phone, cat, side table, basket, picture frame, dining table, chair, cabinet, shelf, desk
-        """,
-    ),
-    "bedroom": (
-        """
-        bed, pillow, wardrobe, nightstand, dresser, blanket, mattress, alarm clock, teddy bear, hanger, bedside
-        lamp
-        """,
-        """
-        lamp, mirror, book, curtain, rug, chair, armchair, laundry basket, slippers, phone, glasses, jewelry box, box,
-        toy, shirt, hat, backpack, desk, television, tv stand, shelf, bookshelf, painting, plant, clock, laptop
-        """,
-    ),
-    "bathroom": (
-        """
-        toilet, bathtub, shower, toilet paper, toothbrush, toothpaste, soap, shampoo, bath mat, washbasin, towel
-        rack, scale, hair dryer, toilet brush, soap dispenser
-        """,
-        """
-        sink, mirror, towel, bin, laundry basket, cabinet, sponge, comb, perfume, candle, plant, shelf, lamp, rug,
-        curtain, washing machine
-        """,
-    ),
-    "office": (
-        """
-        desk, office chair, laptop, monitor, keyboard, computer mouse, printer, computer, file cabinet, desk
-        lamp, stapler, notebook, pen, whiteboard, pencil, scissors
-        """,
-        """
-        book, bookshelf, shelf, lamp, mug, plant, headphones, paper, bin, box, clock, backpack, phone, glasses, globe,
-        chair, armchair, painting, rug, cabinet, sofa
-        """,
-    ),
-    "laundry room": (
-        "washing machine, dryer, laundry basket, detergent, ironing board, iron, drying rack",
-        "sink, bucket, mop, broom, towel, hanger, shirt, vacuum cleaner, box, shelf",
-    ),
-    "corridor": (
-        "door, console table, picture, painting, stairs, runner",
-        "mirror, shoes, shoe rack, coat rack, rug, bench, keys, lamp, shelf, plant, cabinet, clock",
-    ),
-    "entrance": (
-        "coat rack, shoe rack, shoes, umbrella stand, umbrella, key bowl, doormat, coat",
-        "console table, mirror, bench, keys, hat, bag, backpack, door, painting, rug, lamp, cabinet",
-    ),
-    "garage": (
-        "car, bicycle, toolbox, ladder, workbench, hammer, drill, screwdriver, lawn mower, tire",
-        "box, bucket, broom, shelf, ball, helmet, paint can, skateboard, suitcase",
-    ),
-    "storage room": (
-        "box, suitcase, vacuum cleaner, broom, mop, shelf, bucket, ladder",
-        "toolbox, basket, can, bottle, ball, paint can, umbrella, iron, bag",
-    ),
-    "children's room": (
-        "toy, teddy bear, crib, doll, ball, toy car, bunk bed, blocks",
-        "bed, desk, book, chair, rug, pillow, backpack, shelf, box, lamp, wardrobe, globe",
-    ),
-    "balcony": (
-        "plant pot, watering can, deck chair, railing",
-        "plant, table, chair, bicycle, broom, drying rack",
-    ),
-}
+_ROOMS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_SAME = _ROOMS.pop("same")
+"""Other names of things, with the one that the rooms use."""
 
-_SAME = {
-    "couch": "sofa",
-    "tv": "television",
-    "fridge": "refrigerator",
-    "cup": "mug",
-    "closet": "wardrobe",
-    "potted plant": "plant",
-    "houseplant": "plant",
-    "trash can": "bin",
-    "garbage can": "bin",
-    "trash bin": "bin",
-    "remote": "remote control",
-    "bookcase": "bookshelf",
-    "cell phone": "phone",
-    "cellphone": "phone",
-    "computer monitor": "monitor",
-    "teapot": "tea pot",
-    "frying pan": "pan",
-    "saucepan": "pot",
-    "picture": "painting",
-    "doorway": "door",
-    "teddy": "teddy bear",
-    "night stand": "nightstand",
-    "bedside table": "nightstand",
-    "mouse": "computer mouse",
-    "shoe": "shoes",
-    "key": "keys",
-    "washbasin": "sink",
-    "door mat": "doormat",
-    "photo frame": "picture frame",
-    "tv cabinet": "tv stand",
-    "handbag": "bag",
-}
 
-ESSENTIAL = {
-    "kitchen": frozenset({"stove", "oven", "refrigerator", "sink", "microwave", "dishwasher"}),
-    "dining room": frozenset({"dining table", "table"}),
-    "living room": frozenset({"sofa", "television", "armchair", "coffee table"}),
-    "bedroom": frozenset({"bed", "mattress"}),
-    "bathroom": frozenset({"toilet", "bathtub", "shower", "sink"}),
-    "office": frozenset({"desk"}),
-    "laundry room": frozenset({"washing machine", "dryer"}),
-    "garage": frozenset({"car", "workbench", "bicycle"}),
-    "children's room": frozenset({"bed", "crib", "bunk bed", "toy"}),
-}
+def _names(text: str) -> list[str]:
+    return [" ".join(name.split()) for name in text.split(",")]
+
+
+ESSENTIAL = {room: frozenset(_names(kept["essential"])) for room, kept in _ROOMS.items() if "essential" in kept}
 """Of these a room of the kind has at least one: without any it is likely another room."""
-ROOMS = tuple(sorted(_CHECKLIST))
+ROOMS = tuple(sorted(_ROOMS))
 
 
 def _strengths() -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
-    for room, lists in _CHECKLIST.items():
-        for names, strength in zip(lists, (_USUAL, _POSSIBLE), strict=True):
-            for name in names.split(","):
-                table.setdefault(_SAME.get(name.strip(), name.strip()), {})[room] = strength
+    for room, kept in _ROOMS.items():
+        for column, strength in (("usual", _USUAL), ("possible", _POSSIBLE)):
+            for name in _names(kept[column]):
+                table.setdefault(_SAME.get(name, name), {})[room] = strength
     return table
 
 

@@ -66,7 +66,6 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """Kind and model, as logs show it; never a key, never an address with a password."""
-        ...
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
@@ -75,7 +74,6 @@ class Backend(Protocol):
 
         Raises ``BackendError`` when there is no answer: no connection, too slow, refused, or empty.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

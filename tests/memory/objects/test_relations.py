@@ -60,3 +60,8 @@ def test_neighbours_are_told_nearest_first() -> None:
 def test_a_lamp_two_floors_up_is_above_nothing_down_here() -> None:
     memory = remembered(table=TABLE, lamp=((2.0, 0.0, 8.0), (0.4, 0.4, 0.3)))
     assert told(memory, "table") == []
+
+
+def test_a_pillow_on_a_bed_whose_box_holds_the_headboard() -> None:
+    memory = remembered(bed=((2.0, 0.0, 0.5), (2.0, 1.6, 1.0)), pillow=((2.0, 0.0, 0.98), (0.4, 0.6, 0.2)))
+    assert told(memory, "pillow") == [("on", "bed")]

@@ -88,7 +88,6 @@ class HoldsObjects(Protocol):
 
     def states(self, *, include_tentative: bool = False) -> list[ObjectState]:
         """The objects that are there, in the order of their ids."""
-        ...
 
 
 class ShowsSurface(Protocol):
@@ -96,7 +95,6 @@ class ShowsSurface(Protocol):
 
     def shown(self) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
         """The points (n, 3) that are there now, with their colours."""
-        ...
 
 
 class HoldsSurface(Protocol):
@@ -107,7 +105,6 @@ class HoldsSurface(Protocol):
     @property
     def surface(self) -> ShowsSurface:
         """What the home looks like."""
-        ...
 
 
 def landmarks_of(memory: HoldsObjects, space: HoldsSurface | None = None) -> Landmarks:

@@ -22,7 +22,6 @@ class Embedder(Protocol):
 
     def embed_text(self, text: str) -> list[float]:
         """The vector of a text."""
-        ...
 
 
 class DeterministicEmbedder:

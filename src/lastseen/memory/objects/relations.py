@@ -1,6 +1,7 @@
-"""How boxes along the same axes lie to each other, and the relations in, on, under, next to of remembered objects.
+"""How boxes stand to each other: in, on, under, above, near, next to; one definition for all (docs/search.md).
 
-Relations are derived from the boxes when asked for, never stored.
+Boxes stand upright, metres, z up; two are compared along the sides of the second, "near" and "next to" by the free
+distance between surfaces. Relations are derived from the boxes when asked for, never stored.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lastseen.memory.objects.boxes import ORIGIN, in_axes_of
+from lastseen.memory.objects.boxes import in_axes_of
 from lastseen.memory.objects.columns import Floats, Rows, State, id_text
 from lastseen.memory.objects.store import ObjectStore
 
+Flags = NDArray[np.bool_]
+
 
 class RelationKind(StrEnum):
-    """From the asked object to the other."""
+    """From the asked object to the other; of several that hold the first is told."""
 
     IN = "in"
     ON = "on"
@@ -32,6 +36,14 @@ FOOTPRINT_SHARE = 0.5
 """Share of the smaller footprint that must lie over the other: on and under."""
 INSIDE_SHARE = 0.8
 """Share of a thing's box inside another's from which it is in it."""
+REACH = {"near": 1.0, "next to": 0.5, "far": 2.5}
+"""Metres between surfaces: near is an arm and a step, next to is half of it, far is across a room."""
+_LOWEST_SHELF = 0.25
+"""Part of a box's height from which something inside its box may lie on it: a mattress, a shelf board."""
+_FLAT, _THICK = 0.15, 0.25
+"""Height of a flat thing, as part of its width and in metres: a rug, a mat, a sheet of paper."""
+_LEGS = 0.1
+"""Part of a box's height within which what is under it stands: a table's box reaches to the floor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,57 +55,119 @@ class Relation:
     gap: float
 
 
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Centres, extents and yaws, one row each."""
+
+    centers: Floats
+    extents: Floats
+    yaws: Floats
+
+    def __len__(self) -> int:
+        return len(self.centers)
+
+    def only(self, rows: Rows) -> Boxes:
+        """The boxes of some rows."""
+        return Boxes(self.centers[rows], self.extents[rows], self.yaws[rows])
+
+    def seen_from(self, others: Boxes) -> tuple[Boxes, Boxes]:
+        """These and the others, row by row, as if each of the others stood at the origin along the axes."""
+        straight = np.zeros(len(self))
+        offset, sides = in_axes_of(others.centers, others.yaws, self.centers, self.extents, self.yaws)
+        return Boxes(offset, sides, straight), Boxes(np.zeros_like(offset), others.extents, straight)
+
+    @property
+    def faces(self) -> Floats:
+        """Square metres of the largest face of each: how large it looks, also where it is flat."""
+        x, y, z = self.extents.T
+        faces: Floats = np.maximum(np.maximum(x * y, y * z), x * z)
+        return faces
+
+    @property
+    def volumes(self) -> Floats:
+        """Cubic metres of each."""
+        volumes: Floats = self.extents.prod(axis=1)
+        return volumes
+
+
 def relations_of(store: ObjectStore, row: int) -> list[Relation]:
     """Relations of one object to the other confirmed ones, by kind, then gap, then number."""
-    next_to = store.settings.relations.next_to
-    extent = store.extent[row]
-    around = 0.5 * extent + next_to
     others = np.flatnonzero(store.state[: store.used] == State.CONFIRMED)
     others = others[np.argsort(store.seq[others])]
-    # along the sides of the asked one's box, from its middle
-    offset, sides = in_axes_of(
-        store.xyz[row], store.yaw[row], store.xyz[others], store.extent[others], store.yaw[others]
+    others = others[others != row]
+    asked, there = (
+        Boxes(store.xyz[at], store.extent[at], store.yaw[at]) for at in (np.full_like(others, row), others)
     )
+    here, _ = asked.seen_from(there)
     # what is above or below may be farther away, as a lamp over a table, but on this floor of the house
-    close = (np.abs(offset) <= around + 0.5 * sides + [0.0, 0.0, STOREY]).all(axis=1) & (others != row)
-    others, offset, sides = others[close], offset[close], sides[close]
-    low, high = -0.5 * extent, 0.5 * extent
-    other_low, other_high = offset - 0.5 * sides, offset + 0.5 * sides
-    apart = np.maximum(np.maximum(other_low - high, low - other_high), 0.0)
-    gap = np.linalg.norm(apart, axis=1)
-    share = _footprint_share(low, high, other_low, other_high)
-    common = shared_volume(ORIGIN, extent, offset, sides)
-    volume, other_volume = float(extent.prod()), store.extent[others].prod(axis=1)
-    inside = (common >= INSIDE_SHARE * volume) & (other_volume > volume) & (volume > 0.0)
-    above = share >= FOOTPRINT_SHARE
-    on = ~inside & above & (np.abs(low[2] - other_high[:, 2]) <= CONTACT)
-    under = ~inside & above & (high[2] <= other_low[:, 2] + CONTACT)
-    beside = ~(inside | on | under | above) & (apart[:, 2] == 0.0) & (gap <= next_to)
-    return [
-        Relation(kind, id_text(int(store.seq[others[at]])), round(float(gap[at]), 4))
-        for kind, holds in (
-            (RelationKind.IN, inside),
-            (RelationKind.ON, on),
-            (RelationKind.UNDER, under),
-            (RelationKind.NEXT_TO, beside),
-        )
-        for at in _by_gap(gap, np.flatnonzero(holds)).tolist()
-    ]
+    reach = 0.5 * (here.extents + there.extents) + [REACH["next to"], REACH["next to"], STOREY]
+    near = np.flatnonzero((np.abs(here.centers) <= reach).all(axis=1))
+    others, asked, there = others[near], asked.only(near), there.only(near)
+    gap = gaps(asked, there)
+    apart = np.abs(asked.centers - there.centers)[:, 2] > 0.5 * (asked.extents + there.extents)[:, 2]
+    told = np.zeros(len(others), dtype=bool)
+    found = []
+    for kind in RelationKind:
+        true = holds(kind, asked, there) & ~told
+        if kind == RelationKind.NEXT_TO:
+            true &= ~apart & ~holds("over", asked, there)
+        told |= true
+        places = np.flatnonzero(true)
+        found += [
+            Relation(kind, id_text(int(store.seq[others[at]])), round(float(gap[at]), 4))
+            for at in places[np.argsort(gap[places], kind="stable")].tolist()
+        ]
+    return found
 
 
-def _footprint_share(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Floats:
-    """Shared floor area as a part of the smaller footprint."""
+def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
+    """Whether each thing is ``kind`` the anchor of its row; for "far", whether it is not; "over" at any height."""
+    if kind in REACH:
+        return gaps(things, anchors) <= REACH[kind]
+    things, anchors = things.seen_from(anchors)
+    low, high = corners(things)
+    other_low, other_high = corners(anchors)
+    height = other_high[:, 2] - other_low[:, 2]
     common = np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0.0)
-    area = float((high - low)[:2].prod())
-    other_area = (other_high - other_low)[:, :2].prod(axis=1)
-    smaller = np.minimum(area, other_area)
-    share: Floats = np.divide(common[:, 0] * common[:, 1], smaller, out=np.zeros(len(common)), where=smaller > 0.0)
-    return share
+    area = np.minimum((high - low)[:, :2].prod(axis=1), (other_high - other_low)[:, :2].prod(axis=1))
+    shared = common[:, 0] * common[:, 1]
+    over: Flags = (shared >= FOOTPRINT_SHARE * area) & (shared > 0.0)
+    if kind == "over":
+        return over
+    bottom, top = low[:, 2], high[:, 2]
+    smaller = things.volumes < anchors.volumes
+    if kind == "in":
+        volume = shared_volume(things.centers, things.extents, anchors.centers, anchors.extents)
+        inside: Flags = smaller & (volume > 0.0) & (volume >= INSIDE_SHARE * things.volumes)
+        return inside
+    if kind == "above":
+        higher: Flags = over & (bottom >= other_high[:, 2] - CONTACT)
+        return higher
+    if kind == "on":
+        within = (bottom >= other_low[:, 2] + _LOWEST_SHELF * height) & (bottom <= other_high[:, 2] + CONTACT)
+        at_top = bottom >= other_high[:, 2] - CONTACT
+        # a rug is remembered thicker than it is, and what stands on it is seen down to the floor
+        flat = height <= _FLAT * np.minimum(*(other_high - other_low)[:, :2].T)
+        at_top |= flat & (height <= _THICK) & (top > other_high[:, 2])
+        lies: Flags = over & ((within & smaller) | (at_top & (bottom <= other_high[:, 2] + CONTACT)))
+        return lies
+    below = top <= other_low[:, 2] + CONTACT
+    among_legs = smaller & (bottom <= other_low[:, 2] + _LEGS * height) & (top < other_high[:, 2] - CONTACT)
+    under: Flags = over & (below | among_legs)
+    return under
 
 
-def _by_gap(gap: Floats, places: Rows) -> Rows:
-    ordered: Rows = places[np.argsort(gap[places], kind="stable")]
-    return ordered
+def gaps(things: Boxes, anchors: Boxes) -> Floats:
+    """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
+    things, anchors = things.seen_from(anchors)
+    apart = np.abs(things.centers) - 0.5 * (things.extents + anchors.extents)
+    free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
+    return free
+
+
+def corners(boxes: Boxes) -> tuple[Floats, Floats]:
+    """The lowest and the highest corner of each box, along its own axes."""
+    return boxes.centers - 0.5 * boxes.extents, boxes.centers + 0.5 * boxes.extents
 
 
 def shared_volume(xyz: Floats, extent: Floats, other_xyz: Floats, other_extent: Floats) -> Floats:

@@ -1,37 +1,24 @@
-"""How boxes stand to each other, as words say it: on, under, in, near, between, closest (docs/search.md).
+"""How boxes stand to each other and to who looks, as questions say it: closest, between, left of (docs/search.md).
 
-Boxes stand upright, metres, z up; two are compared along the sides of the second. "Closest" and "farthest" compare
-centres; "near" and "next to" the free distance between surfaces.
+On, in, under, near and next to are in ``memory/objects/relations.py``, which remembered objects are told by too.
+"Closest" and "farthest" compare centres.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.memory.objects.boxes import in_axes_of
-from lastseen.memory.objects.relations import CONTACT, FOOTPRINT_SHARE, INSIDE_SHARE, shared_volume
+from lastseen.memory.objects.columns import Floats
+from lastseen.memory.objects.relations import CONTACT, Boxes, Flags, corners, gaps
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-REACH = {"near": 1.0, "next to": 0.5, "far": 2.5}
-"""Metres between surfaces: near is an arm and a step, next to is half of it, far is across a room."""
 WIDER = {"near": 1.4, "next to": 1.0}
 """The same where nothing of that name is nearer: words for distances stretch in a large room."""
 _AT_ONCE = 256
 """Things whose distances are taken at once, so that a large memory needs little room for them."""
-_LOWEST_SHELF = 0.25
-"""Part of a box's height from which something inside its box may lie on it: a mattress, a shelf board."""
-_FLAT, _THICK = 0.15, 0.25
-"""Height of a flat thing, as part of its width and in metres: a rug, a mat, a sheet of paper."""
 OVERHANG = 0.35
 """Metres beside a box within which a thing level with its top may stand on it: of a counter at a wall often only the
 front was seen."""
-_LEGS = 0.1
-"""Part of a box's height within which what is under it stands: a table's box reaches to the floor."""
 _BETWEEN = np.cos(np.radians(120.0))
 """Cosine of the angle at which two things are seen from one between them."""
 
@@ -41,41 +28,6 @@ _SIDEWAYS = 0.6
 """And how far to that side at least, beside how far off it lies otherwise: within 60 degrees."""
 ASIDE_REACH = 3.0
 """Metres between surfaces: what is farther off is not said to be left or right of a thing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """Centres, extents and yaws, one row each."""
-
-    centers: Floats
-    extents: Floats
-    yaws: Floats
-
-    def __len__(self) -> int:
-        return len(self.centers)
-
-    def only(self, rows: NDArray[np.int64]) -> Boxes:
-        """The boxes of some rows."""
-        return Boxes(self.centers[rows], self.extents[rows], self.yaws[rows])
-
-    def seen_from(self, others: Boxes) -> tuple[Boxes, Boxes]:
-        """These and the others, row by row, as if each of the others stood at the origin along the axes."""
-        straight = np.zeros(len(self))
-        offset, sides = in_axes_of(others.centers, others.yaws, self.centers, self.extents, self.yaws)
-        return Boxes(offset, sides, straight), Boxes(np.zeros_like(offset), others.extents, straight)
-
-    @property
-    def faces(self) -> Floats:
-        """Square metres of the largest face of each: how large it looks, also where it is flat."""
-        x, y, z = self.extents.T
-        faces: Floats = np.maximum(np.maximum(x * y, y * z), x * z)
-        return faces
-
-    @property
-    def volumes(self) -> Floats:
-        """Cubic metres of each."""
-        volumes: Floats = self.extents.prod(axis=1)
-        return volumes
 
 
 def nearest(things: Boxes, anchors: Boxes, *, same: NDArray[np.int64] | None = None) -> Floats:
@@ -114,44 +66,9 @@ def pairs_within(things: Boxes, anchors: Boxes, reach: float) -> tuple[NDArray[n
     return first[close], second[close]
 
 
-def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
-    """Whether each thing is ``kind`` the anchor of its row; for "far", whether it is not."""
-    if kind in REACH:
-        return gaps(things, anchors) <= REACH[kind]
-    things, anchors = things.seen_from(anchors)
-    low, high = _corners(things)
-    other_low, other_high = _corners(anchors)
-    height = other_high[:, 2] - other_low[:, 2]
-    common = np.maximum(np.minimum(high, other_high) - np.maximum(low, other_low), 0.0)
-    area = np.minimum((high - low)[:, :2].prod(axis=1), (other_high - other_low)[:, :2].prod(axis=1))
-    shared = common[:, 0] * common[:, 1]
-    over = (shared >= FOOTPRINT_SHARE * area) & (shared > 0.0)
-    bottom, top = low[:, 2], high[:, 2]
-    smaller = things.volumes < anchors.volumes
-    if kind == "in":
-        volume = shared_volume(things.centers, things.extents, anchors.centers, anchors.extents)
-        inside: Flags = smaller & (volume >= INSIDE_SHARE * things.volumes)
-        return inside
-    if kind == "above":
-        higher: Flags = over & (bottom >= other_high[:, 2] - CONTACT)
-        return higher
-    if kind == "on":
-        within = (bottom >= other_low[:, 2] + _LOWEST_SHELF * height) & (bottom <= other_high[:, 2] + CONTACT)
-        at_top = bottom >= other_high[:, 2] - CONTACT
-        # a rug is remembered thicker than it is, and what stands on it is seen down to the floor
-        flat = height <= _FLAT * np.minimum(*(other_high - other_low)[:, :2].T)
-        at_top |= flat & (height <= _THICK) & (top > other_high[:, 2])
-        lies: Flags = over & ((within & smaller) | (at_top & (bottom <= other_high[:, 2] + CONTACT)))
-        return lies
-    below = top <= other_low[:, 2] + CONTACT
-    among_legs = smaller & (bottom <= other_low[:, 2] + _LEGS * height) & (top < other_high[:, 2] - CONTACT)
-    under: Flags = over & (below | among_legs)
-    return under
-
-
 def rests(things: Boxes, anchors: Boxes) -> Flags:
     """Whether the bottom of each thing is at the height of the top of the anchor of its row, which is larger."""
-    level = np.abs(_corners(things)[0][:, 2] - _corners(anchors)[1][:, 2]) <= CONTACT
+    level = np.abs(corners(things)[0][:, 2] - corners(anchors)[1][:, 2]) <= CONTACT
     flags: Flags = level & (things.volumes < anchors.volumes)
     return flags
 
@@ -179,18 +96,6 @@ def seen_from(kind: str, things: Boxes, anchors: Boxes, viewer: Floats) -> Flags
     return flags
 
 
-def gaps(things: Boxes, anchors: Boxes) -> Floats:
-    """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
-    things, anchors = things.seen_from(anchors)
-    apart = np.abs(things.centers) - 0.5 * (things.extents + anchors.extents)
-    free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
-    return free
-
-
 def _radii(boxes: Boxes) -> Floats:
     radii: Floats = 0.5 * np.hypot(boxes.extents[:, 0], boxes.extents[:, 1])
     return radii
-
-
-def _corners(boxes: Boxes) -> tuple[Floats, Floats]:
-    return boxes.centers - 0.5 * boxes.extents, boxes.centers + 0.5 * boxes.extents

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lastseen.memory.objects.relations import REACH, Boxes, gaps, holds
 from lastseen.memory.query.geometry import (
     ASIDE_REACH,
     OVERHANG,
-    REACH,
     WIDER,
-    Boxes,
     between,
-    gaps,
-    holds,
     nearest,
     pairs_within,
     rests,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def did_you_mean(phrase: Parsed, labels: Sequence[str]) -> str | None:
     None where none is misspelt, or where another word is known neither: half a phrase is no name.
     """
     own = {singular(word) for label in labels for word in tokens(label)}
-    known = own | {singular(word) for names, _ in classes().values() for name in names for word in tokens(name)}
+    known = own | _household_words()
     meant, changed = [], False
     for word in phrase.words:
         near: list[str] = []
@@ -144,6 +145,11 @@ def did_you_mean(phrase: Parsed, labels: Sequence[str]) -> str | None:
         meant.append(near[0] if near else word)
         changed = changed or bool(near)
     return " ".join([*phrase.colors, *meant]) if changed else None
+
+
+@cache
+def _household_words() -> frozenset[str]:
+    return frozenset(singular(word) for names, _ in classes().values() for name in names for word in tokens(name))
 
 
 def _state_alone(limits: Filter) -> Filter:

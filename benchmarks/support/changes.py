@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from lastseen.evaluation.sight import CLEAR, in_sight, looked_at
 from lastseen.frame import Frame
 from lastseen.memory.objects import EventKind, State
 from lastseen.memory.objects.relocation import newcomers
@@ -22,8 +23,6 @@ from support.memories import LastseenMemory
 from support.walking import SETTINGS, Changed
 
 KINDS = ("moved", "removed", "added")
-LOOKS = 2
-"""Frames in which a place has to be in plain sight before anyone can know what was or was not there."""
 Claim = tuple[str, int]
 """What is said of which thing."""
 ELSEWHERE = -1
@@ -34,8 +33,6 @@ POINTS = 48
 """Points of a thing's surface that tell how much of it would be in sight."""
 FACING = 0.8
 """Share of the outline of those points that a thing fills."""
-CLEAR = 0.15
-"""Metres by which depth may fall short of a place that is not hidden: the thing on it, and noise."""
 
 
 class Lookout:
@@ -50,7 +47,8 @@ class Lookout:
 
     def looked_at(self, thing: Thing, *, since: float = -math.inf, until: float = math.inf) -> bool:
         """Whether a thing's place was in range and unhidden in enough frames of a time."""
-        return sum(_in_sight(frame, thing) for frame in self.frames if since <= frame.stamp < until) >= LOOKS
+        frames = (frame for frame in self.frames if since <= frame.stamp < until)
+        return looked_at(frames, thing, rules=SETTINGS.absence)
 
     def would_detect(self, thing: Thing, *, since: float = -math.inf, until: float = math.inf) -> bool:
         """Whether a thing in its place would have been detected in the frames of a time but for an allowed chance.
@@ -58,7 +56,8 @@ class Lookout:
         Of one who knows exactly how the detector fails: with fewer looks than these nobody can be sure.
         """
         points = surface_points(thing, POINTS)
-        frames = (frame for frame in self.frames if since <= frame.stamp < until and _in_sight(frame, thing))
+        of_time = (frame for frame in self.frames if since <= frame.stamp < until)
+        frames = (frame for frame in of_time if in_sight(frame, thing, rules=SETTINGS.absence))
         missed = sum(math.log(1.0 - min(_chance(frame, thing, points), 0.99)) for frame in frames)
         return missed <= math.log(SETTINGS.absence.chance)
 
@@ -84,20 +83,6 @@ def _chance(frame: Frame, thing: Thing, points: np.ndarray) -> float:
         return 0.0
     sighting = _Sighting(thing, np.empty((0, 0), dtype=np.bool_), 0, 0, area, float(np.median(ahead)), visible)
     return recall(figures, sighting, width=camera.width)
-
-
-def _in_sight(frame: Frame, thing: Thing) -> bool:
-    camera = frame.camera_of_depth
-    place = frame.T_world_camera.inverse().transform(thing.position[np.newaxis])
-    ahead = float(place[0, 2])
-    if not SETTINGS.absence.min_range < ahead < SETTINGS.absence.max_range:
-        return False
-    pixel = camera.project(place)
-    if not camera.contains(pixel)[0]:
-        return False
-    column, row = np.floor(pixel[0]).astype(int)
-    around = frame.depth[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2]
-    return bool(np.nanmax(around, initial=0.0) >= ahead - CLEAR - 0.5 * float(thing.extent.max()))
 
 
 def what_can_be_known(

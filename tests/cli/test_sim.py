@@ -111,3 +111,13 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, capsys: pyt
     assert call("demo", "--out", tmp_path) == 1
     assert "is not an empty folder; name a new one" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_demo_without_its_extra_takes_no_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lastseen.cli.sim.find_spec", lambda name: None)
+    assert call("demo", "--out", tmp_path / "story") == 1
+    told = capsys.readouterr()
+    assert "lastseen[sim]" in " ".join((told.out + told.err).split())
+    assert not (tmp_path / "story").exists()

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lastseen.evaluation.question_cases import Case, Sightings, cases
-from lastseen.evaluation.questions import evaluate
+from lastseen.evaluation.questions import SEEN, _Life, evaluate
+from lastseen.evaluation.sight import LOOKS
+from lastseen.frame import Frame
+from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.sim.change import ChangeKind
 from lastseen.sim.generate import generate_home
 from lastseen.sim.home import Home
 from lastseen.sim.random_change import random_changes
+from tests.memory.objects.scenes import look
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +93,32 @@ def test_changes_are_asked_about_by_name(home: Home) -> None:
     )
     found = [case for case in cases(after, changes, Sightings(), seed=1) if case.change]
     assert {"what has moved", "what is missing", "what is new since yesterday"} <= {case.kind for case in found}
+
+
+def test_a_change_could_be_known_where_its_place_was_looked_at_on_both_days(home: Home) -> None:
+    thing = next(one for one in home.things.values() if one.movable)
+    life = _Life(home, seed=1, level="perfect")
+    x, y, z = thing.position.tolist()
+    towards = look([x + 1.0, y, z + 0.5], [x, y, z])
+    open_view, hidden = (looking(towards, depth=depth) for depth in (5.0, 0.4))
+    gone = Case("what is missing", "what is missing?", lambda _: True, (-1,), gone_from=thing)
+    come = Case("what is new", "what is new?", lambda _: True, (thing.id,), came_to=thing)
+    with life.memory:
+        assert not life.could_know(gone)
+        life.known = {-1}
+        life.frames[1].extend([hidden] * LOOKS)
+        assert not life.could_know(gone)
+        life.frames[1].extend([open_view] * LOOKS)
+        assert life.could_know(gone)
+        life.known = set()
+        assert not life.could_know(gone)
+        life.today[thing.id] = SEEN
+        assert not life.could_know(come)
+        life.frames[0].extend([open_view] * LOOKS)
+        assert life.could_know(come)
+
+
+def looking(pose: Pose3D, *, depth: float) -> Frame:
+    camera = Intrinsics(fx=40.0, fy=40.0, cx=31.5, cy=23.5, width=64, height=48)
+    image = np.full((48, 64), depth, dtype=np.float32)
+    return Frame(1, 1.0, np.zeros((48, 64, 3), dtype=np.uint8), image, pose, camera)

@@ -15,9 +15,9 @@ from lastseen.ros2.calls import REQUESTS, RESPONSES
 from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.memory_node import NodeOptions
 from lastseen.ros2.publications import DETECTIONS_3D, OBJECTS, TEXT, Publication
-from lastseen.ros2.streams import read
 from lastseen.ros2.zenoh_node import ZenohTransport, run_zenoh_node
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.stream import read_message as read
 from tests.ros2.graph import boxes, tf
 from tests.ros2.test_memory_node import models
 

@@ -61,6 +61,19 @@ def test_what_was_seen_before_the_search_is_not_unexplored() -> None:
     assert not through_the_door[1]
 
 
+def test_where_all_was_seen_before_only_this_walk_counts() -> None:
+    room, before = BoxWorld(boxes=WALL), FloorGrid(Policy())
+    for x, y in ((0.0, 0.0), (3.0, 1.0), (3.0, -2.5), (3.0, 3.0), (-2.5, -2.5), (-2.5, 2.5), (0.0, 3.0), (0.0, -3.0)):
+        room.pose = Pose2D(x, y, 0.0)
+        for _ in range(12):
+            before.add(body_points(room.look()), room.pose)
+            room.step(Action.TURN_LEFT)
+    fresh, known = ExploredMap(), ExploredMap(seen_before=before)
+    for explored in (fresh, known):
+        turn_around(BoxWorld(boxes=WALL), explored)
+    assert known.survey("bed") == fresh.survey("bed")
+
+
 def test_the_segments_of_a_way_lead_to_its_edge() -> None:
     # a screen in front of the robot: what is behind it is reached past one of its ends
     room, explored = BoxWorld(boxes=[((1.2, -1.5, 0.0), (1.4, 1.5, 2.0))]), ExploredMap()

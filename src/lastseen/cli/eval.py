@@ -238,12 +238,13 @@ def questions(
     def row(kind: str, tally: Tally) -> list[str]:
         right, refused = f"{tally.enough_right}/{tally.enough}", f"{tally.unseen_refused}/{tally.unseen}"
         partly = f"{tally.partly_refused}/{tally.partly}"
-        return [kind, right, refused, partly, f"{tally.blind}/{tally.asked}"]
+        return [kind, right, refused, partly, f"{tally.right}/{tally.asked}", f"{tally.blind}/{tally.asked}"]
 
     rows = [row(kind, score.by_kind[kind]) for kind in sorted(score.by_kind)]
     rows += [row("all", score.total()), row("changes", score.total(changes=True))]
     rows += [row(f"  {kind}", score.changes[kind]) for kind in sorted(score.changes)]
-    print_table(["kind", "right, seen enough", "refused, unseen", "true or refused, seen in part", "blind"], rows)
+    columns = ["right, seen enough", "refused, unseen", "true or refused, seen in part", "right of all", "blind"]
+    print_table(["kind", *columns], rows)
 
 
 def _run(plan: Evaluation, out: Path, *, jobs: int, engine: str = "processes", report: bool) -> None:

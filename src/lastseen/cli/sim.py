@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from lastseen.cli.options import current_settings
 from lastseen.cli.text import counted, progress_bar
-from lastseen.errors import InvalidValue
+from lastseen.errors import InvalidValue, MissingExtra
 
 if TYPE_CHECKING:
     from lastseen.config import Settings
@@ -130,6 +131,9 @@ def demo(
 
     Example: [bold]lastseen demo --out story[/bold]
     """
+    if find_spec("embreex") is None:
+        # before the first of its steps, which would do without
+        raise MissingExtra("lastseen demo", extra="sim")
     from lastseen.cli.demo import run_demo
 
     if out is None:

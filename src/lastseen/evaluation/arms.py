@@ -24,14 +24,12 @@ from lastseen.vlm.protocol import EncodedImage
 class _Chooser:
     """Answers scene questions and sightings as the offline planner does, and chooses directions its own way."""
 
+    name: str
+    """Which baseline it is."""
+
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
         self._offline = OfflineBackend(seed=seed)
-
-    @property
-    def name(self) -> str:
-        """Which baseline it is."""
-        raise NotImplementedError
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
@@ -54,10 +52,7 @@ class _Chooser:
 class RandomBackend(_Chooser):
     """Draws one of the views that are not barred, seeded by the prompt."""
 
-    @property
-    def name(self) -> str:
-        """Always ``random``."""
-        return "random"
+    name = "random"
 
     def choose(self, read: ReadPrompt, rng: random.Random) -> tuple[float, str]:
         """Any view with room for a step, all alike."""
@@ -68,10 +63,7 @@ class RandomBackend(_Chooser):
 class FrontierBackend(_Chooser):
     """Goes to the unexplored edge with the shortest path; where none is left, to the farthest open floor."""
 
-    @property
-    def name(self) -> str:
-        """Always ``frontier``."""
-        return "frontier"
+    name = "frontier"
 
     def choose(self, read: ReadPrompt, rng: random.Random) -> tuple[float, str]:
         """The nearest edge; ties by angle."""

@@ -36,6 +36,8 @@ _UNSEARCHED: Record = {
     "unique_place_ratio": 1.0,
 }
 """The figures of a walk without a search: that of the oracle."""
+_TOLERANCE = 0.1
+"""Metres from a viewpoint of the goal at which an episode of ObjectNav may stop at most."""
 _ELSEWHERE = 0.5
 """Metres from which a remembered object counts as known to be elsewhere."""
 _MIN_PIXELS = 12
@@ -106,7 +108,7 @@ def run_arm(
     """
     witness = Witness(environment_of(case, settings), case.episode.goal_ids)
     if arm.chooser == "oracle":
-        return Ran(_record(case, arm, witness, settings, stopped=_walk_shortest(case, witness, settings)))
+        return Ran(_record(case, arm, witness, stopped=_walk_shortest(case, witness, settings)))
     localized = settings.evaluation.poses == "localizer"
     searched = search_arm(
         case.episode.goal,
@@ -128,7 +130,6 @@ def run_arm(
         case,
         arm,
         witness,
-        settings,
         stopped=result.status == "found",
         steps=result.steps,
         recognised=search.world.confirmed,
@@ -191,7 +192,7 @@ def _walk_shortest(case: Case, witness: Witness, settings: Settings) -> bool:
     field_ = case.grid.distances([(spot.x, spot.y) for spot in case.viewpoints])
     witness.reset()
     agent = witness.environment.agent
-    within = settings.evaluation.viewpoint_tolerance / 2.0
+    within = _TOLERANCE / 2.0
     for _ in range(settings.search.max_steps - 1):
         action = next_action(agent, field_, within=within)
         if action is Action.STOP:
@@ -204,15 +205,14 @@ def _record(
     case: Case,
     arm: Arm,
     witness: Witness,
-    settings: Settings,
     *,
     stopped: bool,
     steps: int | None = None,
     recognised: bool = True,
     figures: Record = _UNSEARCHED,
 ) -> Record:
-    rules, episode, end = settings.evaluation, case.episode, witness.pose
-    success = stopped and case.at_goal(end, tolerance=rules.viewpoint_tolerance)
+    episode, end = case.episode, witness.pose
+    success = stopped and case.at_goal(end, tolerance=_TOLERANCE)
     travelled = witness.travelled
     return {
         "arm": arm.name,

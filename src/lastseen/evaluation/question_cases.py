@@ -35,7 +35,8 @@ Judge = Callable[[Reply], bool]
 class Case:
     """One question; ``things`` are those it rests on, ``judge`` tells a right reply, ``blind`` what a guess gives.
 
-    ``absent`` is a question about what is not there, which any memory can answer.
+    ``absent`` is a question about what is not there, which any memory can answer. One about a change names where the
+    thing is ``gone_from``, or where it ``came_to``.
     """
 
     kind: str
@@ -44,7 +45,13 @@ class Case:
     things: tuple[int, ...] = ()
     absent: bool = False
     blind: bool = False
-    change: bool = False
+    gone_from: Thing | None = None
+    came_to: Thing | None = None
+
+    @property
+    def change(self) -> bool:
+        """Whether it is about a change."""
+        return self.gone_from is not None or self.came_to is not None
 
 
 @dataclass(slots=True)
@@ -95,12 +102,8 @@ class _Maker:
 
     def where_on(self) -> Iterator[Case]:
         for one, support in self._supported():
-            yield Case(
-                "where on something",
-                f"where is the {one.label} on the {support.label}?",
-                _at(one),
-                (one.id, support.id),
-            )
+            question = f"where is the {one.label} on the {support.label}?"
+            yield Case("where on something", question, _at(one), (one.id, support.id))
 
     def closest(self) -> Iterator[Case]:
         yield from self._by_distance("closest", "closest to", 1.0)
@@ -126,13 +129,8 @@ class _Maker:
             room = self._room(one)
             if room is not None:
                 likely = _likely_room(one.label) == room_name(room.type)
-                yield Case(
-                    "in a room: yes",
-                    f"is the {one.label} in the {room.type}?",
-                    _says(yes=True),
-                    (one.id,),
-                    blind=likely,
-                )
+                question = f"is the {one.label} in the {room.type}?"
+                yield Case("in a room: yes", question, _says(yes=True), (one.id,), blind=likely)
 
     def not_in_room(self) -> Iterator[Case]:
         for one in self.unique:
@@ -145,20 +143,14 @@ class _Maker:
     def near(self) -> Iterator[Case]:
         for one, other in self._pairs():
             if _gap(one, other) <= _BESIDE:
-                yield Case(
-                    "near: yes",
-                    f"is the {one.label} near the {other.label}?",
-                    _says(yes=True),
-                    (one.id, other.id),
-                    blind=True,
-                )
+                question, ids = f"is the {one.label} near the {other.label}?", (one.id, other.id)
+                yield Case("near: yes", question, _says(yes=True), ids, blind=True)
 
     def not_near(self) -> Iterator[Case]:
         for one, other in self._pairs():
             if _gap(one, other) >= _APART:
-                yield Case(
-                    "near: no", f"is the {one.label} near the {other.label}?", _says(yes=False), (one.id, other.id)
-                )
+                question, ids = f"is the {one.label} near the {other.label}?", (one.id, other.id)
+                yield Case("near: no", question, _says(yes=False), ids)
 
     def there(self) -> Iterator[Case]:
         for label, things in sorted(self.by_label.items()):
@@ -170,26 +162,19 @@ class _Maker:
 
     def count(self) -> Iterator[Case]:
         for label, things in sorted(self.by_label.items()):
-            yield Case(
-                *(
-                    "how many",
-                    f"how many {_plural(label)} are there?",
-                    _counts(len(things)),
-                    tuple(one.id for one in things),
-                ),
-                blind=len(things) == 1,
-            )
+            question, ids = f"how many {_plural(label)} are there?", tuple(one.id for one in things)
+            yield Case("how many", question, _counts(len(things)), ids, blind=len(things) == 1)
 
     def count_in_room(self) -> Iterator[Case]:
         for room in self.rooms:
             for label, things in sorted(self.by_label.items()):
-                inside = [one for one in things if one.room_id == room.id]
+                inside = sum(one.room_id == room.id for one in things)
                 if inside:
                     question, ids = (
                         f"how many {_plural(label)} are in the {room.type}?",
                         tuple(one.id for one in things),
                     )
-                    yield Case("how many in a room", question, _counts(len(inside)), ids, blind=len(inside) == 1)
+                    yield Case("how many in a room", question, _counts(inside), ids, blind=inside == 1)
 
     def what_is_on(self) -> Iterator[Case]:
         for support in self.unique:
@@ -240,10 +225,7 @@ class _Maker:
                 yield one, support
 
     def _pairs(self) -> Iterator[tuple[Thing, Thing]]:
-        for one in self.unique:
-            for other in self.unique:
-                if one.id < other.id:
-                    yield one, other
+        yield from ((one, other) for one in self.unique for other in self.unique if one.id < other.id)
 
     def _by_distance(self, kind: str, words: str, sign: float) -> Iterator[Case]:
         for label, things in sorted(self.by_label.items()):
@@ -269,7 +251,9 @@ def _about_changes(home: Home, changes: Sequence[Change]) -> Iterator[Case]:
             for edit in change.edits:
                 thing = edit.thing
                 if change.kind is kind:
-                    yield Case(question.rstrip("?"), question, _names(thing.label, wanted), (thing.id,), change=True)
+                    name, judge = question.rstrip("?"), _names(thing.label, wanted)
+                    came_to = edit.after if edit.before is None else None
+                    yield Case(name, question, judge, (thing.id,), gone_from=edit.before, came_to=came_to)
     alone = [thing.label for thing in home.things.values()]
     for change in changes:
         if change.kind is ChangeKind.MOVE:
@@ -277,7 +261,7 @@ def _about_changes(home: Home, changes: Sequence[Change]) -> Iterator[Case]:
             if before is not None and alone.count(thing.label) == 1:
                 question = f"where was the {thing.label} before it moved?"
                 x, y = before.position[:2].tolist()
-                yield Case("before it moved", question, _says_spot(x, y), (thing.id,), change=True)
+                yield Case("before it moved", question, _says_spot(x, y), (thing.id,), gone_from=before)
 
 
 def _plural(label: str) -> str:

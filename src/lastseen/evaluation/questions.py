@@ -5,14 +5,16 @@ again. The truth of every question comes from the home, never from the memory. A
 where every thing it rests on is a confirmed object of this memory that was detected again on the second day. Where
 the thing it asks for is no object of the memory at all ("unseen") it must be refused: ``not_remembered``, or a true
 answer; "no" and "none" are no refusals. What lies between, some of its things seen, is judged by the same rule and
-listed apart: a memory that saw two of three chairs cannot know of the third. The blind control answers from what
-homes are usually like.
+listed apart: a memory that saw two of three chairs cannot know of the third. A question about a change is "seen
+enough" where the change could be known: the thing was a confirmed object before and its old place was looked at
+again, or the place where it is new had been looked at before. The blind control answers from what homes are usually
+like.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -21,6 +23,8 @@ import numpy as np
 
 from lastseen.config import Settings
 from lastseen.evaluation.question_cases import Case, Sightings, cases
+from lastseen.evaluation.sight import looked_at
+from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.sim.change import Change, ChangeKind
 from lastseen.sim.coverage import endless_tour
@@ -35,12 +39,15 @@ _BEGAN = 1_800_000_000.0
 """Seconds since 1970 at which the first day begins; any date would do."""
 _CHANGES = 9
 """Things moved, taken away or added between the days."""
+SEEN = 3
+"""Detections on the second day from which it could be known that a thing is there."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many questions of a kind were asked and answered rightly, by how much the memory had seen."""
+    """How many questions of a kind were asked and answered rightly, in all (``right``) and by how much was seen."""
 
+    right: int = 0
     enough: int = 0
     enough_right: int = 0
     unseen: int = 0
@@ -101,6 +108,10 @@ class _Life:
         self.detector = SimulatedDetector(self.world, level=level, seed=seed)
         self.seen = Sightings()
         self.today: Counter[int] = Counter()
+        self.frames: tuple[list[Frame], list[Frame]] = [], []
+        """What was seen of each day."""
+        self.known: set[int] = set()
+        """Things that were confirmed objects at the end of the first day."""
         self.sources: dict[str, Counter[int]] = defaultdict(Counter)
         self.day = 0
         self.memory = Memory.open(wall_clock=lambda: _BEGAN + self.day * _DAY + self.world.stamp)
@@ -116,6 +127,7 @@ class _Life:
         """Change the home behind the robot's back and begin the next day; returns the changes."""
         kinds = (ChangeKind.ADD, ChangeKind.MOVE, ChangeKind.REMOVE)
         stamps = [self.world.stamp] * _CHANGES
+        self.known = self.held()
         after, made = random_changes(self.world.home, stamps, seed=self.seed, kinds=kinds)
         self.world.replace_home(after)
         self.memory.new_session()
@@ -123,7 +135,21 @@ class _Life:
         self.today = Counter()
         return made
 
-    def _observe(self, frame: Any) -> None:
+    def held(self) -> set[int]:
+        """The things that the confirmed objects of the memory mostly came from."""
+        counts = (self.sources.get(one.id) for one in self.memory.states())
+        return {each.most_common(1)[0][0] for each in counts if each}
+
+    def could_know(self, case: Case) -> bool:
+        """Whether a change could be known: it takes two looks at the place, of which one was before it."""
+        thing, rules = case.things[0], self.settings.absence
+        seen = self.today[thing] >= SEEN or thing not in self.world.home.things
+        if case.gone_from is None:
+            return seen and case.came_to is not None and looked_at(self.frames[0], case.came_to, rules=rules)
+        return seen and thing in self.known and looked_at(self.frames[1], case.gone_from, rules=rules)
+
+    def _observe(self, frame: Frame) -> None:
+        self.frames[self.day].append(frame)
         detections = self.detector.detect(frame)
         ids = self.world.view_of(frame).ids
         of = [source_of(self.world.home, ids, one) for one in detections]
@@ -169,26 +195,22 @@ def evaluate(seeds: Sequence[int], *, level: str, minutes: float) -> Score:
         life = _Life(generate_home(seed), seed=seed, level=level)
         with life.memory:
             life.walk(minutes)
-            before = Counter(life.today)
             changes = life.sleep()
             life.walk(minutes)
             for case in cases(life.world.home, changes, life.seen, seed=seed):
-                _put(life, case, before, score)
+                _put(life, case, score)
     return score
 
 
-def _put(life: _Life, case: Case, before: Counter[int], score: Score) -> None:
+def _put(life: _Life, case: Case, score: Score) -> None:
     reply = life.memory.ask(case.question)
     right = case.judge(reply)
     tally = (score.changes if case.change else score.by_kind)[case.kind]
     tally.blind += case.blind
-    held = {counts.most_common(1)[0][0] for object_id, counts in _confirmed(life)}
+    tally.right += right
+    held = life.held()
     if case.change:
-        moved = any(thing not in life.world.home.things or before[thing] > 2 for thing in case.things)
-        there = all(thing not in life.world.home.things or life.today[thing] > 2 for thing in case.things)
-        state = "enough" if moved and there else "partly"
-        if case.things and case.things[0] in life.world.home.things and not before[case.things[0]]:
-            state = "enough" if life.today[case.things[0]] > 2 else "partly"
+        state = "enough" if life.could_know(case) else "partly"
     elif case.absent or all(thing in held and life.today[thing] for thing in case.things):
         state = "enough"
     else:
@@ -205,9 +227,3 @@ def _put(life: _Life, case: Case, before: Counter[int], score: Score) -> None:
         tally.partly_refused += fine
     if state != "partly" and not fine:
         score.wrong.append((f"{case.question} [{state}]", reply.sentence))
-
-
-def _confirmed(life: _Life) -> Iterator[tuple[str, Counter[int]]]:
-    for one in life.memory.states():
-        if life.sources.get(one.id):
-            yield one.id, life.sources[one.id]

@@ -45,20 +45,16 @@ class Evaluation(Protocol):
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms."""
-        ...
 
     @property
     def seeds(self) -> range:
         """One number per episode."""
-        ...
 
     def config(self) -> dict[str, Any]:
         """Everything a result depends on, resolved; episodes and arms may be added to a run, the rest must agree."""
-        ...
 
     def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
         """One arm in one episode, and what it took; it depends on these two and the plan alone."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +83,27 @@ class Plan:
 
     def config(self) -> dict[str, Any]:
         """Everything a result depends on, resolved."""
-        return {
-            "seed": self.seed,
-            "episodes": self.episodes,
-            "arms": [arm.name for arm in arms_of(self.arms)],
-            # a run that replays cassettes is the run that recorded them
-            "backend": recorded_backend(self.backend),
-            "policy": self.policy.partition(":")[0],
-            # the file, wherever it lies: a run may go on from another directory or machine
-            "scene": self.scene.partition(":")[2].rpartition("/")[2] or self.scene,
-            "settings": {row.name: row.value for row in describe(self.settings)}
-            | {"scene.backend": recorded_backend(self.settings.scene.backend, role="scene")},
-        }
+        # the file, wherever it lies: a run may go on from another directory or machine
+        scene = self.scene.partition(":")[2].rpartition("/")[2] or self.scene
+        return {**shared_config(self, self.settings, self.backend, self.policy), "scene": scene}
 
     def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
         """One arm in one episode, and what it took."""
         return run_one(self, seed, arm)
+
+
+def shared_config(plan: Evaluation, settings: Settings, backend: str, policy: str) -> dict[str, Any]:
+    """What every kind of plan says of itself."""
+    return {
+        "seed": plan.seeds.start,
+        "episodes": len(plan.seeds),
+        "arms": [arm.name for arm in arms_of(plan.arms)],
+        # a run that replays cassettes is the run that recorded them
+        "backend": recorded_backend(backend),
+        "policy": policy.partition(":")[0],
+        "settings": {row.name: row.value for row in describe(settings)}
+        | {"scene.backend": recorded_backend(settings.scene.backend, role="scene")},
+    }
 
 
 def donor_of(seed: int) -> int:
@@ -148,7 +149,7 @@ def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
     if arm is ARMS["context"]:
         ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene, plan.policy)
         return ran.record, timing
-    began = _clock()
+    began = clock()
     donor: Sequence[Context] = _contexts(plan, donor_of(seed)) if arm.shuffled else ()
     if arm.memory == "none":
         ran, timing = _run(
@@ -195,7 +196,7 @@ def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
 @lru_cache(maxsize=4)
 def _with_context(seed: int, settings: Settings, backend: str, scene: str, policy: str) -> tuple[Ran, Timing]:
     """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
-    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, policy=policy, began=_clock())
+    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, policy=policy, began=clock())
     return Ran({**ran.record, "goal_seen_before": None}, ran.contexts), timing
 
 
@@ -204,13 +205,19 @@ def _run(
 ) -> tuple[Ran, Timing]:
     meter = TimingLog(settings=settings.planner)
     ran = run_arm(case_of(seed, settings, scene), arm, settings=settings, backend=backend, timing=meter, **given)
-    wall, busy = _clock()
-    clock = {"wall_seconds": round(wall - began[0], 3), "cpu_seconds": round(busy - began[1], 3)}
-    return ran, {"seed": seed, "arm": arm.name, "steps": ran.record["steps"], **meter.episode(), **clock}
+    return ran, timing_of(ran.record, meter, began)
 
 
-def _clock() -> tuple[float, float]:
+def clock() -> tuple[float, float]:
+    """Seconds by the clock and of this process's work."""
     return time.monotonic(), time.process_time()
+
+
+def timing_of(record: Record, meter: TimingLog, began: tuple[float, float]) -> Timing:
+    """What an episode took: model calls, and the clock since it began."""
+    wall, busy = (round(now - then, 3) for now, then in zip(clock(), began, strict=True))
+    said = {name: record[name] for name in ("seed", "arm", "steps")}
+    return {**said, **meter.episode(), "wall_seconds": wall, "cpu_seconds": busy}
 
 
 def _contexts(plan: Plan, seed: int) -> Sequence[Context]:

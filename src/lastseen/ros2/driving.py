@@ -61,15 +61,12 @@ class Mover(Protocol):
 
     def start(self, goal: Pose2D) -> None:
         """Begin to move."""
-        ...
 
     def poll(self, pose: Pose2D) -> Moving:
         """How it goes, given where the robot is; called every ``PERIOD``."""
-        ...
 
     def cancel(self, pose: Pose2D | None) -> None:
         """Stop the robot now; ``pose`` is where it is, where that is known. May be called at any time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

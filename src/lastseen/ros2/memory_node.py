@@ -29,9 +29,9 @@ from lastseen.ros2.streams import (
     ROBOT_FRAME,
     LocalizationGate,
     Transport,
-    read,
 )
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.stream import read_message
 
 _log = logging.getLogger(__name__)
 _SEARCH_CALLS: dict[str, dict[str, type]] = {
@@ -49,7 +49,6 @@ class OpenModels(Protocol):
 
     def __call__(self, settings: Settings) -> tuple[Encoder, MakePerception]:
         """Open them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +215,7 @@ class MemoryNode:
             return {"ok": False, "error": f"{name} failed: {type(error).__name__}: {error}"}
 
     def _on_request(self, data: bytes) -> None:
-        text = str(read(data, TEXT, REQUESTS).data)
+        text = str(read_message(data, TEXT, REQUESTS).data)
         with suppress(InvalidValue):
             head, request = parsed_request(text)
             if head["call"] in _SEARCH_CALLS:

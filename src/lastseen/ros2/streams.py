@@ -9,11 +9,12 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from lastseen.errors import InvalidValue, SourceError
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.observation import Observation
@@ -22,9 +23,8 @@ from lastseen.ros2.publications import DETECTIONS_3D, Publication
 from lastseen.sources.live import FrameQueue
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_POSE, Intake
-from lastseen.sources.ros.container import bag_errors
-from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds, ros2_types
-from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, live_topics
+from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds
+from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, live_topics, read_message
 from lastseen.sources.ros.topics import Topic
 from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
 
@@ -52,15 +52,12 @@ class Transport(Protocol):
 
     def topics(self) -> list[tuple[str, str]]:
         """Name and type of every topic that somebody else publishes."""
-        ...
 
     def subscribe(self, topic: str, kind: str, handle: Handler) -> Callable[[], None]:
         """Call ``handle`` with every message in CDR; returns what ends it."""
-        ...
 
     def publish(self, publication: Publication) -> None:
         """Send a message."""
-        ...
 
 
 class ImageStream(RosStream):
@@ -115,11 +112,7 @@ class ImageStream(RosStream):
         ends: list[Callable[[], None]] = []
         try:
             for topic, kind in self.wanted().items():
-
-                def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
-                    self.on_message(topic, kind, data)
-
-                ends.append(self._transport.subscribe(topic, kind, handle))
+                ends.append(self._transport.subscribe(topic, kind, partial(self.on_message, topic, kind)))
             stop.wait()
         finally:
             for end in ends:
@@ -150,11 +143,7 @@ class BoxStream:
     def frames(self) -> Iterator[tuple[Frame, list[Observation]] | None]:
         """Frames with their observations as they come; None when nothing came for ``stall_after`` seconds."""
         for topic, kind in (("/tf_static", TF), ("/tf", TF), (self._topic, DETECTIONS_3D)):
-
-            def handle(data: bytes, topic: str = topic, kind: str = kind) -> None:
-                self.on_message(topic, kind, data)
-
-            self._ends.append(self._transport.subscribe(topic, kind, handle))
+            self._ends.append(self._transport.subscribe(topic, kind, partial(self.on_message, topic, kind)))
         while not self._queue.ended:
             yield self._queue.get(self._options.stall_after)
             self._queue.move_counts(self.intake)
@@ -168,7 +157,7 @@ class BoxStream:
     def on_message(self, topic: str, kind: str, data: bytes) -> None:
         """Take one message in CDR; may be called by any thread."""
         try:
-            message = read(data, kind, topic)
+            message = read_message(data, kind, topic)
             with self._lock:
                 if kind == TF:
                     self._tree.add_message(message, topic=topic, skip=self._queue.skip)
@@ -271,7 +260,7 @@ class LocalizationGate:
 
     def on_message(self, data: bytes) -> None:
         """Take a PoseWithCovarianceStamped in CDR; one that cannot be read raises and changes nothing."""
-        message = read(data, POSE_COVARIANCE, "localization")
+        message = read_message(data, POSE_COVARIANCE, "localization")
         self.add(nanoseconds(message.header) / 1e9, np.asarray(message.pose.covariance, dtype=np.float64))
 
     def add(self, stamp: float, covariance: Any) -> None:
@@ -297,11 +286,3 @@ class LocalizationGate:
             newest_first = reversed(self._known)
             oldest = self._known[0][1] if self._known else False
             return next((good for known, good in newest_first if known <= stamp), oldest)
-
-
-def read(data: bytes, kind: str, name: str) -> Any:
-    """A message of rosbags from its CDR."""
-    try:
-        return ros2_types().deserialize_cdr(data, kind)
-    except bag_errors() as error:
-        raise SourceError(name, data, f"is no {kind} ({error})", remedy="the message is left out") from error

@@ -102,7 +102,7 @@ def _nodes(
     if memory is not None:
         return open_nodes(memory, settings)
     # TODO: Replace seed_demo_store() with persisted SLAM-derived nodes in production
-    return contextlib.nullcontext(linked_by_distance(seed_demo_store(), settings))
+    return contextlib.nullcontext(linked_by_distance(seed_demo_store()))
 
 
 def _parser() -> argparse.ArgumentParser:

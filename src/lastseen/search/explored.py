@@ -1,7 +1,8 @@
 """Where the robot has not looked yet, and where it saw what it looks for: a coarse map of the whole walk.
 
 It belongs to one search: what was looked at before the search began is memory's, and may have changed since. Only
-where memory knows nothing like the goal does it begin with the floor that was seen before: the goal is not there.
+where memory knows nothing like the goal does it begin with the floor that was seen before, and goes where nobody has
+looked; when nothing of that is left, the goal was overlooked or has come since, and all is unexplored but this walk.
 What it holds reaches a planner only as lines of the navigation context.
 """
 
@@ -109,8 +110,10 @@ class ExploredMap:
         self.settings = settings or Explored()
         self.policy = policy or Policy()
         self.pose = start
-        self._map = coarse_map(self.settings, self.policy, start)
-        if seen_before is not None:
+        self._map = self._walk = coarse_map(self.settings, self.policy, start)
+        """What counts as explored, and what was seen on this walk alone."""
+        if seen_before is not None and seen_before.evidence.any():
+            self._map = coarse_map(self.settings, self.policy, start)
             self._map.begin_with(seen_before)
         self._things: list[_Thing] = []
         self._looked: list[Pose2D] = []
@@ -121,11 +124,13 @@ class ExploredMap:
         """The robot stands here now; a forward that was blocked marks what it bumped into."""
         self.pose = pose
         if collided:
-            self._map.mark_blocked(pose)
+            for each in self._maps():
+                each.mark_blocked(pose)
 
     def see(self, points: NDArray[np.float32]) -> None:
         """Take in one depth image as body points (height, width, 3)."""
-        self._map.add(points, self.pose)
+        for each in self._maps():
+            each.add(points, self.pose)
 
     def saw(self, label: str, score: float, *, x: float, y: float) -> None:
         """Remember about where a thing stands; ``x`` and ``y`` are body metres."""
@@ -156,9 +161,16 @@ class ExploredMap:
         if here is None:
             return [], []
         paths = FloorPaths(self._map, self.pose, here)
+        self._offered = self._edges(paths, strict=True)
+        if not self._offered and self._map is not self._walk:
+            self._map = self._walk
+            return self.survey(target)
         # with nothing else left, even a narrow gap and one looked at before are better than wandering
-        self._offered = self._edges(paths, strict=True) or self._edges(paths, strict=False)
+        self._offered = self._offered or self._edges(paths, strict=False)
         return list(self._offered), self._sightings(paths, target)
+
+    def _maps(self) -> list[FloorGrid]:
+        return [self._map] if self._map is self._walk else [self._map, self._walk]
 
     def _edges(self, paths: FloorPaths, *, strict: bool) -> list[Spot]:
         unknown, cell = paths.unknown, self.settings.cell

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from lastseen import schemas
 from lastseen.belief import BeliefState, Candidate
+from lastseen.closing import Closes
 from lastseen.config import Settings, describe
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
@@ -29,7 +29,7 @@ from lastseen.search.planning.prompt import clean
 from lastseen.search.world import Moved, Sight
 
 
-class JsonLines:
+class JsonLines(Closes):
     """Writes records to a file as they come; without a path it writes nothing.
 
     ``append`` goes on after what the file holds; a new file is begun otherwise.
@@ -57,14 +57,6 @@ class JsonLines:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 VERSION = 2

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from lastseen.memory.memory import Memory
-from lastseen.memory.plan_image import View, draw_plan, draw_room_names
+from lastseen.memory.plan_image import SCALE, Colour, Point, View, draw_plan, draw_room_names, font, reduced
 from lastseen.memory.rooms import FloorPlan, Room
 from lastseen.search.log import Run
 from lastseen.search.planning.prompt import say_angle
@@ -98,14 +98,9 @@ def _line(step_id: int, text: str) -> str:
     return f"{step_id:5d}  {text}"
 
 
-Point = tuple[float, float]
-Colour = tuple[int, int, int]
-
 _SIZE = 900
 _LEGEND = 300
 _MARGIN = 60
-_SCALE = 2
-"""Everything is drawn twice as large and then reduced: lines come out smooth."""
 _GOLDEN = 0.618033988749895
 _GREY: Colour = (90, 90, 90)
 _GOAL: Colour = (226, 46, 96)
@@ -115,19 +110,6 @@ _MARKS: dict[str, tuple[str, Colour]] = {
     "ababa": ("ABABA", (150, 0, 150)),
     "fallback": ("FALLBACK", (230, 130, 0)),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """How metres become pixels: x to the right, y up, both to one scale."""
-
-    left: float
-    top: float
-    scale: float
-
-    def pixel(self, x: float, y: float) -> Point:
-        offset = _MARGIN * _SCALE
-        return (x - self.left) * self.scale + offset, (self.top - y) * self.scale + offset
 
 
 def place_colour(place_id: int) -> Colour:
@@ -167,16 +149,15 @@ def draw_map(run: Run, *, home: KnownHome | None = None) -> Image.Image:
         run = _in_world(run)
     poses = [(step["pose"][0], step["pose"][1]) for step in run.steps] or [(0.0, 0.0)]
     frame = _fit([*poses, *(home.points() if home is not None else ())])
-    image = Image.new("RGB", ((_SIZE + _LEGEND) * _SCALE, _SIZE * _SCALE), "white")
+    image = Image.new("RGB", ((_SIZE + _LEGEND) * SCALE, _SIZE * SCALE), "white")
     draw = ImageDraw.Draw(image)
     _grid(draw, frame)
     if home is not None:
-        view = View(frame.left, frame.top, frame.scale, _MARGIN * _SCALE)
-        draw_plan(draw, view, home.plans, home.rooms)
-        draw_room_names(draw, view, home.rooms, [])
+        draw_plan(draw, frame, home.plans, home.rooms)
+        draw_room_names(draw, frame, home.rooms, [])
     for before, after in zip(run.steps, run.steps[1:], strict=False):
         ends = [frame.pixel(*before["pose"][:2]), frame.pixel(*after["pose"][:2])]
-        draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * _SCALE)
+        draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * SCALE)
     for event in _named(run, "anchor_created"):
         _dot(draw, frame.pixel(*event["pose"][:2]), 5, fill=_colour_of(event["place_id"]), outline=(30, 30, 30))
     by_step = {step["step_id"]: step for step in run.steps}
@@ -189,12 +170,12 @@ def draw_map(run: Run, *, home: KnownHome | None = None) -> Image.Image:
                 _mark(draw, frame.pixel(*by_step[event["step_id"]]["pose"][:2]), name)
     _dot(draw, frame.pixel(*poses[0]), 9, outline=(0, 0, 0), width=3)
     x, y = frame.pixel(*poses[-1])
-    half = 7 * _SCALE
-    draw.rectangle([x - half, y - half, x + half, y + half], outline=(0, 0, 0), width=3 * _SCALE)
+    half = 7 * SCALE
+    draw.rectangle([x - half, y - half, x + half, y + half], outline=(0, 0, 0), width=3 * SCALE)
     for goal in home.goals if home is not None else ():
         _star(draw, frame.pixel(*goal))
     _legend(draw, run)
-    return image.resize((_SIZE + _LEGEND, _SIZE), Image.Resampling.LANCZOS)
+    return reduced(image)
 
 
 def save_map(run: Run, path: str | Path, *, home: KnownHome | None = None) -> None:
@@ -206,10 +187,10 @@ def _star(draw: ImageDraw.ImageDraw, at: Point) -> None:
     """Five points over everything else, with a rim: what was looked for."""
     x, y = at
     tips = [
-        (x + reach * _SCALE * math.sin(turn), y - reach * _SCALE * math.cos(turn))
+        (x + reach * SCALE * math.sin(turn), y - reach * SCALE * math.cos(turn))
         for turn, reach in ((math.pi * step / 5, 14 if step % 2 == 0 else 6) for step in range(10))
     ]
-    draw.polygon(tips, fill=_GOAL, outline=(255, 255, 255), width=2 * _SCALE)
+    draw.polygon(tips, fill=_GOAL, outline=(255, 255, 255), width=2 * SCALE)
 
 
 def _in_world(run: Run) -> Run:
@@ -223,53 +204,53 @@ def _in_world(run: Run) -> Run:
     return replace(run, steps=steps, events=events)
 
 
-def _fit(points: Iterable[Point]) -> _Frame:
+def _fit(points: Iterable[Point]) -> View:
     xs, ys = zip(*points, strict=True)
     width, height = max(xs) - min(xs), max(ys) - min(ys)
     span = max(width, height, 2.0)
-    scale = (_SIZE - 2 * _MARGIN) * _SCALE / span
-    return _Frame(min(xs) - (span - width) / 2, max(ys) + (span - height) / 2, scale)
+    scale = (_SIZE - 2 * _MARGIN) * SCALE / span
+    return View(min(xs) - (span - width) / 2, max(ys) + (span - height) / 2, scale, _MARGIN * SCALE)
 
 
-def _grid(draw: ImageDraw.ImageDraw, frame: _Frame) -> None:
+def _grid(draw: ImageDraw.ImageDraw, frame: View) -> None:
     """Faint lines at every metre, or every five where they would crowd."""
-    metre = 1 if frame.scale / _SCALE > 25 else 5
-    across = _SIZE * _SCALE / frame.scale
+    metre = 1 if frame.pixels_per_metre / SCALE > 25 else 5
+    across = _SIZE * SCALE / frame.pixels_per_metre
     for start, vertical in ((frame.left - across, True), (frame.top - 2 * across, False)):
         at = math.floor(start / metre) * metre
         while at <= start + 4 * across:
             pixel = frame.pixel(at, at)[0 if vertical else 1]
-            if 0 <= pixel <= _SIZE * _SCALE:
-                ends = [(pixel, 0), (pixel, _SIZE * _SCALE)] if vertical else [(0, pixel), (_SIZE * _SCALE, pixel)]
-                draw.line(ends, fill=(232, 232, 232), width=_SCALE)
+            if 0 <= pixel <= _SIZE * SCALE:
+                ends = [(pixel, 0), (pixel, _SIZE * SCALE)] if vertical else [(0, pixel), (_SIZE * SCALE, pixel)]
+                draw.line(ends, fill=(232, 232, 232), width=SCALE)
             at += metre
     _text(draw, (14, _SIZE - 26), f"grid: {metre} m", _GREY, 15)
 
 
-def _call(draw: ImageDraw.ImageDraw, frame: _Frame, step: dict[str, Any]) -> None:
+def _call(draw: ImageDraw.ImageDraw, frame: View, step: dict[str, Any]) -> None:
     """A triangle where the planner was asked, and an arrow the path it pointed."""
     x, y = frame.pixel(*step["pose"][:2])
-    size = 11 * _SCALE
+    size = 11 * SCALE
     corners = [(x, y - size), (x - 0.87 * size, y + size / 2), (x + 0.87 * size, y + size / 2)]
     draw.polygon(corners, fill=(20, 60, 200), outline=(255, 255, 255))
     if step["planner_output"] is not None:
         heading = step["pose"][2] + math.radians(step["planner_output"]["angle"])
-        reach = 34 * _SCALE
+        reach = 34 * SCALE
         tip = (x + reach * math.cos(heading), y - reach * math.sin(heading))
-        draw.line([(x, y), tip], fill=(20, 60, 200), width=2 * _SCALE)
+        draw.line([(x, y), tip], fill=(20, 60, 200), width=2 * SCALE)
         for side in (heading + 2.6, heading - 2.6):
-            barb = (tip[0] + 9 * _SCALE * math.cos(side), tip[1] - 9 * _SCALE * math.sin(side))
-            draw.line([tip, barb], fill=(20, 60, 200), width=2 * _SCALE)
+            barb = (tip[0] + 9 * SCALE * math.cos(side), tip[1] - 9 * SCALE * math.sin(side))
+            draw.line([tip, barb], fill=(20, 60, 200), width=2 * SCALE)
 
 
 def _mark(draw: ImageDraw.ImageDraw, at: Point, name: str) -> None:
     label, colour = _MARKS[name]
     x, y = at
-    arm = 8 * _SCALE
-    draw.line([(x - arm, y - arm), (x + arm, y + arm)], fill=colour, width=3 * _SCALE)
-    draw.line([(x - arm, y + arm), (x + arm, y - arm)], fill=colour, width=3 * _SCALE)
+    arm = 8 * SCALE
+    draw.line([(x - arm, y - arm), (x + arm, y + arm)], fill=colour, width=3 * SCALE)
+    draw.line([(x - arm, y + arm), (x + arm, y - arm)], fill=colour, width=3 * SCALE)
     offset = {"stuck": -24, "ababa": 12, "fallback": 26}[name]
-    _text(draw, (x / _SCALE + 10, y / _SCALE + offset), label, colour, 13)
+    _text(draw, (x / SCALE + 10, y / SCALE + offset), label, colour, 13)
 
 
 def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
@@ -291,7 +272,7 @@ def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
     shown = places[: (_SIZE - top - 40) // 26]
     for index, event in enumerate(shown):
         y = top + 26 * index
-        box = [left * _SCALE, y * _SCALE, (left + 18) * _SCALE, (y + 18) * _SCALE]
+        box = [left * SCALE, y * SCALE, (left + 18) * SCALE, (y + 18) * SCALE]
         draw.rectangle(box, fill=place_colour(event["place_id"]), outline=(30, 30, 30))
         _text(draw, (left + 26, y), f"{event['place_id']}: {event['place_type']}"[:30], (0, 0, 0), 15)
     if len(shown) < len(places):
@@ -308,13 +289,12 @@ def _dot(
     width: int = 1,
 ) -> None:
     x, y = at
-    reach = radius * _SCALE
-    draw.ellipse([x - reach, y - reach, x + reach, y + reach], fill=fill, outline=outline, width=width * _SCALE)
+    reach = radius * SCALE
+    draw.ellipse([x - reach, y - reach, x + reach, y + reach], fill=fill, outline=outline, width=width * SCALE)
 
 
 def _text(draw: ImageDraw.ImageDraw, at: Point, text: str, colour: Colour, size: int) -> None:
-    font = ImageFont.load_default(size=size * _SCALE)
-    draw.text((at[0] * _SCALE, at[1] * _SCALE), text, fill=colour, font=font)
+    draw.text((at[0] * SCALE, at[1] * SCALE), text, fill=colour, font=font(size))
 
 
 def _colour_of(place_id: int | None) -> Colour:

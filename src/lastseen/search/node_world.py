@@ -48,7 +48,7 @@ class SearchedNodes:
 def open_nodes(file: str | PathLike[str], settings: Settings) -> Iterator[SearchedNodes]:
     """What a nodes file or a memory file holds, for the time of a search."""
     if not _is_memory(Path(file)):
-        yield linked_by_distance(SemanticMemoryStore.load_json(file), settings)
+        yield linked_by_distance(SemanticMemoryStore.load_json(file))
         return
     from lastseen.memory.memory import Memory
 
@@ -56,9 +56,9 @@ def open_nodes(file: str | PathLike[str], settings: Settings) -> Iterator[Search
         yield _walked(memory, Path(file))
 
 
-def linked_by_distance(store: SemanticMemoryStore, settings: Settings) -> SearchedNodes:
+def linked_by_distance(store: SemanticMemoryStore) -> SearchedNodes:
     """Nodes without a history: those near each other are taken to be joined."""
-    paths = NodeGraph.from_store(store, link_distance=settings.search.link_distance)
+    paths = NodeGraph.from_store(store)
     return SearchedNodes(store, paths, DeterministicEmbedder())
 
 

@@ -32,7 +32,6 @@ class SearchRobot(Environment, Protocol):
     @property
     def detector(self) -> Detector:
         """Finds things in the frames."""
-        ...
 
 
 class Robot:

@@ -24,16 +24,18 @@ from lastseen.memory.objects.snapshot import ObjectState
 from lastseen.memory.places.tracker import Step
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
-from lastseen.search.explored import ExploredMap, Spot
+from lastseen.search.drift import DriftCorrection
+from lastseen.search.explored import ExploredMap
 from lastseen.search.goal import Goal, Names, StopCheck
 from lastseen.search.log import RunLog, view_record
+from lastseen.search.offers import edge_offer, remembered_offer, sighting_offer
 from lastseen.search.panorama import LookAround
 from lastseen.search.planning.decision import Decision
 from lastseen.search.planning.node_graph import NodePath
 from lastseen.search.planning.panorama_planner import CallRule
 from lastseen.search.policy.goal_pixel import detection_mask, target_detection
 from lastseen.search.policy.protocol import PixelPolicy, allow, needs_depth
-from lastseen.search.recall import Recall, Remembered
+from lastseen.search.recall import Recall
 from lastseen.search.route import Route, waypoints
 from lastseen.search.world import Moved, Sight
 
@@ -88,6 +90,7 @@ class RobotWorld:
         self._map = memory.current, memory.frame
         self.maps_entered = 0
         """How often the robot turned out to be in another map than it said."""
+        self._drift = DriftCorrection(memory.space.walls)
         frame = self.frame = robot.reset()
         self._level = _pitch(frame)
         self.explored = self._new_map(frame.floor_pose)
@@ -161,12 +164,12 @@ class RobotWorld:
                 step_id,
                 {
                     "views": self._around.views(),
-                    "unexplored": [_edge(each) for each in edges],
-                    "sightings": [_sighting(each) for each in sightings],
+                    "unexplored": [edge_offer(each) for each in edges],
+                    "sightings": [sighting_offer(each) for each in sightings],
                     "here": self.pose,
                     "paths": self.recall.paths_from(self.pose),
                     "exhausted": self.recall.exhausted(),
-                    "remembered": [_remembered(each) for each in self.recall.remembered(self.pose)],
+                    "remembered": [remembered_offer(each) for each in self.recall.remembered(self.pose)],
                     "rooms": self.memory.rooms(),
                     "approach_failed": self._rejected,
                     "steps_here": self._steps_here,
@@ -287,6 +290,9 @@ class RobotWorld:
     def _observe(self, frame: Frame, step: Step) -> None:
         """Everything that happens on a new view, in the order of the data: detect, remember, then what uses both."""
         self._fresh, self._told_pose = True, frame.floor_pose
+        # walls that the robot may not be among, or of another map, say nothing of where it is
+        lost = self.maps_entered > 0 or self.memory.pose_uncertain
+        frame = self._drift.corrected(frame, update=not lost)
         self._any_depth = self._any_depth or bool(np.isfinite(frame.depth).any())
         detections = self.detector.detect(frame, (self.goal.text,))
         place = self.memory.current.spatial.current_place_id
@@ -327,7 +333,7 @@ class RobotWorld:
         self.maps_entered += 1
 
     def _new_map(self, start: Pose2D) -> ExploredMap:
-        """All is unexplored; where memory knows nothing like the goal, only what nobody has seen yet."""
+        """All is unexplored; where memory knows nothing like the goal, first what nobody has seen yet."""
         before = None if self.recall.known else self.memory.current.floor
         return ExploredMap(self.settings.explored, policy=self.settings.policy, start=start, seen_before=before)
 
@@ -382,20 +388,3 @@ def _things(memory: Memory, count: int) -> list[ObjectState | None]:
 def _pitch(frame: Frame) -> float:
     """Radians that the camera looks up, by the frame's pose."""
     return math.asin(max(-1.0, min(1.0, float(frame.T_world_camera.matrix[2, 2]))))
-
-
-def _toward(spot: Spot) -> dict[str, Any]:
-    return {"angle": math.degrees(spot.heading), "distance": spot.metres, "segments": spot.segments}
-
-
-def _edge(spot: Spot) -> dict[str, Any]:
-    return {**_toward(spot), "width": spot.size, "labels": [list(label) for label in spot.labels]}
-
-
-def _sighting(spot: Spot) -> dict[str, Any]:
-    return {**_toward(spot), "views": round(spot.size)}
-
-
-def _remembered(offer: Remembered) -> dict[str, Any]:
-    found = offer.object
-    return {**_toward(offer.spot), "id": found.id, "label": found.label, "place": found.place}

@@ -6,9 +6,9 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from lastseen.closing import Closes
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.frame import floor_pose
@@ -35,7 +35,7 @@ _STILL, _SAME_HEADING = 0.1, math.radians(10.0)
 """Metres and radians that a pose may wander while the robot stands: the noise of a localizer."""
 
 
-class Search:
+class Search(Closes):
     """One search for one goal. ``run`` does the whole; ``step`` is for those who keep their own loop.
 
     While it walks, every view is observed into ``memory``: a search that is killed loses nothing it had seen. With a
@@ -189,14 +189,6 @@ class Search:
         self.log.close()
         if self._own_memory:
             self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _end(self, result: SearchResult) -> None:
         self.loop.log_last_view()

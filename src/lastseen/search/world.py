@@ -57,16 +57,12 @@ class World(Protocol):
 
     def look(self, goal_text: str) -> Sight:
         """Perceive from where the robot stands."""
-        ...
 
     def follow(self, decision: Decision, path: NodePath | None) -> Moved:
         """Do one step of what was decided; towards a node along the path that was checked, and no other."""
-        ...
 
     def confirm(self) -> Moved:
         """Keep looking at what was just seen for one more step, to make sure of it."""
-        ...
 
     def record(self) -> dict[str, Any]:
         """What the log says of the newest view: the step's number, what led to it, and where it is."""
-        ...

@@ -221,7 +221,7 @@ def test_a_goal_in_view_is_the_others_business(status: TargetStatus) -> None:
 
 
 def test_what_was_seen_on_this_walk_goes_before_what_is_remembered() -> None:
-    assert decide(offer(), sightings=[{"angle": 0.0}])[2] == 1
+    assert decide(offer(), sightings=[{"angle": 0.0, "distance": 2.0}])[2] == 1
     view = View(0.0, (("mug", 0.6),))
     assert decide(offer(), views=[view])[2] == 1
     assert decide(offer(), views=[View(0.0, (("mug", 0.4), ("bed", 0.9)))])[2] == 0
@@ -229,6 +229,12 @@ def test_what_was_seen_on_this_walk_goes_before_what_is_remembered() -> None:
 
 def test_after_an_approach_that_failed_memory_may_know_a_path_round() -> None:
     assert decide(offer(), status="visible", approach_failed=True)[0].source == "memory"
+
+
+def test_after_an_approach_that_failed_memory_leads_nowhere_far_from_where_the_goal_was_seen() -> None:
+    seen = {"angle": 0.0, "distance": 1.0}
+    assert decide(offer(distance=3.9), approach_failed=True, sightings=[seen])[0].source == "memory"
+    assert decide(offer(distance=11.0), approach_failed=True, sightings=[seen])[2] == 1
 
 
 def test_when_memory_has_nothing_more_to_offer_the_planner_is_asked() -> None:

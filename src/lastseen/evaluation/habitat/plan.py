@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lastseen.action import Action
-from lastseen.config import Settings, describe
+from lastseen.config import Settings
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.evaluation.arm_search import Ran, Record, Searched, search_arm
 from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
@@ -25,12 +24,12 @@ from lastseen.evaluation.habitat.dataset import Dataset
 from lastseen.evaluation.habitat.environment import Facts, HabitatEnvironment
 from lastseen.evaluation.habitat.process import WorkerProcess
 from lastseen.evaluation.metrics import drawn, ended_stuck, path_length, revisited_area
+from lastseen.evaluation.runner import clock, shared_config, timing_of
 from lastseen.evaluation.visits import Odometry
 from lastseen.perception.detectors import open_named_detector
 from lastseen.protocols import Detector
 from lastseen.search.policy.protocol import GEOMETRIC
 from lastseen.search.timing import TimingLog
-from lastseen.vlm.recorded import recorded_backend
 
 WORDS = {"tv_monitor": "tv", "potted_plant": "plant", "chest_of_drawers": "dresser"}
 """What Habitat's categories are called in a home; of others only the underscores go."""
@@ -96,11 +95,7 @@ class HabitatPlan:
     def config(self) -> dict[str, Any]:
         """Everything a result depends on, resolved; where the files lie and which Python reads them is no part."""
         return {
-            "seed": self.seed,
-            "episodes": self.episodes,
-            "arms": [arm.name for arm in arms_of(self.arms)],
-            "backend": recorded_backend(self.backend),
-            "policy": self.policy.partition(":")[0],
+            **shared_config(self, self.settings, self.backend, self.policy),
             "scene": f"habitat {self.dataset.name} {self.dataset.split}",
             "detector": _name(self.detector),
             "masks": None if self.masks is None else _name(self.masks),
@@ -109,8 +104,6 @@ class HabitatPlan:
             "image": [self.dataset.width, self.dataset.height],
             "habitat": self.facts["habitat"],
             "dataset_digest": self.facts["digest"],
-            "settings": {row.name: row.value for row in describe(self.settings)}
-            | {"scene.backend": recorded_backend(self.settings.scene.backend, role="scene")},
         }
 
     def run_one(self, seed: int, arm: str) -> tuple[Record, dict[str, Any]]:
@@ -160,7 +153,7 @@ def _contexts(plan: HabitatPlan, seed: int) -> Sequence[Context]:
 
 
 def _run(plan: HabitatPlan, seed: int, arm: Arm, donor: Sequence[Context]) -> tuple[Ran, dict[str, Any]]:
-    wall, busy = time.monotonic(), time.process_time()
+    began = clock()
     process, facts = _worker(plan)
     settings = fitted(plan.settings, facts)
     names = {"rgb": plan.dataset.rgb, "depth": plan.dataset.depth}
@@ -185,12 +178,7 @@ def _run(plan: HabitatPlan, seed: int, arm: Arm, donor: Sequence[Context]) -> tu
         world.step(Action.STOP)
     record = _record(world, arm, searched)
     searched.search.close()
-    clock = {
-        "wall_seconds": round(time.monotonic() - wall, 3),
-        "cpu_seconds": round(time.process_time() - busy, 3),
-    }
-    timing = {"seed": seed, "arm": arm.name, "steps": record["steps"], **meter.episode(), **clock}
-    return Ran(record, searched.contexts), timing
+    return Ran(record, searched.contexts), timing_of(record, meter, began)
 
 
 def _record(world: HabitatEnvironment, arm: Arm, searched: Searched) -> Record:

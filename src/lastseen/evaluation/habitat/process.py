@@ -9,9 +9,9 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from lastseen.closing import Closes
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.evaluation.habitat import worker
 
@@ -29,7 +29,7 @@ _LAST_LINES = 2000
 """Bytes at the end of the log in which the last line is looked for."""
 
 
-class WorkerProcess:
+class WorkerProcess(Closes):
     """One worker; ``ask`` sends a request and waits for its answer.
 
     >>> with WorkerProcess("env/bin/python", log=Path("habitat.log")) as process:  # doctest: +SKIP
@@ -97,14 +97,6 @@ class WorkerProcess:
         """End the worker; may be called twice."""
         self._socket.close()
         self._end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def pid(self) -> int:

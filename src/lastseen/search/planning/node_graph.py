@@ -26,6 +26,8 @@ from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.places.graph import PlaceGraph
 
 _DEFAULTS = Search()
+LINK_DISTANCE = 4.0
+"""Metres up to which nodes without travelled edges are joined: from one room to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class NodeGraph:
         self._neighbors = {node_id: tuple(sorted(others)) for node_id, others in joined.items()}
 
     @classmethod
-    def from_store(cls, store: SemanticMemoryStore, *, link_distance: float = _DEFAULTS.link_distance) -> Self:
+    def from_store(cls, store: SemanticMemoryStore, *, link_distance: float = LINK_DISTANCE) -> Self:
         """Join every two nodes that are no farther apart than this; an assumption, for nodes without a history."""
         size = max(link_distance, 1e-6)
         cells: dict[tuple[int, int], list[MemoryNode]] = {}

@@ -176,13 +176,15 @@ def _views(situation: Situation) -> Sequence[View]:
 MEMORY = "memory"
 _IN_VIEW = 0.5
 """Score from which a label in the panorama is worth a look before memory is believed."""
+_ROUND = 3.0
+"""Metres that a remembered spot may be farther off than where the goal was seen, to be where it was seen from."""
 
 
 class MemoryFirstPlanner:
     """Takes the path to the nearest remembered object that fits; everything else is the other planner's.
 
     No model is asked for it. Once the goal was seen on this walk, what was seen counts, and memory holds back, unless
-    the path straight there turned out to be blocked.
+    the path straight there turned out to be blocked; then it may know a path round, and leads nowhere else.
     """
 
     def __init__(self, otherwise: Planner) -> None:
@@ -191,14 +193,21 @@ class MemoryFirstPlanner:
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
         """The path to the best remembered object, when nothing better is in sight; else the planner's decision."""
         constraints, _ = judgeable(situation.belief["active_constraints"])
+        most = self._farthest(situation)
         remembered = [
             offer
             for offer in situation.context.get("remembered", ())
-            if not any(_breaks(each, offer) for each in constraints)
+            if offer["distance"] <= most and not any(_breaks(each, offer) for each in constraints)
         ]
         if remembered and not self._in_sight(situation):
             return _walk_to(remembered[0]), PlannerCall(backend=MEMORY, asked=False)
         return self.otherwise.decide(situation)
+
+    @staticmethod
+    def _farthest(situation: Situation) -> float:
+        """Metres of path to a remembered object at most: no robot leaves a goal that it saw for one far away."""
+        seen = [spot["distance"] for spot in situation.context.get("sightings", ())]
+        return min(seen) + _ROUND if seen else math.inf
 
     @staticmethod
     def _in_sight(situation: Situation) -> bool:

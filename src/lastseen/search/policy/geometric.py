@@ -19,6 +19,8 @@ from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.search.policy.goal_pixel import GoalPixel
 from lastseen.search.policy.protocol import StopReason
 
+_WINDOW = 7.0
+"""Metres: half width of the local map; a waypoint lies at most 4 m away, detours included."""
 _MAX_COLLISIONS = 4
 """Per waypoint; then it is out of reach from here."""
 _MAX_DETOUR = 2.5
@@ -37,7 +39,7 @@ class LocalMap(FloorGrid):
     """
 
     def __init__(self, origin: Pose2D, settings: Policy) -> None:
-        super().__init__(settings, origin=origin, window=settings.window)
+        super().__init__(settings, origin=origin, window=_WINDOW)
 
     def path(
         self, start: Pose2D, goal: tuple[float, float], *, longest: float = math.inf

@@ -31,31 +31,24 @@ class PixelPolicy(Protocol):
     @property
     def stop_reason(self) -> StopReason | None:
         """Why the last ``act`` said STOP; None while walking."""
-        ...
 
     def reset(self) -> None:
         """Give up the goal and begin anew: the robot looks around next."""
-        ...
 
     def moved(self, action: Action, *, collided: bool) -> None:
         """Take note of an action that was done, by this policy or by anyone."""
-        ...
 
     def see(self, frame: Frame) -> None:
         """Take in the view from where the robot is now."""
-        ...
 
     def follow(self, pixel: GoalPixel) -> None:
         """Make a pixel of the view last seen the goal; the count of actions begins again."""
-        ...
 
     def refine(self, pixel: GoalPixel) -> None:
         """Take a new pixel of the same goal, seen better on the way; the count of actions goes on."""
-        ...
 
     def act(self) -> Action:
         """The next action; STOP, with ``stop_reason`` set, ends the walk."""
-        ...
 
 
 GEOMETRIC, PIXELNAV = "geometric", "pixelnav"

@@ -35,7 +35,8 @@ def test_without_torch_it_says_what_to_install(attempt: str) -> None:
     code = WITHOUT_TORCH.format(attempt=attempt)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "the PixelNav policy needs the extra 'torch'; install it with: pip install 'lastseen[torch]'\n"
+        "the PixelNav policy needs the extra 'torch'; install it with: pip install 'lastseen[torch]' "
+        "(in a checkout: '.[torch]')\n"
     )
 
 

@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "lastseen"
 ORDER = [
     "lastseen._lazy",
     "lastseen.errors",
+    "lastseen.closing",
     "lastseen.finite",
     "lastseen.pose2d",
     "lastseen.config",
@@ -79,7 +80,13 @@ ORDER = [
     "lastseen.cli",
     "lastseen.__main__",
 ]
-STANDARD_LIBRARY_ONLY = ["lastseen._lazy", "lastseen.errors", "lastseen.pose2d", "lastseen.config"]
+STANDARD_LIBRARY_ONLY = [
+    "lastseen._lazy",
+    "lastseen.errors",
+    "lastseen.closing",
+    "lastseen.pose2d",
+    "lastseen.config",
+]
 STANDARD_LIBRARY_ONLY += [
     "lastseen.action",
     "lastseen.models",

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,39 @@ def test_agents_written_for_rtsm_find_its_tools_with_its_fields(home: Running) -
     assert len(ask(at, "rtsm.get_object", object_id="obj-1", include_vectors=True)["emb_mean"]) == 16
     assert ask(at, "rtsm.get_object", object_id="obj-99") == {"error": "not_found", "id": "obj-99"}
     assert ask(at, "rtsm.status")["stats"]["objects"] == len(ROOM)
+
+
+def test_answers_are_short(home: Running) -> None:
+    found = ask(address(home), "find_object", query="red mug")["results"]
+    listed = ask(address(home), "list_objects")["objects"]
+    asked = ask(address(home), "ask", question="where is the sofa?")["objects"]
+    for one in [*found, *listed, *asked]:
+        assert {"id", "label", "position", "age"} <= set(one)
+        assert not {"yaw", "session", "stability", "place_id", "extent", "state"} & set(one)
+        assert None not in one.values()
+        assert one["position"] == [round(value, 2) for value in one["position"]]
+
+
+def test_an_age_counts_to_the_moment_of_asking(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    with Memory.open(path, wall_clock=lambda: time.time() - 3600.0) as memory:
+        walk(memory, 6, looks="random")
+    with Memory.open(path, read_only=True) as memory, serving(memory) as running:
+        hint = ask(address(running), "go_to_hint", query="sofa")
+    sofa = hint["results"][0]
+    assert sofa["age"] == pytest.approx(3600.0, abs=60.0)
+    assert sofa["age"] == pytest.approx(hint["robot_pose"]["age"], abs=30.0)
+    assert len(sofa["last_seen"]) == len("2026-01-01T00:00:00Z")
+
+
+def test_the_text_of_an_answer_has_no_blanks(home: Running) -> None:
+    async def use(client: Any) -> Any:
+        return await client.call_tool("list_objects", {})
+
+    result = with_client(address(home), use)
+    (text,) = [part.text for part in result.content]
+    assert json.loads(text) == result.structured_content
+    assert "\n" not in text
 
 
 def test_a_question_without_its_query_is_told_the_field(home: Running) -> None:

@@ -44,6 +44,10 @@ def test_an_object_tells_what_a_page_draws(home: Running) -> None:
     assert sofa["last_seen_memory_time"] == 7.0
     detail = get(home, f"/objects/{sofa['id']}")
     assert detail["snapshots"] == len(detail["snapshot_urls"]) == 3
+    taken = detail["snapshot_memory_times"]
+    assert len(taken) == 3
+    assert taken == sorted(taken, reverse=True)
+    assert taken[0] <= detail["last_seen_memory_time"]
     for url in detail["snapshot_urls"]:
         assert requests.get(home.address.base + url, timeout=10).headers["content-type"] == "image/jpeg"
 

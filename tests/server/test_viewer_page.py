@@ -118,11 +118,13 @@ def wait_until_it_looks_at(page: Page, point: tuple[float, float, float]) -> Non
 
 
 @contextmanager
-def moved_mug() -> Iterator[Running]:
-    """A memory in which a mug stood at one place and was then found at another."""
+def moved_mug(**others: tuple[float, float, float]) -> Iterator[Running]:
+    """A memory in which a mug stood at one place and was then found at another, beside things that stay."""
     room = Room()
     room.put("mug", BEFORE)
     room.put("plant", (2.6, 0.2, 0.6))
+    for name, place in others.items():
+        room.put(name, place)
     with Memory.open(settings=Settings()) as memory:
         for number in range(50):
             if number == 20:
@@ -184,17 +186,40 @@ def test_the_list_is_walked_with_the_keyboard(open_page: OpenPage, home: Running
 
 @pytest.mark.integration
 def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> None:
-    with moved_mug() as running:
+    with moved_mug(bowl=(2.0, 1.15, 0.8)) as running:
         page = open_page(running.address.page)
         page.locator("#objects li", has_text="mug").click()
         position = page.locator("#details dd", has_text=" m").filter(has_text=",").first
         expect(position).to_contain_text("2.00, 0.90, 0.80", timeout=PATIENCE)
         scrub_to(page, 0.3)
         expect(position).to_contain_text("2.00, -0.60, 0.80")
+        # what is around it is told of now, and it had not moved yet
+        expect(page.locator("#details .relations")).to_have_count(0)
+        expect(page.locator("#details .steps li[data-kind=appeared]")).to_be_attached()
+        expect(page.locator("#details .steps li[data-kind=moved]")).to_have_count(0)
         expect(page.locator("#timeline")).to_have_class(re.compile("past"))
         page.get_by_role("button", name="Latest").click()
         expect(position).to_contain_text("2.00, 0.90, 0.80")
+        expect(page.locator("#details .steps li[data-kind=moved]")).to_be_attached()
+        expect(page.locator("#details .relations")).to_be_attached()
         page.close()
+
+
+@pytest.mark.integration
+def test_the_past_shows_no_picture_that_was_taken_later(open_page: OpenPage, home: Running) -> None:
+    (sofa,) = requests.get(f"{home.address.base}/objects?label=sofa", timeout=10).json()["objects"]
+    newest, before, *_ = requests.get(f"{home.address.base}/objects/{sofa['id']}", timeout=10).json()[
+        "snapshot_memory_times"
+    ]
+    span = requests.get(f"{home.address.base}/timeline", timeout=10).json()
+    first, last = span["first_memory_time"], span["last_memory_time"]
+    page = open_page(home.address.page)
+    page.locator("#objects li", has_text="sofa").click()
+    pictures = page.locator("#details .pictures img")
+    expect(pictures).to_have_count(3, timeout=PATIENCE)
+    scrub_to(page, (0.5 * (newest + before) - first) / (last - first))
+    expect(pictures).to_have_count(2)
+    page.close()
 
 
 @pytest.mark.integration
@@ -237,6 +262,14 @@ def test_the_page_comes_back_after_a_restart_of_the_server(open_page: OpenPage) 
         expect(page.locator("#status .word")).to_have_text("Connection lost", timeout=PATIENCE)
         expect(page.locator("#banner")).to_contain_text("The server does not answer")
         expect(page.locator("#objects li")).to_have_count(1)
+        for width in (768, 960, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            if not page.locator("#side").is_visible():
+                page.get_by_role("button", name="Objects and events").click()
+            page.wait_for_function(
+                """() => document.querySelector('#side').getBoundingClientRect().top
+                       >= document.querySelector('#banner').getBoundingClientRect().bottom"""
+            )
         again = listen(host="127.0.0.1", port=first.address.port)
         second = Running(Service(memory), again)
         with in_background(second, wait=lambda seconds: page.wait_for_timeout(1000 * seconds)):
@@ -438,6 +471,44 @@ def test_nothing_overlaps_at_any_width(open_page: OpenPage, home: Running, size:
 
 
 @pytest.mark.integration
+def test_a_search_that_did_not_begin_says_why_and_can_be_closed(open_page: OpenPage, home: Running) -> None:
+    idle: dict[str, object] = {
+        "robot": "simulated",
+        "status": "idle",
+        "goal": None,
+        "reason": None,
+        "started": 0,
+        "steps": 0,
+        "metres": 0.0,
+        "rooms": [],
+        "reasons": [],
+        "candidates": [],
+        "path": [],
+        "walked": [],
+    }
+
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            route.fulfill(status=409, json={"message": "The robot is charging."})
+        else:
+            route.fulfill(json=idle)
+
+    page = open_page("about:blank", expected_errors="Failed to load resource")
+    page.route("**/search", answer)
+    page.goto(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    ask(page, "sofa")
+    page.get_by_role("button", name="Find it").click(timeout=PATIENCE)
+    expect(page.locator("#find")).to_contain_text("The robot is charging.")
+    expect(page.locator("#find h2")).to_have_text("It did not begin")
+    expect(page.get_by_role("button", name="Give up")).to_be_hidden()
+    expect(page.locator("#find h3").first).to_be_hidden()
+    page.locator("#find").get_by_role("button", name="Close").click()
+    expect(page.locator("#find")).to_be_hidden()
+    page.close()
+
+
+@pytest.mark.integration
 def test_a_question_is_answered_with_its_evidence_lit_up(open_page: OpenPage, home: Running) -> None:
     page = open_page(home.address.page)
     expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
@@ -593,3 +664,20 @@ def test_what_has_no_name_is_described_and_walls_are_not_listed(open_page: OpenP
             page.locator("#objects li", has_text="unnamed").click()
             expect(page.locator(".tag")).to_have_count(2, timeout=PATIENCE)
             page.close()
+
+
+@pytest.mark.integration
+def test_the_home_is_drawn_beside_a_card_that_scrolls(browser: Browser, home: Running) -> None:
+    page = browser.new_page(viewport=ViewportSize(width=768, height=700), reduced_motion="reduce")
+    page.goto(home.address.page)
+    page.locator("#buttons button").first.click()
+    page.locator("#objects li").first.click()
+    expect(page.locator("#details h3").first).to_be_visible(timeout=PATIENCE)
+    scrolls = (
+        "() => { const card = document.querySelector('#details'); return card.scrollHeight > card.clientHeight }"
+    )
+    assert page.evaluate(scrolls)
+    # an opaque card that scrolls hides parts of the canvas that it does not cover
+    opaque = page.locator("#details").evaluate("card => getComputedStyle(card).backgroundColor")
+    assert "/" in opaque or opaque.startswith("rgba")
+    page.close()

@@ -22,11 +22,23 @@ export function lastSeen(time: number, now: number, clock: MemoryClock): string 
 /** A moment as a clock shows it, or as seconds of memory time where no date is known. */
 export function clockTime(time: number, clock: MemoryClock): string {
   const wall = clock.wall(time);
-  if (wall === null) return `t = ${time.toFixed(1)} s`;
+  return wall === null ? `t = ${time.toFixed(1)} s` : clockTimeOfWall(wall, clock);
+}
+
+function clockTimeOfWall(wall: number, clock: MemoryClock): string {
   const date = new Date(wall * 1000);
   const sameDay = clock.newestWall !== null && new Date(clock.newestWall * 1000).toDateString() === date.toDateString();
   const hours = date.toLocaleTimeString("en-GB");
   return sameDay ? hours : `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours}`;
+}
+
+/** The memory's sentence for people: moments as the page's clock shows them, and no ids, which the pictures below stand for. */
+export function spoken(sentence: string, clock: MemoryClock): string {
+  return sentence
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, (moment) => clockTimeOfWall(Date.parse(`${moment.slice(0, 10)}T${moment.slice(11, 19)}Z`) / 1000, clock))
+    .replace(/ \(obj-\d+\)/g, "")
+    .replace(/: obj-\d+(, obj-\d+)*(?=\.|$)/, "")
+    .replace(/(\d) x (?=\w)/g, "$1 × ");
 }
 
 /** A moment with its date, however near it is. */

@@ -34,7 +34,6 @@ export interface Place {
   readonly id: number;
   readonly name: string;
   readonly description: string;
-  readonly objects: readonly string[];
   readonly anchors: readonly Anchor[];
   readonly outline: readonly (readonly [number, number])[];
   readonly storey: number;

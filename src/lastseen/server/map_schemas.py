@@ -23,7 +23,7 @@ class Place(BaseModel):
     type: str
     confidence: float
     description: str
-    objects: list[str]
+    labels: list[str] = Field(description="what was seen from its anchors, also into other rooms", examples=[["mug"]])
     anchors: list[int]
     storey: int
     area: float
@@ -31,7 +31,7 @@ class Place(BaseModel):
     outline: list[list[float]]
     next_to: list[int]
     provenance: str = Field(description="told where its name was told, else seen", examples=["seen"])
-    object_ids: list[str]
+    object_ids: list[str] = Field(description="the confirmed objects that stand in it", examples=[["obj-7"]])
 
 
 class PlaceDetails(Place):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
@@ -17,6 +18,7 @@ from lastseen import __version__
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.memory.object import Point
 from lastseen.server import queries
+from lastseen.server.brief import brief, brief_details
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.rtsm import add_rtsm_tools
 from lastseen.server.schemas import Coordinate, ObjectId, Radius, Robots, Words
@@ -24,13 +26,14 @@ from lastseen.server.serializers import Json, answer_json, fact_json, reply_json
 from lastseen.server.service import Service, compile_once
 
 _T = TypeVar("_T")
-_HISTORY = 20
+_HISTORY = 10
 """Entries of an object's history that an agent gets: tokens are dear."""
 
 INSTRUCTIONS = (
     "A robot's memory of a home: what it saw, where and when. Positions are metres in the world (z up). Times are "
-    "UTC; age is the seconds since a thing was last seen. Every answer has a status: found, ambiguous (several fit: "
-    "ask which) or not_found, with a reason. Trust not_found: do not guess a place."
+    "UTC; age is the seconds from the last sighting to now. Every answer has a status: found, ambiguous (several "
+    "fit: ask which) or not_found, with a reason. Trust not_found: do not guess a place. An object is confirmed, "
+    "seen and in the robot's map where no state, provenance or alignment says otherwise."
 )
 Place = Annotated[list[Coordinate] | None, Field(min_length=3, max_length=3, description="x, y, z")]
 When = Annotated[
@@ -57,7 +60,11 @@ class _Server(MCPServer[Any]):
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool by name."""
         try:
-            return await super().call_tool(name, arguments, context)
+            answer = await super().call_tool(name, arguments, context)
+            if isinstance(answer, CallToolResult) and answer.structured_content is not None:
+                # the same once more for clients that read text only, without the blanks of a page
+                answer.content = [TextContent(type="text", text=json_text(answer.structured_content))]
+            return answer
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{name}: {problem_of(error.__cause__.errors())}") from error.__cause__
@@ -81,10 +88,15 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         except LastseenError as error:
             return {"status": "error", "reason": str(error)}
 
-    async def ask(question: Callable[[Service], Json]) -> Json:
+    async def ask_in_full(question: Callable[[Service], Json]) -> Json:
         # through JSON once: no NaN and no tuple reaches a client
         answer: Json = json.loads(json_text(await run(question)))
         return answer
+
+    async def ask(question: Callable[[Service], Json], *, as_of: str | None = None) -> Json:
+        now = None if as_of else datetime.now(tz=UTC)
+        short: Json = brief(await ask_in_full(question), now=now)
+        return short
 
     @server.tool(annotations=READING)
     async def find_object(
@@ -115,9 +127,9 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
                 robots=robots,
                 k=limit,
             )
-            return {**answer_json(answer), "robot_pose": service.robot_pose()}
+            return answer_json(answer)
 
-        return await ask(question)
+        return await ask(question, as_of=as_of)
 
     @server.tool(name="ask", annotations=READING)
     async def ask_memory(
@@ -177,7 +189,8 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
             except InvalidValue as error:
                 return {"status": "not_found", "reason": str(error)}, None
             reason = f"{object_id} is remembered as {details['state']}"
-            return {"status": "found", "reason": reason, **details, "history": past}, picture
+            found = json.loads(json_text({"status": "found", "reason": reason, **details, "history": past}))
+            return brief_details(found, now=datetime.now(tz=UTC)), picture
 
         answer = await run(question)
         found, picture = answer if isinstance(answer, tuple) else (answer, None)
@@ -203,7 +216,15 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
     @server.tool(annotations=READING)
     async def what_changed(since: When = None, limit: Count = 50) -> dict[str, Any]:
         """Tell what appeared, moved, went missing or came back, oldest first."""
-        return await ask(lambda service: queries.changes(service.memory, since=since, limit=limit))
+
+        def question(service: Service) -> Json:
+            answer = queries.changes(service.memory, since=since, limit=limit)
+            # that two sightings turned out to be one thing is no change of the home
+            kept = [one for one in answer["changes"] if one["kind"] != "merged"]
+            reason = queries.changes_in_words(len(kept), more=answer["more"])
+            return {**answer, "count": len(kept), "reason": reason, "changes": kept}
+
+        return await ask(question)
 
     @server.tool(annotations=READING)
     async def last_seen(query: Words) -> dict[str, Any]:
@@ -219,7 +240,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
                 found = queries.relations(service.memory, object_id)
             except InvalidValue as error:
                 return {"status": "not_found", "reason": str(error), "relations": []}
-            reason = f"{len(found)} relations" if found else "nothing stands near it"
+            reason = queries.counted(len(found), "relation") if found else "nothing stands near it"
             return {"status": "found", "reason": reason, "relations": found}
 
         return await ask(question)
@@ -229,7 +250,7 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
         """Tell which way and how far from the robot a thing is; by words or by an id."""
         return await ask(lambda service: queries.go_to_hint(service.memory, query, service.robot_pose()))
 
-    add_rtsm_tools(server, ask, READING)
+    add_rtsm_tools(server, ask_in_full, READING)
     return server
 
 

@@ -196,6 +196,7 @@ def object_details(memory: Memory, object_id: str, *, vectors: bool = False) -> 
         "detection_rate": round(states[0].detection_rate, 4),
         "snapshots": len(pictures),
         "snapshot_urls": [f"/objects/{object_id}/snapshots/{number}/image" for number in range(len(pictures))],
+        "snapshot_memory_times": [picture.time for picture in pictures],
         "relations": relations(memory, object_id),
         **(_embeddings_json(states[0]) if vectors else {}),
     }
@@ -237,12 +238,17 @@ def changes(memory: Memory, *, since: str | None = None, limit: int | None = Non
     more = len(found) > len(kept)
     return {
         "status": "found" if kept else "not_found",
-        "reason": f"{len(kept)} changes" + (", older ones left out" if more else ""),
+        "reason": changes_in_words(len(kept), more=more),
         "count": len(kept),
         "more": more,
         **now_json(memory),
         "changes": [change_json(memory.browse.clock, change) for change in kept],
     }
+
+
+def changes_in_words(number: int, *, more: bool) -> str:
+    """How many changes an answer has."""
+    return counted(number, "change") + (", older ones left out" if more else "")
 
 
 def timeline(memory: Memory) -> Json:
@@ -325,7 +331,8 @@ def whats_in(memory: Memory, name: str, *, limit: int = 200) -> Json:
     for one in chosen:
         inside = memory.browse.described(memory.browse.states(one["object_ids"][:limit]))
         one["objects_in"] = [object_json(thing) for thing in inside]
-    return {"status": "found", "reason": f"{count} things in {len(chosen)} places", "places": chosen}
+    reason = f"{counted(count, 'thing')} in {counted(len(chosen), 'place')}"
+    return {"status": "found", "reason": reason, "places": chosen}
 
 
 def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
@@ -363,6 +370,11 @@ def best_picture(memory: Memory, object_id: str) -> bytes | None:
 def now_json(memory: Memory) -> Json:
     """The time of the newest frame."""
     return times(memory.browse.clock, {"now": memory.browse.now})
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def image_url(object_id: str) -> str:

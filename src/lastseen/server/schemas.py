@@ -123,6 +123,7 @@ class ObjectDetails(ListedObject):
     detection_rate: float
     snapshots: int
     snapshot_urls: list[str]
+    snapshot_memory_times: list[float] = Field(description="when each was taken, newest first", examples=[[204.5]])
     relations: list[Relation]
     emb_mean: list[float] | None = Field(default=None, description="Only with include_vectors.")
     emb_gallery: list[list[float]] | None = Field(default=None, description="Only with include_vectors.")

@@ -221,7 +221,7 @@ def places_json(memory: Memory) -> Json:
                 "type": room.name,
                 "confidence": room.confidence,
                 "description": described[within[-1].place_id].semantic_description if within else "",
-                "objects": sorted({label for anchor in within for label in anchor.labels}),
+                "labels": sorted({label for anchor in within for label in anchor.labels}),
                 "anchors": [anchor.anchor_id for anchor in within],
                 "storey": room.storey,
                 "area": room.area,

@@ -27,7 +27,7 @@ export interface WireAnchor {
 }
 
 export interface WirePlaces {
-  readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly objects: readonly string[]; readonly outline: readonly (readonly [number, number])[]; readonly storey: number }[];
+  readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly outline: readonly (readonly [number, number])[]; readonly storey: number }[];
   readonly anchors: readonly WireAnchor[];
   readonly plans: readonly FloorPlan[];
 }
@@ -40,7 +40,7 @@ export interface Relation {
 
 export interface Details {
   readonly thing: Thing;
-  readonly images: readonly string[];
+  readonly images: readonly { readonly url: string; readonly time: number }[];
   readonly labels: readonly (readonly [string, number])[];
   readonly colour: string | null;
   readonly relations: readonly Relation[];
@@ -94,12 +94,13 @@ export class Api {
     interface Wire extends WireObject {
       readonly label_scores?: Record<string, number>;
       readonly snapshot_urls: readonly string[];
+      readonly snapshot_memory_times: readonly number[];
       readonly relations: readonly { readonly kind: string; readonly other_id: string; readonly other_label: string | null }[];
     }
     const wire = await this.get<Wire>(`/objects/${encodeURIComponent(id)}`, signal);
     return {
       thing: evidenceOf(wire),
-      images: wire.snapshot_urls.filter((url) => url.startsWith("/objects/")),
+      images: wire.snapshot_urls.map((url, at) => ({ url, time: wire.snapshot_memory_times[at] ?? 0 })).filter(({ url }) => url.startsWith("/objects/")),
       labels: Object.entries(wire.label_scores ?? {}).sort(([, a], [, b]) => b - a),
       colour: wire.color ?? null,
       relations: wire.relations.map(({ kind, other_id, other_label }) => ({
@@ -351,11 +352,10 @@ export function placesOf(wire: WirePlaces): Place[] {
     list.push({ id, at: [world_pose[0], world_pose[1]], neighbours: neighbors });
     anchors.set(place_id, list);
   }
-  return wire.places.map(({ id, type, description, objects, outline, storey }) => ({
+  return wire.places.map(({ id, type, description, outline, storey }) => ({
     id,
     name: type === "unknown" ? "" : type.replaceAll("_", " "),
     description,
-    objects,
     outline,
     storey,
     anchors: anchors.get(id) ?? [],

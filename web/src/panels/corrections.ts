@@ -166,7 +166,7 @@ function picture(thing: Thing, api: Api): HTMLElement {
   const image = el("img", { alt: "", width: 44, height: 44, class: "none" });
   image.addEventListener("load", () => image.classList.remove("none"));
   api.object(thing.id).then(
-    ({ images: [first] }) => first && (image.src = first),
+    ({ images: [first] }) => first && (image.src = first.url),
     () => undefined,
   );
   return image;

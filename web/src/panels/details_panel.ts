@@ -23,6 +23,7 @@ export class DetailsPanel {
   private history: readonly HistoryStep[] = [];
   private problem = "";
   private readAt = -Infinity;
+  private drawnAsOf: number | null = null;
   private readonly corrections: Corrections;
 
   constructor(
@@ -60,6 +61,10 @@ export class DetailsPanel {
       this.shownLook = "";
       return;
     }
+    if (state.asOf !== this.drawnAsOf) {
+      this.drawnAsOf = state.asOf;
+      this.onHistory(this.historyThen);
+    }
     const thing = state.things.get(this.shownId);
     if (thingApart(state, this.shownId)) {
       this.draw();
@@ -90,7 +95,7 @@ export class DetailsPanel {
       this.details = details;
       this.history = history;
       this.problem = "";
-      this.onHistory(history);
+      this.onHistory(this.historyThen);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
@@ -140,9 +145,16 @@ export class DetailsPanel {
       parts.push(this.pictures(thing));
       parts.push(this.facts(thing, now, place));
     }
-    if (this.details?.relations.length) parts.push(this.relations(this.details));
-    if (this.history.length) parts.push(this.past(this.history));
+    // what stands around it is told of now only
+    if (this.store.state.asOf === null && this.details?.relations.length) parts.push(this.relations(this.details));
+    if (this.historyThen.length) parts.push(this.past(this.historyThen));
     return parts;
+  }
+
+  /** What had happened to it by the moment shown. */
+  private get historyThen(): readonly HistoryStep[] {
+    const { asOf } = this.store.state;
+    return asOf === null ? this.history : this.history.filter(({ time }) => time <= asOf);
   }
 
   /** The past is not corrected, and neither is a memory that was opened for reading. */
@@ -152,9 +164,10 @@ export class DetailsPanel {
   }
 
   private pictures(thing: Thing): HTMLElement {
-    const urls = this.details?.thing.id === thing.id ? this.details.images.slice(0, 4) : null;
-    if (urls && !urls.length) return el("p", { class: "hint" }, "No picture was kept.");
-    const frames = (urls ?? []).map((url, index) => {
+    const { asOf } = this.store.state;
+    const urls = this.details?.thing.id === thing.id ? this.details.images.filter(({ time }) => asOf === null || time <= asOf).slice(0, 4) : null;
+    if (urls && !urls.length) return el("p", { class: "hint" }, asOf === null ? "No picture was kept." : "No picture was kept from before then.");
+    const frames = (urls ?? []).map(({ url }, index) => {
       const picture = el("img", { alt: `${thing.label}, picture ${index + 1}`, loading: "lazy" });
       picture.addEventListener("error", () => picture.classList.add("none"));
       picture.src = url;
@@ -173,7 +186,7 @@ export class DetailsPanel {
     if (place) facts.unshift(["Place", place]);
     if (this.details?.colour) facts.push(["Colour", this.details.colour]);
     facts.push(["Position", `${metres(thing.centre)} m`], ["Size", centimetres(thing.size)]);
-    const others = (this.details?.labels ?? []).filter(([name]) => name !== thing.label).slice(0, 2);
+    const others = (this.store.state.asOf === null ? (this.details?.labels ?? []) : []).filter(([name]) => name !== thing.label).slice(0, 2);
     if (others.length) facts.push(["Or a", others.map(([name, score]) => `${name} (${Math.round(score * 100)} %)`).join(", ")]);
     return el("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
   }
@@ -199,7 +212,8 @@ export class DetailsPanel {
         el("time", { class: "when" }, clockTime(time, this.clock)),
       ),
     );
-    const track = spots > 1 ? `It was known at ${spots} places; the dashed line shows its way.` : "It has stayed where it is.";
+    const stayed = this.store.state.asOf === null ? "It has stayed where it is." : "It had stayed where it was.";
+    const track = spots > 1 ? `It was known at ${spots} places; the dashed line shows its way.` : stayed;
     return el("section", {}, el("h3", {}, "History"), el("p", { class: "hint" }, track), el("ul", { class: "steps" }, ...steps));
   }
 }

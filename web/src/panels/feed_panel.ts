@@ -95,7 +95,7 @@ export class FeedPanel {
       "li",
       { role: "option", "data-kind": happening.kind },
       el("span", { class: "sign" }, icon(drawn)),
-      el("span", { class: "name" }, happening.label || (this.store.state.things.get(happening.id)?.label ?? nameless()), " ", el("span", { class: "kind" }, kindInWords(happening.kind, happening.count))),
+      el("span", { class: "name" }, el("span", {}, happening.label || (this.store.state.things.get(happening.id)?.label ?? nameless())), el("span", { class: "kind" }, kindInWords(happening.kind, happening.count))),
       when,
     );
     element.addEventListener("click", () => this.choose(happening.id));

@@ -43,6 +43,7 @@ export class FindPanel {
     this.stop.addEventListener("click", () => void this.api.stopSearch().then((state) => this.take(state)));
     this.close.addEventListener("click", () => {
       this.closed = this.store.state.robotSearch?.started ?? -1;
+      this.problem = "";
       this.draw();
     });
     store.on(["loaded"], ({ loaded }) => loaded && void this.poll());
@@ -84,7 +85,16 @@ export class FindPanel {
     this.store.set({ finding: !this.host.hidden });
     this.show(shown ? search : null);
     if (this.problem) setText(this.reason, this.problem);
-    if (!shown || !search) return;
+    if (!shown || !search) {
+      delete this.host.dataset["status"];
+      setText(this.title, "It did not begin");
+      setText(this.goal, "");
+      this.stop.hidden = true;
+      this.close.hidden = false;
+      this.rooms.replaceChildren();
+      this.why.replaceChildren();
+      return;
+    }
     this.host.dataset["status"] = search.status;
     setText(this.title, WORDS[search.status] ?? search.status);
     setText(this.goal, `“${search.goal ?? ""}” · ${count(search.steps, "step")}, ${search.metres.toFixed(1)} m`);

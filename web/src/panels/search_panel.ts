@@ -1,7 +1,7 @@
 /** The question and its answer: found flies there, ambiguous lists the rivals, not found says why. */
 
 import { el, icon, iconButton, setText } from "../dom";
-import { lastSeen } from "../format";
+import { lastSeen, spoken } from "../format";
 import type { MemoryClock } from "../memory_clock";
 import type { Answer, Hit } from "../model";
 import { type Api, ApiError, isAbort } from "../net/api";
@@ -32,7 +32,7 @@ export class SearchPanel {
     this.input = el("input", {
       type: "search",
       name: "query",
-      placeholder: "red mug, or a question",
+      placeholder: "Find or ask",
       "aria-label": "Ask where something is, or a question",
       "aria-keyshortcuts": "/",
       autocomplete: "off",
@@ -114,12 +114,14 @@ export class SearchPanel {
     const verdict = el("h2", { class: "verdict", role: "status" }, VERDICTS[answer.status]);
     const asked = el("p", { class: "asked" }, "“", el("b", {}, answer.query), "”");
     if (answer.sentence !== null) {
-      setText(verdict, answer.sentence);
+      setText(verdict, spoken(answer.sentence, this.clock));
       verdict.classList.add("sentence");
       const shown = answer.status === "not_found" ? [] : answer.hits.slice(0, 12);
       return [el("header", {}, verdict, close), asked, ...(shown.length ? [el("h3", {}, "Because of"), this.hits(shown, places, false)] : [])];
     }
-    const parts = [el("header", {}, verdict, close), asked, el("p", { class: "reason" }, answer.reason)];
+    const parts = [el("header", {}, verdict, close), asked];
+    // that a sofa fits "sofa" goes without saying
+    if (answer.status !== "found" || answer.hits[0]?.thing.label !== answer.query) parts.push(el("p", { class: "reason" }, answer.reason));
     if (answer.status === "found") {
       const [best, ...others] = answer.hits;
       if (best) parts.push(this.hits([best], places));

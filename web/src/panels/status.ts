@@ -43,6 +43,8 @@ export class Status {
     banner.append(this.text, this.retry);
     empty.append(this.title, this.advice);
     this.retry.addEventListener("click", retry);
+    // how many lines it takes depends on the window
+    new ResizeObserver(() => document.documentElement.style.setProperty("--banner-height", `${banner.offsetHeight}px`)).observe(banner);
     store.on(["connection", "connectionNote", "asOf", "server", "loaded", "things", "span"], (state) => this.draw(state));
   }
 
@@ -90,14 +92,9 @@ export class Status {
       setText(this.advice, "The object memory is being compiled for this processor: up to a minute, only this once.");
     } else {
       setText(this.title, "Nothing is remembered yet");
-      setText(
-        this.advice,
-        server?.source === "running" || server?.source === "waiting"
-          ? "Objects appear here as soon as frames come in and things are seen."
-          : server?.source === "following"
-            ? "Objects appear here as soon as another process has written some to the file."
-            : "Feed it a recording with lastseen serve --source, or send frames to /ingest/frames.",
-      );
+      if (server?.source === "running" || server?.source === "waiting") setText(this.advice, "Objects appear here as soon as frames come in and things are seen.");
+      else if (server?.source === "following") setText(this.advice, "Objects appear here as soon as another process has written some to the file.");
+      else this.advice.replaceChildren("Feed it a recording with ", el("code", {}, "lastseen serve --source"), ", or send frames to ", el("code", {}, "/ingest/frames"), ".");
     }
   }
 }

@@ -202,7 +202,7 @@ def test_the_same_reply_through_every_entry(tmp_path: Path) -> None:
         names = object_json(memory.objects()[0])
         for question in ("how many mugs are there?", "where is the red mug?", "what changed?", "is the sofa dirty?"):
             expected = json.loads(json.dumps(reply_json(memory, memory.ask(question))))
-            got = requests.get(f"{running.address.base}/ask", params={"question": question}, timeout=20)
+            got = requests.get(f"{running.address.base}/ask", params={"question": question}, timeout=60)
             objects = [{name: one[name] for name in names} for one in got.json()["objects"]]
             assert {**got.json(), "objects": objects} == expected
             over_mcp = ask_over_mcp(address(running), "ask", question=question)

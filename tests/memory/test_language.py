@@ -180,12 +180,12 @@ def test_command_line_and_rest_give_the_same(tmp_path: Path) -> None:
     settings = replace(Settings(), find=replace(Settings().find, language_model=f"recorded:{tape}"))
     with Memory.open(path, read_only=True, settings=settings) as opened, serving(opened) as running:
         url = f"{running.address.base}/ask"
-        plain = requests.get(url, params={"question": "where is the bowl?"}, timeout=20).json()
-        phrased = requests.get(url, params={"question": "where is the bowl?", "phrase": "true"}, timeout=20).json()
+        plain = requests.get(url, params={"question": "where is the bowl?"}, timeout=60).json()
+        phrased = requests.get(url, params={"question": "where is the bowl?", "phrase": "true"}, timeout=60).json()
     assert (plain["phrased"], plain["model"]) == (None, None)
     assert (phrased["phrased"], phrased["sentence"]) == (first.phrased, plain["sentence"])
     with Memory.open(path, read_only=True) as opened, serving(opened) as running:
-        refused = requests.get(f"{running.address.base}/ask", params={"question": "x", "phrase": "true"}, timeout=20)
+        refused = requests.get(f"{running.address.base}/ask", params={"question": "x", "phrase": "true"}, timeout=60)
     assert refused.status_code == 409
     assert "find.language_model" in refused.text
 

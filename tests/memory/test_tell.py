@@ -287,15 +287,15 @@ def test_the_same_fact_through_every_entry(tmp_path: Path) -> None:
     assert json.loads(told.output)["relation"] == "on the sofa"
     with Memory.open(path) as memory, serving(memory) as server:
         answer = requests.post(
-            f"{server.address.base}/tell", json={"text": "note: water the plants"}, timeout=20
+            f"{server.address.base}/tell", json={"text": "note: water the plants"}, timeout=60
         ).json()
         assert (answer["fact"]["id"], answer["fact"]["provenance"], answer["correction"]) == ("fact-2", "told", 1)
         over_mcp = ask_over_mcp(address(server), "tell", text="there is a hook", position=[1.0, 1.0, 1.0])
         assert over_mcp["fact"]["kind"] == "object"
-        listed = requests.get(f"{server.address.base}/facts", timeout=20).json()["facts"]
+        listed = requests.get(f"{server.address.base}/facts", timeout=60).json()["facts"]
         assert [fact["id"] for fact in listed] == ["fact-1", "fact-2", "fact-3"]
-        assert requests.post(f"{server.address.base}/tell", json={"text": "hm"}, timeout=20).status_code == 422
-        assert requests.post(f"{server.address.base}/corrections/undo", json={}, timeout=20).status_code == 200
+        assert requests.post(f"{server.address.base}/tell", json={"text": "hm"}, timeout=60).status_code == 422
+        assert requests.post(f"{server.address.base}/corrections/undo", json={}, timeout=60).status_code == 200
     table = runner.invoke(app, ["facts", "--memory", str(path)])
     assert "keys live on the sofa" in table.output
     gone = runner.invoke(app, ["forget", "fact-1", "--memory", str(path), "--yes"])

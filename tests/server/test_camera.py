@@ -31,7 +31,7 @@ def see(running: Running, number: int, *, people: tuple[tuple[float, float, floa
 
 
 def get(running: Running, path: str) -> requests.Response:
-    return requests.get(running.address.base + path, timeout=10)
+    return requests.get(running.address.base + path, timeout=60)
 
 
 def test_the_newest_image_comes_with_the_objects_in_it(running: Running) -> None:

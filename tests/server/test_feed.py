@@ -65,12 +65,21 @@ def test_a_later_change_is_whole_though_it_is_one_of_many(memory: Memory) -> Non
     assert message["more"] is False
 
 
-def test_no_empty_message_is_sent_while_a_memory_is_first_read(memory: Memory) -> None:
-    service = Service(memory)
+def told_at_first(service: Service) -> list[dict[str, object]]:
+    """What a subscriber is sent while a memory is first read."""
     told: list[str] = []
     watcher = Subscription(service)
     watcher.command('{"type": "subscribe", "topics": ["objects", "robot", "stats"]}')
     service.refresh(stats=True, published=lambda: told.extend(watcher.messages()))
-    told.extend(watcher.messages())
-    kinds = {json.loads(text)["type"] for text in told}
-    assert kinds == {"objects_update", "robot_pose", "places_update", "stats"}
+    return [json.loads(text) for text in (*told, *watcher.messages())]
+
+
+def test_no_empty_message_is_sent_while_a_memory_is_first_read(memory: Memory) -> None:
+    told = told_at_first(Service(memory))
+    assert {one["type"] for one in told} == {"objects_update", "robot_pose", "places_update", "stats"}
+    assert all(one["objects"] for one in told if one["type"] == "objects_update")
+
+
+def test_figures_do_not_wait_for_rooms_and_descriptions(memory: Memory) -> None:
+    kinds = [one["type"] for one in told_at_first(Service(memory))]
+    assert kinds.index("stats") < kinds.index("objects_update") < kinds.index("places_update")

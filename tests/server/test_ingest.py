@@ -34,7 +34,7 @@ def sightings(
         "pose": {"xyz": list(xyz), "quaternion_xyzw": list(quaternion)},
         "observations": [seen] if seen else [],
     }
-    return requests.post(f"{running.address.base}/ingest/observations", json=body, timeout=10)
+    return requests.post(f"{running.address.base}/ingest/observations", json=body, timeout=60)
 
 
 def encoded(image: np.ndarray[Any, Any]) -> str:
@@ -82,7 +82,7 @@ def test_a_picture_that_comes_along_can_be_looked_at(home: Running) -> None:
     crop = base64.b64encode(jpeg("green")).decode()
     created = sightings(home, stamp=51.0, xyz_world=[-5, 5, 1], labels={"plant": 0.9}, crop_b64=crop).json()
     key = created["events"][0]["id"]
-    picture = requests.get(f"{home.address.base}/objects/{key}/image", timeout=10)
+    picture = requests.get(f"{home.address.base}/objects/{key}/image", timeout=60)
     assert picture.headers["content-type"] == "image/jpeg"
     assert picture.content == jpeg("green")
 
@@ -100,21 +100,21 @@ def test_a_stamp_that_leaps_a_month_ahead_is_a_conflict_until_a_session_begins()
         answer = sightings(running, stamp=1.7e9)
         assert answer.status_code == 409
         assert "max_leap" in answer.json()["message"]
-        requests.post(f"{running.address.base}/ingest/session", json={}, timeout=10)
+        requests.post(f"{running.address.base}/ingest/session", json={}, timeout=60)
         assert sightings(running, stamp=1.7e9).status_code == 200
         assert sightings(running, stamp=1e18).status_code == 422
 
 
 def test_rows_that_were_written_are_counted(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "home.lastseen") as memory, serving(memory) as running:
-        before = requests.get(f"{running.address.base}/stats", timeout=10).json()["upserts_total"]
+        before = requests.get(f"{running.address.base}/stats", timeout=60).json()["upserts_total"]
         sightings(running, stamp=1.0, xyz_world=[1, 2, 0.5], labels={"vase": 0.8})
-        assert requests.get(f"{running.address.base}/stats", timeout=10).json()["upserts_total"] > before
+        assert requests.get(f"{running.address.base}/stats", timeout=60).json()["upserts_total"] > before
 
 
 def test_a_body_that_is_no_json_is_said_so(home: Running) -> None:
     headers = {"content-type": "application/json"}
-    answer = requests.post(f"{home.address.base}/ingest/frames", data=b'{"stamp": ', headers=headers, timeout=10)
+    answer = requests.post(f"{home.address.base}/ingest/frames", data=b'{"stamp": ', headers=headers, timeout=60)
     assert answer.status_code == 400
     assert answer.json()["error"] == "bad_request"
     assert "not JSON" in answer.json()["message"]
@@ -137,23 +137,23 @@ def test_a_body_that_is_no_json_is_said_so(home: Running) -> None:
     ],
 )
 def test_what_does_not_fit_is_named_and_changes_nothing(home: Running, seen: dict[str, Any]) -> None:
-    before = requests.get(f"{home.address.base}/stats", timeout=10).json()["objects"]
+    before = requests.get(f"{home.address.base}/stats", timeout=60).json()["objects"]
     answer = sightings(home, stamp=61.0, **seen)
     assert answer.status_code == 422
     assert set(answer.json()) == {"error", "message"}
-    assert requests.get(f"{home.address.base}/stats", timeout=10).json()["objects"] == before
+    assert requests.get(f"{home.address.base}/stats", timeout=60).json()["objects"] == before
 
 
 def test_a_frame_with_detections_becomes_objects_and_points() -> None:
     with Memory.open() as memory, serving(memory) as running:
-        answer = requests.post(f"{running.address.base}/ingest/frames", json=shot(), timeout=10).json()
+        answer = requests.post(f"{running.address.base}/ingest/frames", json=shot(), timeout=60).json()
         assert answer["refused"] is None
         assert answer["observations"] == 1
-        (found,) = requests.get(f"{running.address.base}/objects", timeout=10).json()["objects"]
+        (found,) = requests.get(f"{running.address.base}/objects", timeout=60).json()["objects"]
         assert found["label_primary"] == "mug"
         assert found["xyz_world"][0] == pytest.approx(1.5, abs=0.1)
-        assert requests.get(f"{running.address.base}/stats", timeout=10).json()["server"]["points"] > 1000
-        robot = requests.get(f"{running.address.base}/robot", timeout=10).json()
+        assert requests.get(f"{running.address.base}/stats", timeout=60).json()["server"]["points"] > 1000
+        robot = requests.get(f"{running.address.base}/robot", timeout=60).json()
         assert robot["camera"]["width"] == 128
         assert robot["clearance"]["clearance_m"] == pytest.approx(1.5, abs=0.05)
 
@@ -161,7 +161,7 @@ def test_a_frame_with_detections_becomes_objects_and_points() -> None:
 def test_a_frame_that_is_no_picture_is_refused(home: Running) -> None:
     for name in ("rgb_b64", "depth_b64"):
         body = shot(200.0, **{name: base64.b64encode(b"not a picture").decode()})
-        answer = requests.post(f"{home.address.base}/ingest/frames", json=body, timeout=10)
+        answer = requests.post(f"{home.address.base}/ingest/frames", json=body, timeout=60)
         # this memory's looks are of another encoder, which is found out first or last: both are the sender's fault
         assert answer.status_code in (409, 422)
 
@@ -171,4 +171,4 @@ def test_a_memory_opened_for_reading_takes_nothing(tmp_path: Path) -> None:
     Memory.open(path).close()
     with Memory.open(path, read_only=True) as memory, serving(memory) as running:
         assert sightings(running, stamp=1.0).status_code == 409
-        assert requests.post(f"{running.address.base}/corrections/undo", json={}, timeout=10).status_code == 409
+        assert requests.post(f"{running.address.base}/corrections/undo", json={}, timeout=60).status_code == 409

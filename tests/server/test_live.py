@@ -72,10 +72,10 @@ def test_a_source_that_fails_is_told_by_health_and_the_rest_goes_on() -> None:
         run(service, Given(2, broken=True))
         listening = listen(host="127.0.0.1", port=0)
         with in_background(Running(service, listening), wait=time.sleep) as running:
-            health = requests.get(f"{running.address.base}/healthz", timeout=10).json()
+            health = requests.get(f"{running.address.base}/healthz", timeout=60).json()
             assert health["status"] == "degraded"
             assert "unplugged" in health["reasons"][0]
-            assert requests.get(f"{running.address.base}/stats", timeout=10).json()["server"]["source"] == "failed"
+            assert requests.get(f"{running.address.base}/stats", timeout=60).json()["server"]["source"] == "failed"
 
 
 def test_a_source_that_keeps_us_waiting_keeps_nobody_else() -> None:
@@ -89,7 +89,7 @@ def test_a_source_that_keeps_us_waiting_keeps_nobody_else() -> None:
         runner = SourceRunner(service, opening)
         runner.start()
         with serving(memory, service=service) as running:
-            stats = requests.get(f"{running.address.base}/stats", timeout=10).json()
+            stats = requests.get(f"{running.address.base}/stats", timeout=60).json()
             assert stats["server"]["source"] == "waiting"
         opened.set()
         runner.stop()

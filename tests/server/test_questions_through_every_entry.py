@@ -82,7 +82,7 @@ def through(entry: str, text: str, running: Running, path: Path) -> Any:
         return ask(address(running), "find_object", query=text)
     wide = {"include_tentative": "true", "include_removed": "true"} if entry == "viewer" else {}
     parameters = {"query": text, "top_k": "5", **wide}
-    got = requests.get(f"{running.address.base}/search/semantic", params=parameters, timeout=20)
+    got = requests.get(f"{running.address.base}/search/semantic", params=parameters, timeout=60)
     assert got.status_code == 200, got.text
     return got.json()
 

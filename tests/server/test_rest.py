@@ -16,13 +16,13 @@ from tests.server.conftest import serving
 
 
 def get(running: Running, path: str, **params: Any) -> Any:
-    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=10)
+    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=60)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def status(running: Running, path: str, **params: Any) -> int:
-    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=10)
+    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=60)
     if answer.status_code >= 400:
         assert set(answer.json()) == {"error", "message"}
     return answer.status_code
@@ -49,7 +49,7 @@ def test_an_object_tells_what_a_page_draws(home: Running) -> None:
     assert taken == sorted(taken, reverse=True)
     assert taken[0] <= detail["last_seen_memory_time"]
     for url in detail["snapshot_urls"]:
-        assert requests.get(home.address.base + url, timeout=10).headers["content-type"] == "image/jpeg"
+        assert requests.get(home.address.base + url, timeout=60).headers["content-type"] == "image/jpeg"
 
 
 def test_snapshots_come_along_when_asked_for(home: Running) -> None:
@@ -123,7 +123,7 @@ def test_the_past_shows_an_object_at_its_old_place() -> None:
 
 def test_corrections_are_made_and_taken_back(home: Running) -> None:
     def post(path: str, **body: Any) -> requests.Response:
-        return requests.post(f"{home.address.base}{path}", json=body, timeout=10)
+        return requests.post(f"{home.address.base}{path}", json=body, timeout=60)
 
     assert post("/objects/obj-1/relabel", label="throne").json()["events"][0]["type"] == "object_corrected"
     assert get(home, "/objects/obj-1")["label_primary"] == "throne"
@@ -182,14 +182,14 @@ def test_what_cannot_be_answered_is_refused_in_one_shape(
 
 def test_metrics_can_be_scraped(home: Running) -> None:
     get(home, "/objects")
-    text = requests.get(f"{home.address.base}/metrics", timeout=10).text
+    text = requests.get(f"{home.address.base}/metrics", timeout=60).text
     assert 'lastseen_http_requests_total{route="/objects",method="GET",status="200"}' in text
     for line in text.splitlines():
         assert line.startswith("#") or float(line.rsplit(" ", 1)[1]) >= 0.0
 
 
 def test_the_page_is_at_the_root(home: Running) -> None:
-    answer = requests.get(f"{home.address.base}/", timeout=10)
+    answer = requests.get(f"{home.address.base}/", timeout=60)
     assert answer.url.endswith("/viewer/")
     assert "<!doctype html>" in answer.text.lower()
     assert "default-src 'self'" in answer.headers["content-security-policy"]

@@ -73,7 +73,7 @@ def test_it_follows_the_robot(home: Running) -> None:
 
 
 def get(running: Running, path: str) -> Any:
-    return requests.get(running.address.base + path, timeout=30).json()
+    return requests.get(running.address.base + path, timeout=60).json()
 
 
 def test_pictures_come_as_data_uris_newest_first(home: Running) -> None:
@@ -137,7 +137,7 @@ def test_a_watcher_that_says_nothing_is_sent_all_objects_whenever_one_changed(tm
         with serving(memory) as running, connect(running.address.base.replace("http", "ws") + "/ws") as watcher:
 
             def told() -> list[dict[str, Any]]:
-                while (message := json.loads(watcher.recv(timeout=20)))["type"] != "objects_update":
+                while (message := json.loads(watcher.recv(timeout=60)))["type"] != "objects_update":
                     pass
                 objects: list[dict[str, Any]] = message["objects"]
                 return objects
@@ -151,7 +151,7 @@ def test_a_watcher_that_says_nothing_is_sent_all_objects_whenever_one_changed(tm
                 pass
             assert {one["id"] for one in first} < {one["id"] for one in later}
             watcher.send(json.dumps({"cmd": "ping"}))
-            while json.loads(watcher.recv(timeout=20))["type"] != "pong":
+            while json.loads(watcher.recv(timeout=60))["type"] != "pong":
                 pass
 
 

@@ -63,7 +63,7 @@ def entries(
 
 
 def get(running: Running, path: str, **params: Any) -> Any:
-    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=10)
+    answer = requests.get(f"{running.address.base}{path}", params=params, timeout=60)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -18,7 +18,7 @@ from tests.server.conftest import serving
 
 
 def search(running: Running, verb: str = "get", **body: Any) -> requests.Response:
-    return requests.request(verb, f"{running.address.base}/search", json=body or None, timeout=30)
+    return requests.request(verb, f"{running.address.base}/search", json=body or None, timeout=60)
 
 
 def test_a_server_without_a_robot_says_how_to_get_one() -> None:

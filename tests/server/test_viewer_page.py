@@ -207,11 +207,11 @@ def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> N
 
 @pytest.mark.integration
 def test_the_past_shows_no_picture_that_was_taken_later(open_page: OpenPage, home: Running) -> None:
-    (sofa,) = requests.get(f"{home.address.base}/objects?label=sofa", timeout=10).json()["objects"]
-    newest, before, *_ = requests.get(f"{home.address.base}/objects/{sofa['id']}", timeout=10).json()[
+    (sofa,) = requests.get(f"{home.address.base}/objects?label=sofa", timeout=60).json()["objects"]
+    newest, before, *_ = requests.get(f"{home.address.base}/objects/{sofa['id']}", timeout=60).json()[
         "snapshot_memory_times"
     ]
-    span = requests.get(f"{home.address.base}/timeline", timeout=10).json()
+    span = requests.get(f"{home.address.base}/timeline", timeout=60).json()
     first, last = span["first_memory_time"], span["last_memory_time"]
     page = open_page(home.address.page)
     page.locator("#objects li", has_text="sofa").click()
@@ -353,7 +353,7 @@ def test_what_somebody_else_does_meanwhile_is_neither_undone_nor_closed(open_pag
         expect(page.locator("#notice")).to_contain_text("now called cactus", timeout=PATIENCE)
         mug = page.locator("#objects li", has_text="mug").get_attribute("data-id")
         url = f"{running.address.base}/objects/{mug}/relabel"
-        assert requests.post(url, json={"label": "cup"}, timeout=10).ok
+        assert requests.post(url, json={"label": "cup"}, timeout=60).ok
         page.locator("#notice").get_by_role("button", name="Undo").click()
         expect(page.locator("#notice")).to_contain_text("not the newest", timeout=PATIENCE)
         expect(page.locator("#objects li", has_text="cup")).to_have_count(1, timeout=PATIENCE)

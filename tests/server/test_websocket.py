@@ -31,7 +31,7 @@ STAMPS = itertools.count(20)
 @contextmanager
 def watching(running: Running, *topics: str, **options: Any) -> Iterator[ClientConnection]:
     with connect(running.address.base.replace("http", "ws") + "/ws", **options) as client:
-        assert json.loads(client.recv(timeout=10))["type"] == "hello"
+        assert json.loads(client.recv(timeout=60))["type"] == "hello"
         if topics:
             tell(client, type="subscribe", topics=list(topics))
         yield client
@@ -44,9 +44,9 @@ def tell(client: ClientConnection, **command: Any) -> dict[str, Any]:
 
 def until(client: ClientConnection, kind: str) -> dict[str, Any]:
     """The next message of a type; others are let go."""
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 60.0
     while time.monotonic() < deadline:
-        message = client.recv(timeout=10)
+        message = client.recv(timeout=60)
         if isinstance(message, str) and json.loads(message)["type"] == kind:
             found: dict[str, Any] = json.loads(message)
             return found
@@ -56,7 +56,7 @@ def until(client: ClientConnection, kind: str) -> dict[str, Any]:
 def cloud(client: ClientConnection) -> tuple[tuple[Any, ...], Any, Any, Any]:
     """The next point cloud message in its parts."""
     while True:
-        message = client.recv(timeout=10)
+        message = client.recv(timeout=60)
         if isinstance(message, bytes):
             break
     head = HEADER.unpack_from(message)
@@ -72,20 +72,20 @@ def test_the_full_state_comes_first_and_then_only_what_changed(home: Running) ->
     with watching(home, "objects") as client:
         first = until(client, "objects_update")
         assert first["reset"]
-        assert len(first["objects"]) == requests.get(f"{home.address.base}/objects", timeout=10).json()["total"]
+        assert len(first["objects"]) == requests.get(f"{home.address.base}/objects", timeout=60).json()["total"]
         sightings(home, stamp=next(STAMPS), xyz=(6.0, 6.0, 1.0), xyz_world=[6, 6, 1], labels={"lamp": 0.9})
         later = until(client, "objects_update")
         assert not later["reset"]
         assert [one["label_primary"] for one in later["objects"]] == ["lamp"]
         key = later["objects"][0]["id"]
-        requests.post(f"{home.address.base}/objects/{key}/delete", json={}, timeout=10)
+        requests.post(f"{home.address.base}/objects/{key}/delete", json={}, timeout=60)
         assert until(client, "objects_update")["gone"] == [key]
 
 
 def test_objects_over_the_wire_are_those_of_rest(home: Running) -> None:
     with watching(home, "objects") as client:
         told = {one["id"]: one for one in until(client, "objects_update")["objects"]}
-    listed = requests.get(f"{home.address.base}/objects", timeout=10).json()["objects"]
+    listed = requests.get(f"{home.address.base}/objects", timeout=60).json()["objects"]
     for one in listed:
         del one["age"]  # it grows by itself: a watcher counts from last_seen_memory_time
     assert [told[one["id"]] for one in listed] == listed
@@ -99,7 +99,7 @@ def test_events_tell_of_the_life_of_an_object(home: Running) -> None:
             pass  # what happened before is told too
         assert event["position"] == [7.0, 6.0, 1.0]
         assert event["memory_time"] == stamp
-        requests.post(f"{home.address.base}/objects/{event['id']}/relabel", json={"label": "jug"}, timeout=10)
+        requests.post(f"{home.address.base}/objects/{event['id']}/relabel", json={"label": "jug"}, timeout=60)
         corrected = until(client, "object_corrected")
         assert corrected["seq"] == event["seq"] + 1
         assert corrected["label"] == "jug"
@@ -124,7 +124,7 @@ def test_figures_come_every_second(home: Running) -> None:
 
 def test_points_are_sent_by_slot_and_thinned_on_request() -> None:
     with Memory.open() as memory, serving(memory) as running:
-        requests.post(f"{running.address.base}/ingest/frames", json=shot(), timeout=10)
+        requests.post(f"{running.address.base}/ingest/frames", json=shot(), timeout=60)
         with watching(running, "point_cloud") as client:
             head, slots, xyz, rgba = cloud(client)
             assert head[0] == b"LSPC"
@@ -136,7 +136,7 @@ def test_points_are_sent_by_slot_and_thinned_on_request() -> None:
             head, fewer, _, _ = cloud(client)
             assert (fewer % 4 == 0).all()
             assert len(fewer) < len(slots) / 3
-            whole = requests.get(f"{running.address.base}/pointcloud", params={"decimation": 4}, timeout=10).content
+            whole = requests.get(f"{running.address.base}/pointcloud", params={"decimation": 4}, timeout=60).content
             assert HEADER.unpack_from(whole)[3] == len(fewer)
 
 
@@ -174,10 +174,10 @@ def test_a_pause_skips_what_happens_and_resuming_brings_the_latest(home: Running
 def test_what_is_not_understood_is_answered_and_forgiven(home: Running, text: str) -> None:
     with watching(home) as client:
         client.send(text)
-        assert json.loads(client.recv(timeout=10))["type"] == "error"
+        assert json.loads(client.recv(timeout=60))["type"] == "error"
         client.send('{"type": "ping"}')
         # who has not subscribed is sent objects too, at a moment of the server's choice
-        answers = (json.loads(client.recv(timeout=10))["type"] for _ in range(3))
+        answers = (json.loads(client.recv(timeout=60))["type"] for _ in range(3))
         assert "pong" in answers
 
 
@@ -185,7 +185,7 @@ def test_who_never_makes_sense_is_sent_away(home: Running) -> None:
     def pester(client: ClientConnection) -> None:
         for _ in range(100):
             client.send("?")
-            client.recv(timeout=10)
+            client.recv(timeout=60)
 
     with watching(home) as client, pytest.raises(ConnectionClosed):
         pester(client)
@@ -209,7 +209,7 @@ def test_clients_are_told_when_the_server_goes() -> None:
         with serving(memory) as running, watching(running) as client:
             running.stop()
             with pytest.raises(ConnectionClosed) as closed:
-                client.recv(timeout=10)
+                client.recv(timeout=60)
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 1012
 
@@ -222,7 +222,7 @@ def test_one_who_never_reads_holds_up_nobody_and_nothing_piles_up() -> None:
             for number in range(30):
                 pose = {**shot()["pose"], "xyz": [0.1 * number, 0, 1]}
                 body = shot(100.0 + number, frame_id=number + 100, pose=pose)
-                assert requests.post(f"{running.address.base}/ingest/frames", json=body, timeout=10).ok
+                assert requests.post(f"{running.address.base}/ingest/frames", json=body, timeout=60).ok
             with watching(running, "objects") as client:
                 assert until(client, "objects_update")["objects"]
             waiting = pending_bytes(running)

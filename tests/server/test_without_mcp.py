@@ -14,6 +14,6 @@ from tests.server.conftest import serving
 def test_without_its_extra_the_address_of_mcp_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "find_spec", lambda name: None)
     with Memory.open(settings=Settings()) as memory, serving(memory) as running:
-        answer = requests.post(f"{running.address.base}/mcp", json={}, timeout=20)
+        answer = requests.post(f"{running.address.base}/mcp", json={}, timeout=60)
     assert answer.status_code == 501
     assert "pip install 'lastseen[mcp]'" in answer.json()["message"]

@@ -117,9 +117,12 @@ class Feed:
                 self._events.append((self.last_event, json_text({**event, "seq": self.last_event})))
 
     def objects_since(self, cursor: int, *, reset: bool) -> Update | None:
-        """What changed after a cursor; None: nothing. ``reset`` starts from nothing."""
+        """What changed after a cursor; None: nothing, or nothing is known yet. ``reset`` starts from nothing."""
         with self._lock:
             if not reset and cursor >= self.newest:
+                return None
+            if self._revision is None and not self._objects:
+                # a home is not called empty before anybody has looked
                 return None
             if 0 < cursor < self._gone_before:
                 cursor, reset = 0, True

@@ -179,6 +179,12 @@ class Service:
 
         ``published`` is called whenever a part of it can be sent.
         """
+        if stats:
+            # figures need no rooms and no descriptions, which take long where they are first made
+            self.stats_text = json_text({"type": "stats", **self.stats()})
+            self.stats_version += 1
+            if published is not None:
+                published()
         self.feed.refresh(published)
         spatial = self.memory.spatial
         sent = spatial, spatial.revision, tuple(self.memory.rooms())
@@ -190,8 +196,6 @@ class Service:
                 self.places_revision += 1
         if stats:
             self.feed.refresh_stale()
-            self.stats_text = json_text({"type": "stats", **self.stats()})
-            self.stats_version += 1
 
     def flush(self) -> None:
         """Put everything on disk."""

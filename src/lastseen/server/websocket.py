@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -140,7 +141,7 @@ class Subscription:
             yield from self._events()
         if "robot" in self.topics:
             yield from self._robot()
-        # a large memory sends its first objects before figures and places are first made
+        # where this is the first round there are no figures or places yet; objects do not wait for them
         if "stats" in self.topics and self.service.stats_version and self.cursors.stats != self.service.stats_version:
             self.cursors.stats = self.service.stats_version
             yield self.service.stats_text
@@ -225,19 +226,21 @@ class Ticker:
     async def run(self) -> None:
         """Tick until cancelled."""
         service = self.service
-        until_stats = 0.0
+        next_stats = time.monotonic()
         wake_here = partial(asyncio.get_running_loop().call_soon_threadsafe, self.wake)
         while True:
             if service.clients:
-                until_stats -= _TICK
+                # by the clock: where rounds take long, figures come with each
+                now = time.monotonic()
+                stats_due = now >= next_stats
+                if stats_due:
+                    next_stats = now + _STATS_PERIOD - 0.5 * _TICK
                 try:
-                    refresh = partial(service.refresh, stats=until_stats <= 0.0, published=wake_here)
+                    refresh = partial(service.refresh, stats=stats_due, published=wake_here)
                     await self.in_thread(refresh)
                 except Exception:  # noqa: BLE001
                     # one bad round must not end the updates of all; it is logged and tried again
                     _log.exception("what subscribers are sent could not be refreshed")
-                if until_stats <= 0.0:
-                    until_stats = _STATS_PERIOD
                 self.wake()
             await asyncio.sleep(_TICK)
 

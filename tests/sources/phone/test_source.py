@@ -58,7 +58,7 @@ def token_of(phone: PhoneSource) -> str:
 
 def greet(line: ClientConnection, **words: str) -> dict[str, str]:
     line.send(json.dumps(words))
-    told: dict[str, str] = json.loads(line.recv(timeout=10))
+    told: dict[str, str] = json.loads(line.recv(timeout=60))
     return told
 
 
@@ -106,7 +106,7 @@ def test_nothing_else_opens_it(phone: PhoneSource, hello: str | bytes) -> None:
     with link(phone) as line:
         line.send(hello)
         with pytest.raises(ConnectionClosed):
-            line.recv(timeout=10)
+            line.recv(timeout=60)
 
 
 def test_another_page_may_not_send_and_a_name_leads_nowhere(phone: PhoneSource) -> None:
@@ -155,7 +155,7 @@ def test_half_a_character_is_no_token(phone: PhoneSource, key: str, caplog: pyte
     with link(phone) as line:
         line.send(json.dumps({key: "\ud800"}))
         with pytest.raises(ConnectionClosed) as closed:
-            line.recv(timeout=10)
+            line.recv(timeout=60)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == REFUSED
     assert not caplog.records

@@ -16,6 +16,7 @@ from lastseen.errors import (
     MissingExtra,
     SettingsError,
     StorageFull,
+    needs_extra,
     shorten,
 )
 
@@ -66,6 +67,13 @@ def test_a_missing_extra_says_what_to_install() -> None:
     told = str(MissingExtra("reading bags", extra="ros"))
     assert "pip install 'lastseen[ros]'" in told
     assert "'.[ros]'" in told
+
+
+def test_a_failed_import_names_its_extra() -> None:
+    with pytest.raises(MissingExtra, match=r"lastseen\[ros\]"), needs_extra("reading bags", extra="ros"):
+        raise ImportError("No module named 'rosbags'")
+    with pytest.raises(ValueError, match="other"), needs_extra("reading bags", extra="ros"):
+        raise ValueError("other")
 
 
 def test_long_and_binary_values_are_shortened() -> None:

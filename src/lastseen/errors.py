@@ -27,6 +27,8 @@ Messages are one line and say what to do next; a command prints them as they are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -161,6 +163,15 @@ class MissingExtra(LastseenError, ImportError):
         super().__init__(f"{feature} needs the extra '{extra}'; install it with: {command}")
         self.feature = feature
         self.extra = extra
+
+
+@contextmanager
+def needs_extra(feature: str, *, extra: str) -> Iterator[None]:
+    """Let imports within it that find no package raise ``MissingExtra``."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(feature, extra=extra) from error
 
 
 class DownloadError(LastseenError):

@@ -25,7 +25,7 @@ from lastseen.bridges.bridge import (
     words,
 )
 from lastseen.detection import Box
-from lastseen.errors import MissingExtra
+from lastseen.errors import needs_extra
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
 from lastseen.memory.object import Object
@@ -44,11 +44,9 @@ class FoxgloveBridge(Bridge):
 
     def __init__(self, file: Path | None, *, port: int = PORT) -> None:
         super().__init__()
-        try:
+        with needs_extra("--foxglove", extra="foxglove"):
             import foxglove
             from foxglove import channels, messages
-        except ImportError as error:
-            raise MissingExtra("--foxglove", extra="foxglove") from error
         self._messages = messages
         # kept: channels of a context that is gone are closed
         self._context = context = foxglove.Context()

@@ -23,7 +23,7 @@ from lastseen.bridges.bridge import (
     words,
 )
 from lastseen.detection import Box
-from lastseen.errors import MissingExtra
+from lastseen.errors import needs_extra
 from lastseen.frame import Frame
 from lastseen.memory.object import Object
 from lastseen.memory.rooms import Room
@@ -39,10 +39,8 @@ class RerunBridge(Bridge):
 
     def __init__(self, file: Path | None) -> None:
         super().__init__()
-        try:
+        with needs_extra("--rerun", extra="rerun"):
             import rerun
-        except ImportError as error:
-            raise MissingExtra("--rerun", extra="rerun") from error
         self._rerun = rerun
         self._recording = rerun.RecordingStream("lastseen")
         if file is None:

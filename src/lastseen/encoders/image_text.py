@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lastseen.config.perception import Encoding
-from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.errors import InvalidValue, needs_extra
 from lastseen.models.folder import checked_folder, first_line, folder_hash
 
 _OPTIONAL = frozenset({"config.json", "special_tokens_map.json"})
@@ -47,11 +47,9 @@ class ImageTextEncoder:
 
     def __init__(self, folder: str | Path | None = None, *, settings: Encoding | None = None) -> None:
         """Open the model in ``folder``, or, without one, the checked one in the models folder."""
-        try:
+        with needs_extra(f"the encoder {self.family!r}", extra="clip"):
             import fastembed
             import onnxruntime
-        except ImportError:
-            raise MissingExtra(f"the encoder {self.family!r}", extra="clip") from None
         onnxruntime.disable_telemetry_events()
         self._fastembed: Any = fastembed
         self._settings = settings or Encoding()

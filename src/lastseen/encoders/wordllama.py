@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.errors import InvalidValue, MissingExtra, needs_extra
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -26,11 +26,9 @@ class WordLlamaEncoder:
 
     def __init__(self) -> None:
         folder = _package_folder()
-        try:
+        with needs_extra("the WordLlama encoder", extra="text"):
             from safetensors import safe_open
             from tokenizers import Tokenizer
-        except ImportError:
-            raise MissingExtra("the WordLlama encoder", extra="text") from None
         weights = folder / _WEIGHTS
         with safe_open(str(weights), framework="np") as file:
             self._table: NDArray[np.float32] = np.asarray(file.get_tensor("embedding.weight"), dtype=np.float32)

@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from typing import Any, TypeVar
 
 from lastseen import __version__
-from lastseen.errors import InvalidValue, LastseenError, MissingExtra
+from lastseen.errors import InvalidValue, LastseenError, needs_extra
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
@@ -100,10 +100,8 @@ def _ray() -> Any:
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    try:
+    with needs_extra("the engine ray", extra="ray"):
         import ray
-    except ImportError as error:
-        raise MissingExtra("the engine ray", extra="ray") from error
     return ray
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from lastseen.errors import LastseenError, MissingExtra
+from lastseen.errors import LastseenError, needs_extra
 from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.ros2.publications import LATCHED, Publication
@@ -32,10 +32,8 @@ class ZenohTransport:
     """Topics through a Zenoh session."""
 
     def __init__(self, address: str = "") -> None:
-        try:
+        with needs_extra("a node over Zenoh", extra="zenoh"):
             import zenoh.ext  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra("a node over Zenoh", extra="zenoh") from error
         host, self._domain = split_address(address)
         self._session: Any = open_session(host)
         self._zid = str(self._session.zid())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.errors import InvalidValue, needs_extra
 from lastseen.sim.home import STRUCTURE_ID, Home, Thing
 from lastseen.sim.mesh import Mesh, Pattern
 from lastseen.sim.texture import SIZE, TILE_METRES
@@ -114,11 +114,9 @@ class Scene:
     _baked: dict[int, tuple[Thing, Surface]]
 
     def __init__(self, home: Home, *, previous: Scene | None = None) -> None:
-        try:
+        with needs_extra("ray casting", extra="sim"):
             from embreex.mesh_construction import TriangleMesh
             from embreex.rtcore_scene import EmbreeScene
-        except ImportError as error:
-            raise MissingExtra("ray casting", extra="sim") from error
         self.home = home
         known = {} if previous is None else previous._baked
         shares_structure = previous is not None and previous.home.structure is home.structure

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import MissingExtra, SourceError, needs_extra
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
 from lastseen.sources.live import POLL, LiveSource
 from lastseen.sources.options import SourceOptions
@@ -228,10 +228,8 @@ class OakSource(CameraSource):
 
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         super().__init__(address, options)
-        try:
+        with needs_extra("an OAK camera", extra="oak"):
             self._sdk: Any = importlib.import_module("depthai")
-        except ImportError as error:
-            raise MissingExtra("an OAK camera", extra="oak") from error
         self._queue: Any = None
 
     def open(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import MissingExtra
+from lastseen.errors import needs_extra
 from lastseen.geometry import Pose3D
 from lastseen.sources.photometric import GrayImage, Reference, exp, log
 
@@ -95,10 +95,8 @@ class Tracker:
     """Poses of depth images in the frame of the first one; ``threads`` is how many cores registration uses."""
 
     def __init__(self, *, threads: int = 2) -> None:
-        try:
+        with needs_extra("poses from the images", extra="odometry"):
             self._gicp: Any = importlib.import_module("small_gicp")
-        except ImportError as error:
-            raise MissingExtra("poses from the images", extra="odometry") from error
         self._threads = threads
         self.poses: dict[int, Pose3D] = {}
         """T_world_camera by frame, corrected by every loop."""

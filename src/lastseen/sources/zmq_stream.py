@@ -13,7 +13,7 @@ import struct
 import threading
 from typing import Any
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import SourceError, needs_extra
 from lastseen.protocols import Detector
 from lastseen.sources.detections import RecentDetections
 from lastseen.sources.live import POLL, LiveSource
@@ -32,10 +32,8 @@ class ZmqSource(LiveSource[list[bytes]]):
 
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
         super().__init__(f"zmq://{address}", options)
-        try:
+        with needs_extra("a camera over ZeroMQ", extra="zmq"):
             import zmq
-        except ImportError as error:
-            raise MissingExtra("a camera over ZeroMQ", extra="zmq") from error
         if not re.fullmatch(r"[\w.:\[\]-]+:\d+", address):
             raise SourceError("zmq address", address, "is no host:port", remedy="for example zmq://127.0.0.1:5599")
         if not 1 <= int(address.rpartition(":")[2]) <= 65535:

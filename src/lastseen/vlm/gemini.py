@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from lastseen.config.search import Planner
-from lastseen.errors import BackendError, InvalidValue, MissingExtra
+from lastseen.errors import BackendError, InvalidValue, needs_extra
 from lastseen.vlm.protocol import LASTING_STATUS, Backend, EncodedImage, Usage, backend_error, check_answer
 
 if TYPE_CHECKING:
@@ -49,11 +49,9 @@ class GeminiBackend:
         seed: int = 0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        try:
+        with needs_extra("the gemini backend", extra="gemini"):
             from google import genai
             from google.genai import errors, types
-        except ImportError as error:
-            raise MissingExtra("the gemini backend", extra="gemini") from error
         self.model = model
         self.mode = mode
         self.last_usage: Usage | None = None

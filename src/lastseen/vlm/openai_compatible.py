@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from lastseen.config.search import Planner
-from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.errors import InvalidValue, needs_extra
 from lastseen.vlm.protocol import LASTING_STATUS, Backend, EncodedImage, Usage, backend_error, check_answer
 
 PLACEHOLDER_KEY = "not-needed"
@@ -34,10 +34,8 @@ class OpenAICompatibleBackend:
         http_retries: int = 2,
         seed: int = 0,
     ) -> None:
-        try:
+        with needs_extra("the openai backend", extra="openai"):
             import openai
-        except ImportError as error:
-            raise MissingExtra("the openai backend", extra="openai") from error
         self.model = model
         self.last_usage: Usage | None = None
         self._openai = openai

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, LastseenError, MissingExtra
+from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, LastseenError, needs_extra
 from lastseen.memory.store.index import Match, best_first, checked_query, checked_rows
 
 _MOST = 16_384
@@ -241,11 +241,9 @@ class MilvusIndex:
 
     @contextmanager
     def _talking(self) -> Iterator[Any]:
-        try:
+        with needs_extra("a Milvus index", extra="milvus"):
             from grpc import RpcError
             from pymilvus import MilvusException
-        except ImportError:
-            raise MissingExtra("a Milvus index", extra="milvus") from None
         try:
             if self._client is None:
                 self._client = self._connect()

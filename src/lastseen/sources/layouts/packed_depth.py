@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import SourceError, needs_extra
 from lastseen.images import refuse_pointer
 
 PACKED = "depth.bin"
@@ -50,10 +50,8 @@ class PackedDepth:
 
     def decode(self, data: bytes, name: str) -> NDArray[np.uint16]:
         """Millimetres (rows, columns) of the bytes of a frame."""
-        try:
+        with needs_extra("depth.bin of ScanNet++", extra="ros"):
             lz4 = importlib.import_module("lz4.block")
-        except ImportError as error:
-            raise MissingExtra("depth.bin of ScanNet++", extra="ros") from error
         try:
             raw = lz4.decompress(data, uncompressed_size=_IN_MILLIMETRES)
             if len(raw) == _IN_MILLIMETRES:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue, MissingExtra, SourceError
+from lastseen.errors import InvalidValue, SourceError, needs_extra
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
 from lastseen.images import refuse_pointer
 from lastseen.sources.layouts.files import values_of
@@ -161,10 +161,8 @@ def _camera(tree: dict[str, Any], max_pixels: int) -> tuple[Intrinsics, tuple[in
 
 
 def _lzfse(packed: bytes, kind: np.dtype[Any], size: tuple[int, int] | None, name: str) -> NDArray[np.generic]:
-    try:
+    with needs_extra("depth of Record3D", extra="record3d"):
         lzfse = importlib.import_module("liblzfse")
-    except ImportError as error:
-        raise MissingExtra("depth of Record3D", extra="record3d") from error
     stated = _stated(packed)
     size = size or SIZES.get(stated // kind.itemsize, SIZES[256 * 192])
     wanted = size[0] * size[1] * kind.itemsize

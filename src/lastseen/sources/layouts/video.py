@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import SourceError, needs_extra
 from lastseen.images import refuse_pointer
 
 _FORMATS = "mov,mp4,matroska,avi"
@@ -18,10 +18,8 @@ class Video:
     """A video file, decoded from the start as pictures are wanted."""
 
     def __init__(self, path: Path, *, max_pixels: int) -> None:
-        try:
+        with needs_extra("a recording with a video", extra="video"):
             import av
-        except ImportError as error:
-            raise MissingExtra("a recording with a video", extra="video") from error
         self._av = av
         self.path, self._max_pixels = path, max_pixels
         with self._opened() as container:

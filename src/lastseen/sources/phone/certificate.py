@@ -12,7 +12,7 @@ import ssl
 import tempfile
 from pathlib import Path
 
-from lastseen.errors import MissingExtra
+from lastseen.errors import needs_extra
 
 DAYS = 7
 """How long a certificate holds: longer than any run, and it is made anew at every start."""
@@ -20,13 +20,11 @@ DAYS = 7
 
 def make_certificate(host: str) -> tuple[ssl.SSLContext, bytes]:
     """A server's TLS context for an IP address, and the certificate in DER."""
-    try:
+    with needs_extra("a phone's page over TLS", extra="phone"):
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.x509.oid import NameOID
-    except ImportError as error:
-        raise MissingExtra("a phone's page over TLS", extra="phone") from error
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "lastseen")])
     now = datetime.datetime.now(datetime.UTC)

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import MissingExtra, SourceError, needs_extra
 from lastseen.geometry import CameraAxes, WorldUp
 from lastseen.sources.live import POLL, LiveSource
 from lastseen.sources.message import MAX_HEADER, unpack
@@ -329,10 +329,8 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _qr_code(text: str) -> list[str]:
     """The lines of a QR code for a terminal; none where the package for it is missing."""
-    try:
+    with needs_extra("a QR code", extra="phone"):
         import segno
-    except ImportError as error:
-        raise MissingExtra("a QR code", extra="phone") from error
     rows = [list(row) for row in segno.make(text, error="l").matrix_iter(border=2)]
     rows += [[0] * len(rows[0])] * (len(rows) % 2)
     # two rows of modules a line; a light module is a filled block, for terminals are dark

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue, MissingExtra, SourceError
+from lastseen.errors import InvalidValue, SourceError, needs_extra
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.images import read_color, read_depth
 
@@ -76,10 +76,8 @@ _VISION = {
 
 def require_rosbags(feature: str) -> None:
     """Raise the error that names the extra where ``rosbags`` is not installed."""
-    try:
+    with needs_extra(feature, extra="ros"):
         import rosbags.typesys  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(feature, extra="ros") from error
 
 
 @functools.cache

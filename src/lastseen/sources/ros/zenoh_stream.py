@@ -12,7 +12,7 @@ import re
 import threading
 from typing import Any
 
-from lastseen.errors import MissingExtra, SourceError
+from lastseen.errors import SourceError, needs_extra
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.ros.stream import RosStream, live_topics, split_address
 from lastseen.sources.ros.topics import Topic
@@ -29,10 +29,8 @@ class ZenohSource(RosStream):
     """A camera whose robot runs rmw_zenoh."""
 
     def __init__(self, address: str, options: SourceOptions | None = None) -> None:
-        try:
+        with needs_extra("live ROS 2 over Zenoh", extra="zenoh"):
             import zenoh  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra("live ROS 2 over Zenoh", extra="zenoh") from error
         super().__init__(f"ros2+zenoh://{address}", options)
         host, self._domain = split_address(address)
         self._session: Any = open_session(host)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue, MissingExtra
+from lastseen.errors import InvalidValue, needs_extra
 
-try:
+with needs_extra("the PixelNav policy", extra="torch"):
     import torch
     from torch import Tensor, nn
-except ImportError as error:
-    raise MissingExtra("the PixelNav policy", extra="torch") from error
 
 SLOTS = 64
 """Views the decoder has positions for."""
@@ -124,12 +122,6 @@ class PixelNavNetwork(nn.Module):
 
 def _channels_first(images: Tensor) -> Tensor:
     return images.permute(0, 3, 1, 2).to(torch.float32) / 255.0
-
-
-try:
-    import torch
-except ImportError as error:
-    raise MissingExtra("the PixelNav policy", extra="torch") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -54,6 +55,23 @@ def test_a_gpu_build_is_refused_whatever_its_size(report: dict[str, Any]) -> Non
     verdict = torch_extra.judge(report, size=lambda _: 1)
     assert not verdict.install
     assert "GPU build" in verdict.reason
+
+
+def test_folders_that_pip_removes_while_they_are_counted_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").write_bytes(b"12345")
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "wheel").write_bytes(b"1")
+    scandir = os.scandir
+
+    def vanishing(path: str) -> Any:
+        if Path(path).name == "gone":
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert torch_extra._bytes_below(tmp_path) == 5
 
 
 def test_a_large_plan_is_refused() -> None:

@@ -101,7 +101,11 @@ def ask_pip(
                 stderr=stream,
                 env=_environment(scratch),
             )
-            stopped = _watch(process, scratch, limit_mb=limit_mb, timeout=timeout)
+            try:
+                stopped = _watch(process, scratch, limit_mb=limit_mb, timeout=timeout)
+            finally:
+                process.kill()
+                process.wait()
         if stopped:
             return stopped
         if process.returncode != 0 or not report.is_file():
@@ -129,19 +133,18 @@ def _watch(process: subprocess.Popen[bytes], scratch: Path, *, limit_mb: float, 
         fetched = _bytes_below(scratch) / _MB
         late = time.monotonic() > end
         if late or fetched > limit_mb:
-            process.kill()
-            process.wait()
             return f"pip gave no plan within {timeout:g} s" if late else f"pip fetches more than {limit_mb:.0f} MB"
 
 
 def _bytes_below(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:
-            # pip removes its files while they are counted
-            continue
+    # pip removes files and folders while they are counted; os.walk passes over a folder that is gone
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name)).st_size
+            except FileNotFoundError:
+                continue
     return total
 
 

@@ -6,7 +6,6 @@ people.
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from PIL import Image
 
 from lastseen.detection import Detection
 from lastseen.frame import Frame
+from lastseen.images import encoded
 from lastseen.protocols import Encoder
 
 PERSON = "person"
@@ -75,9 +75,7 @@ def crop_jpeg(frame: Frame, detection: Detection, *, people: Sequence[Detection]
         picture = _without_people(frame, picture, detection, others, corner=(x0, y0))
     image = Image.fromarray(picture)
     image.thumbnail((_CROP_SIDE, _CROP_SIDE))
-    file = io.BytesIO()
-    image.save(file, format="JPEG", quality=85)
-    return file.getvalue()
+    return encoded(image, "JPEG", quality=85)
 
 
 def _without_people(

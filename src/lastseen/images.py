@@ -1,4 +1,4 @@
-"""Reading images from files and bytes: the one place where lastseen decodes an image that it did not make itself.
+"""Images from and to files and bytes: the one place where lastseen decodes an image that it did not make itself.
 
 Only JPEG and PNG are decoded, and only after their first bytes say so: a general decoder starts other programs for
 some formats (Ghostscript for EPS). Depth may be binary PGM too, which is plain numbers, and in files TIFF. Sizes are
@@ -44,6 +44,13 @@ _DECODING_ERRORS = (
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
+
+
+def encoded(picture: Image.Image | NDArray[Any], kind: str, **options: Any) -> bytes:
+    """A picture as a file of this kind (JPEG or PNG); ``options`` are Pillow's."""
+    file = io.BytesIO()
+    (Image.fromarray(picture) if isinstance(picture, np.ndarray) else picture).save(file, kind, **options)
+    return file.getvalue()
 
 
 def read_color(data: Path | bytes, *, name: str = "image", max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import math
@@ -12,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from lastseen.bridges.bridge import (
     COLORS,
@@ -28,6 +26,7 @@ from lastseen.detection import Box
 from lastseen.errors import needs_extra
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics
+from lastseen.images import encoded
 from lastseen.memory.object import Object
 from lastseen.memory.rooms import Room
 
@@ -97,9 +96,8 @@ class FoxgloveBridge(Bridge):
         self._send("/tf", transform)
         self._send("/camera/color_info", self._calibration(frame.intrinsics))
         self._send("/camera/depth_info", self._calibration(frame.camera_of_depth))
-        packed = io.BytesIO()
-        Image.fromarray(frame.rgb).save(packed, "jpeg", quality=JPEG_QUALITY)
-        color = m.CompressedImage(timestamp=self._when, frame_id=CAMERA, data=packed.getvalue(), format="jpeg")
+        jpeg = encoded(frame.rgb, "JPEG", quality=JPEG_QUALITY)
+        color = m.CompressedImage(timestamp=self._when, frame_id=CAMERA, data=jpeg, format="jpeg")
         self._send("/camera/color", color)
         high, wide = frame.depth.shape
         depth = m.RawImage(

@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from lastseen.memory.object import Object
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the command line."""
-    for command in (find, ask, tell, facts):
-        app.command(command.__name__)(command)
-
-
 def find(
     text: Annotated[str, typer.Argument(help="What to look for, in words.", show_default=False)],
     *,

@@ -23,12 +23,6 @@ _ROWS = {"meta": "setting", "floor": "floor tile", "surface": "surface tile", "p
 """What one row of a table is called, where the table has no plural for its name."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the command line."""
-    for command in (backup, check, salvage, thin, align, merge, sessions):
-        app.command(command.__name__)(command)
-
-
 def backup(file: File, out: Out) -> None:
     """Copy a memory file, also while a robot writes it.
 

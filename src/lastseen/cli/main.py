@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,9 +33,15 @@ app = typer.Typer(
     help="A robot's memory of what it saw, where and when, and the search that uses it.",
     epilog="Errors are one line; add [bold]--debug[/bold] before the command for the traceback.",
 )
-app.command("demo")(sim.demo)
-for group in (ask, memory, files, source):
-    group.register(app)
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    *(sim.demo, ask.find, ask.ask, ask.tell, ask.facts),
+    *(memory.objects, memory.history, memory.changes, memory.export, memory.reindex, memory.forget, memory.stats),
+    *(memory.draw_map, memory.import_home),
+    *(files.backup, files.check, files.salvage, files.thin, files.align, files.merge, files.sessions),
+    *(source.run, source.record, source.doctor),
+)
+for _command in _COMMANDS:
+    app.command({"draw_map": "map", "import_home": "import"}.get(_command.__name__, _command.__name__))(_command)
 # what follows --ros-args is for ROS
 app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(ros2.ros2)
 app.add_typer(sim.app)

@@ -34,14 +34,6 @@ _SENDING = 600.0
 """Seconds that `reindex` waits for a shared index to take everything; the rest is sent by the next run."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the command line."""
-    for command in (objects, history, changes, export, reindex, forget, stats):
-        app.command(command.__name__)(command)
-    app.command("map")(draw_map)
-    app.command("import")(import_home)
-
-
 def objects(
     memory: MemoryFile = DEFAULT_FILE,
     label: Label = None,

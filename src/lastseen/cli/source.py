@@ -40,12 +40,6 @@ if TYPE_CHECKING:
 Source = Annotated[str, typer.Argument(help="A folder, a bag, or an address such as sim://7.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the command line."""
-    for command in (run, record, doctor):
-        app.command(command.__name__)(command)
-
-
 @with_perception_options
 def run(
     source: Source,

@@ -60,14 +60,9 @@ class ImageTextEncoder:
                     "encoder", f"{self.family}:{self._folder}", f"has no {path}", remedy="see docs/models.md"
                 )
         files = tuple(dict.fromkeys(self.vision.paths(needed=False) + self.text.paths(needed=False)))
-        self._name = f"{self.family}-{folder_hash(self._folder, files)[:12]}"
+        self.name = f"{self.family}-{folder_hash(self._folder, files)[:12]}"
         self._towers: dict[str, Any] = {}
         self._dim: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Name and hash of the files."""
-        return self._name
 
     @property
     def dim(self) -> int:
@@ -117,14 +112,14 @@ class ImageTextEncoder:
             raise self._unusable("a tower", error) from error
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if rows.ndim != 2 or not np.isfinite(rows).all() or not (lengths > 0).all():
-            raise InvalidValue("encoder", self._name, "gives vectors without direction", remedy="get the model again")
+            raise InvalidValue("encoder", self.name, "gives vectors without direction", remedy="get the model again")
         unit: NDArray[np.float32] = rows / lengths
         return unit
 
     def _checked(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         if rows.shape[1] != self.dim:
             raise InvalidValue(
-                "encoder", self._name, f"gives {rows.shape[1]} and {self.dim} numbers", remedy="use one model's files"
+                "encoder", self.name, f"gives {rows.shape[1]} and {self.dim} numbers", remedy="use one model's files"
             )
         return rows
 

@@ -34,12 +34,7 @@ class WordLlamaEncoder:
             self._table: NDArray[np.float32] = np.asarray(file.get_tensor("embedding.weight"), dtype=np.float32)
         self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
         self._tokenizer.no_padding()
-        self._name = f"wordllama-{hashlib.sha256(weights.read_bytes()).hexdigest()[:12]}"
-
-    @property
-    def name(self) -> str:
-        """Name and hash of the weights' file."""
-        return self._name
+        self.name = f"wordllama-{hashlib.sha256(weights.read_bytes()).hexdigest()[:12]}"
 
     @property
     def dim(self) -> int:

@@ -109,9 +109,7 @@ def _draw_path(draw: ImageDraw.ImageDraw, view: View, memory: Memory) -> None:
         if math.dist(start[1:3], end[1:3]) < _LONGEST_STEP:
             draw.line([view.pixel(*start[1:3]), view.pixel(*end[1:3])], fill=_PATH, width=2 * SCALE)
     if len(points):
-        u, v = view.pixel(*points[-1][1:3])
-        reach = 6 * SCALE
-        draw.ellipse([u - reach, v - reach, u + reach, v + reach], fill=_PATH, outline="white", width=SCALE)
+        draw.circle(view.pixel(*points[-1][1:3]), 6 * SCALE, fill=_PATH, outline="white", width=SCALE)
 
 
 def _draw_furniture(draw: ImageDraw.ImageDraw, view: View, objects: Sequence[Object], truth: Truth | None) -> None:
@@ -137,8 +135,7 @@ def _draw_marks(
         if colour == _GONE:
             _ring(draw, (u, v), 4, colour)
         else:
-            reach = 4 * SCALE
-            draw.ellipse([u - reach, v - reach, u + reach, v + reach], fill=colour, outline="white", width=SCALE)
+            draw.circle((u, v), 4 * SCALE, fill=colour, outline="white", width=SCALE)
         taken.append((u - 4 * SCALE, v - 4 * SCALE, u + 4 * SCALE, v + 4 * SCALE))
 
 
@@ -148,8 +145,7 @@ def _mixed(colour: Colour, white: float) -> Colour:
 
 
 def _ring(draw: ImageDraw.ImageDraw, at: Point, radius: int, colour: Colour) -> None:
-    (u, v), reach = at, radius * SCALE
-    draw.ellipse([u - reach, v - reach, u + reach, v + reach], outline=colour, width=2 * SCALE)
+    draw.circle(at, radius * SCALE, outline=colour, width=2 * SCALE)
 
 
 def _square(draw: ImageDraw.ImageDraw, at: Point, radius: int, colour: Colour) -> None:
@@ -218,7 +214,7 @@ def _write_legend(
     for number, (sign, words, colour) in enumerate(rows, start=1):
         u, v = left + 8 * SCALE, top + (18 + 26 * number) * SCALE
         if sign == "dot":
-            draw.ellipse([u - 5 * SCALE, v - 5 * SCALE, u + 5 * SCALE, v + 5 * SCALE], fill=colour)
+            draw.circle((u, v), 5 * SCALE, fill=colour)
         elif sign == "ring":
             _ring(draw, (u, v), 5, colour)
         elif sign == "square":

@@ -95,34 +95,30 @@ class SharedIndex:
         self._store, self._clock, self._settings = store, clock, settings
         self._address = None if index == "faiss" else str(MilvusAddress.parse(index))
         self._wall_clock = wall_clock or time.time
-        self._outbox: Outbox | None = None
+        self.outbox: Outbox | None = None
+        """What carries commits to the index, if there is one."""
         self._asked: MilvusIndex | None = None
         if self._address is not None and store.journal.writable:
             from lastseen.memory.store.outbox import Outbox
 
-            self._outbox = Outbox(
+            self.outbox = Outbox(
                 store.journal,
                 self._connect,
                 robot=_checked_robot(settings.store.robot),
                 target=f"{self._address} {settings.store.robot}",
                 clock=clock,
             )
-            self._outbox.start()
+            self.outbox.start()
 
     @property
     def used(self) -> bool:
         """Whether commits are to be queued for a shared index."""
-        return self._outbox is not None
-
-    @property
-    def outbox(self) -> Outbox | None:
-        """What carries commits to the index, if there is one."""
-        return self._outbox
+        return self.outbox is not None
 
     def wake(self) -> None:
         """Send what was queued."""
-        if self._outbox is not None:
-            self._outbox.wake()
+        if self.outbox is not None:
+            self.outbox.wake()
 
     def state(self) -> dict[str, Any] | None:
         """Address, entries that wait to be sent, and why; None where there is no shared index, nor was one."""
@@ -136,7 +132,7 @@ class SharedIndex:
 
     def not_sent(self) -> str | None:
         """Why the index has not been sent everything, after a moment's wait; None when it has, or there is none."""
-        if self._outbox is None or self._outbox.settle(0.0 if self._outbox.last_error else _CLOSING_WAIT):
+        if self.outbox is None or self.outbox.settle(0.0 if self.outbox.last_error else _CLOSING_WAIT):
             return None
         return "the shared index does not answer"
 
@@ -181,11 +177,11 @@ class SharedIndex:
 
     def close(self) -> None:
         """Send what can be sent at once and stop; may be called twice."""
-        if self._outbox is not None:
-            if self._outbox.last_error is None:
-                self._outbox.settle(_CLOSING_WAIT)
-            self._outbox.stop()
-            self._outbox = None
+        if self.outbox is not None:
+            if self.outbox.last_error is None:
+                self.outbox.settle(_CLOSING_WAIT)
+            self.outbox.stop()
+            self.outbox = None
         if self._asked is not None:
             self._asked.close()
             self._asked = None

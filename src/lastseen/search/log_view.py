@@ -159,7 +159,8 @@ def draw_map(run: Run, *, home: KnownHome | None = None) -> Image.Image:
         ends = [frame.pixel(*before["pose"][:2]), frame.pixel(*after["pose"][:2])]
         draw.line(ends, fill=_colour_of(after["current_place_id"]), width=5 * SCALE)
     for event in _named(run, "anchor_created"):
-        _dot(draw, frame.pixel(*event["pose"][:2]), 5, fill=_colour_of(event["place_id"]), outline=(30, 30, 30))
+        at, fill = frame.pixel(*event["pose"][:2]), _colour_of(event["place_id"])
+        draw.circle(at, 5 * SCALE, fill=fill, outline=(30, 30, 30), width=SCALE)
     by_step = {step["step_id"]: step for step in run.steps}
     for step in run.steps:
         if step["planner_called"]:
@@ -168,7 +169,7 @@ def draw_map(run: Run, *, home: KnownHome | None = None) -> Image.Image:
         for event in _named(run, name):
             if event["step_id"] in by_step:
                 _mark(draw, frame.pixel(*by_step[event["step_id"]]["pose"][:2]), name)
-    _dot(draw, frame.pixel(*poses[0]), 9, outline=(0, 0, 0), width=3)
+    draw.circle(frame.pixel(*poses[0]), 9 * SCALE, outline=(0, 0, 0), width=3 * SCALE)
     x, y = frame.pixel(*poses[-1])
     half = 7 * SCALE
     draw.rectangle([x - half, y - half, x + half, y + half], outline=(0, 0, 0), width=3 * SCALE)
@@ -277,20 +278,6 @@ def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
         _text(draw, (left + 26, y), f"{event['place_id']}: {event['place_type']}"[:30], (0, 0, 0), 15)
     if len(shown) < len(places):
         _text(draw, (left, top + 26 * len(shown)), f"and {len(places) - len(shown)} more places", _GREY, 15)
-
-
-def _dot(
-    draw: ImageDraw.ImageDraw,
-    at: Point,
-    radius: int,
-    *,
-    fill: Colour | None = None,
-    outline: Colour,
-    width: int = 1,
-) -> None:
-    x, y = at
-    reach = radius * SCALE
-    draw.ellipse([x - reach, y - reach, x + reach, y + reach], fill=fill, outline=outline, width=width * SCALE)
 
 
 def _text(draw: ImageDraw.ImageDraw, at: Point, text: str, colour: Colour, size: int) -> None:

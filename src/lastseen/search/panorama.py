@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 
@@ -14,7 +13,7 @@ from lastseen.config.search import Panorama
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
-from lastseen.images import read_color
+from lastseen.images import encoded, read_color
 from lastseen.search.planning.prompt import View, say_angle, whole_degrees
 from lastseen.vlm.protocol import EncodedImage
 
@@ -112,9 +111,7 @@ def stitch(images: Sequence[EncodedImage], *, angles: Sequence[float] | None = N
     for index, tile in enumerate(tiles):
         row, column = divmod(index, columns)
         canvas.paste(tile, (column * (_TILE_WIDTH + _GAP), row * (height + _GAP)))
-    buffer = io.BytesIO()
-    canvas.save(buffer, format="JPEG", quality=_QUALITY)
-    return EncodedImage(buffer.getvalue(), "image/jpeg")
+    return EncodedImage(encoded(canvas, "JPEG", quality=_QUALITY), "image/jpeg")
 
 
 def _reading_order(angle: float) -> float:

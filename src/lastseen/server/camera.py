@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import BytesIO
 from typing import Annotated
 
 import numpy as np
@@ -88,13 +87,11 @@ def routes(service: Service) -> APIRouter:
     @router.get("/camera/depth", response_class=Response, responses={**binary("image/png"), **errors(404)})
     def depth() -> Response:
         """The newest depth as a grey PNG: near is bright, 5 m and beyond black."""
-        from PIL import Image
+        from lastseen.images import encoded
 
         values = np.nan_to_num(newest().frame.depth, nan=_FARTHEST)
         grey = 255.0 * (1.0 - np.clip(values / _FARTHEST, 0.0, 1.0))
-        out = BytesIO()
-        Image.fromarray(grey.astype(np.uint8)).save(out, "PNG")
-        return _not_kept(out.getvalue(), "image/png")
+        return _not_kept(encoded(grey.astype(np.uint8), "PNG"), "image/png")
 
     @router.get("/keyframes", response_model=Pictures)
     def keyframes(

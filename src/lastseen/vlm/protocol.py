@@ -8,7 +8,6 @@ one that the settings name is imported.
 from __future__ import annotations
 
 import importlib
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
@@ -46,7 +45,7 @@ class EncodedImage:
     @classmethod
     def from_rgb(cls, rgb: NDArray[np.uint8], *, media_type: MediaType = "image/jpeg") -> EncodedImage:
         """Encode a picture (height, width, 3); equal pixels give equal bytes."""
-        from PIL import Image
+        from lastseen.images import encoded
 
         if rgb.ndim != 3 or rgb.shape[2] != 3 or str(rgb.dtype) != "uint8":
             raise InvalidValue("rgb", rgb, "must be a (height, width, 3) uint8 array", remedy="give frame.rgb")
@@ -54,9 +53,7 @@ class EncodedImage:
             raise InvalidValue(
                 "image.media_type", media_type, "is not supported", remedy="use image/jpeg or image/png"
             )
-        buffer = io.BytesIO()
-        Image.fromarray(rgb).save(buffer, format=media_type.removeprefix("image/").upper())
-        return cls(buffer.getvalue(), media_type)
+        return cls(encoded(rgb, media_type.removeprefix("image/").upper()), media_type)
 
 
 @runtime_checkable

@@ -103,7 +103,7 @@ def test_far_from_all_that_was_seen_there_is_no_room(walked: tuple[Home, Path]) 
 def test_ids_last_while_rooms_grow_and_new_rooms_get_new_ones() -> None:
     # first only the room on the right is seen, then both
     grid = grid_of([line for line in outer(8, 4) if line[0] == 8 or line[1] == line[3]], 8, 4)
-    grid._evidence[grid.cell_of(4.2, 2.0)[0] - 200 : grid.cell_of(4.2, 2.0)[0]] = 0  # type: ignore[index]
+    grid.evidence[grid.cell_of(4.2, 2.0)[0] - 200 : grid.cell_of(4.2, 2.0)[0]] = 0  # type: ignore[index]
     first = RoomMap(Storey(0, 0.0, grid, grid))
     assert first.refresh(0, NOWHERE) == 1
     both_rooms = grid_of(WALL, 8, 4)

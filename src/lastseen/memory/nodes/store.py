@@ -34,12 +34,8 @@ class SemanticMemoryStore:
 
     def __init__(self) -> None:
         self._nodes: dict[int, MemoryNode] = {}
-        self._version = 0
-
-    @property
-    def version(self) -> int:
+        self.version = 0
         """Grows with every change."""
-        return self._version
 
     @property
     def nodes(self) -> Mapping[int, MemoryNode]:
@@ -136,7 +132,7 @@ class SemanticMemoryStore:
     def _put(self, node: MemoryNode) -> None:
         _check(node)
         self._nodes[node.node_id] = node
-        self._version += 1
+        self.version += 1
 
 
 def seed_demo_store() -> SemanticMemoryStore:

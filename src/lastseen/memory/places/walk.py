@@ -63,27 +63,23 @@ class PosedWalk:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self._last: Pose2D | None = None
-
-    @property
-    def pose(self) -> Pose2D | None:
+        self.pose: Pose2D | None = None
         """Where the last step ended; None before a walk has begun."""
-        return self._last
 
     def stand_at(self, world_pose: Pose2D) -> None:
         """Go on from here: somebody else counted the steps that led to this pose."""
-        self._last = world_pose
+        self.pose = world_pose
 
     def forget(self) -> None:
         """Let the next pose begin a walk."""
-        self._last = None
+        self.pose = None
 
     def move_to(self, world_pose: Pose2D) -> Moved:
         """The steps that lead here from the last pose at which a step ended."""
         motion = self.settings.dead_reckoning
-        last = self._last
+        last = self.pose
         if last is None or last.distance_to(world_pose) > LONGEST_STEP:
-            self._last = world_pose
+            self.pose = world_pose
             return Moved(began=True)
         gap = last.distance_to(world_pose)
         steps: list[PosedStep] = []
@@ -101,5 +97,5 @@ class PosedWalk:
             )
             steps.append(PosedStep(Action.FORWARD, between))
         if steps:
-            self._last = steps[-1].world_pose
+            self.pose = steps[-1].world_pose
         return Moved(tuple(steps))

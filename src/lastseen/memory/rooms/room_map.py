@@ -39,25 +39,21 @@ class RoomMap:
         self.storey = storey
         self.revision = 0
         self.known: Known = {}
-        self._cut: Cut | None = None
+        self.cut: Cut | None = None
+        """The rooms as they were cut last; None before anything was seen."""
 
     def refresh(self, next_id: int, more_open: Points) -> int:
         """Cut anew if the walls or the other open points changed; takes and returns the first id no room has had."""
         plan = plan_of(self.storey.walls, more_open)
-        if plan is None or (self._cut is not None and self._cut.plan.equals(plan)):
+        if plan is None or (self.cut is not None and self.cut.plan.equals(plan)):
             return next_id
         regions = cut(plan)
         samples = _samples(plan, regions)
         ids, next_id = _recognised(samples, regions.count, self.known, next_id)
         self.known = {point: ids[region] for point, region in samples.items()}
-        self._cut = Cut(plan, regions, ids)
+        self.cut = Cut(plan, regions, ids)
         self.revision += 1
         return next_id
-
-    @property
-    def cut(self) -> Cut | None:
-        """The rooms as they were cut last; None before anything was seen."""
-        return self._cut
 
     def to_dict(self) -> dict[str, Any]:
         """What ids last by, in plain JSON values."""

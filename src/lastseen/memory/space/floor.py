@@ -70,7 +70,8 @@ class FloorGrid:
         self._x, self._y = origin.x, origin.y
         self._first: Cell = (-half, -half)
         side = 0 if window is None else 2 * half + 1
-        self._evidence = np.zeros((side, side), dtype=np.int8)
+        self.evidence = np.zeros((side, side), dtype=np.int8)
+        """Evidence per cell, for reading: above 0 for something there, below for nothing, 0 where nobody looked."""
         self._blocked: NDArray[np.bool_] | None = None
         self.revision = 0
         """Grows with every change."""
@@ -82,23 +83,18 @@ class FloorGrid:
     def copy(self) -> FloorGrid:
         """The same grid, which later changes of this one do not reach."""
         made = FloorGrid(self.settings, origin=Pose2D(self._x, self._y, 0.0))
-        made._first, made._evidence = self._first, self._evidence.copy()
+        made._first, made.evidence = self._first, self.evidence.copy()
         return made
-
-    @property
-    def evidence(self) -> NDArray[np.int8]:
-        """Evidence per cell, for reading: above 0 for something there, below for nothing, 0 where nobody looked."""
-        return self._evidence
 
     @property
     def occupied(self) -> NDArray[np.bool_]:
         """Cells with something in them."""
-        return self._evidence >= OCCUPIED
+        return self.evidence >= OCCUPIED
 
     @property
     def free(self) -> NDArray[np.bool_]:
         """Cells that were looked through or stood in."""
-        return self._evidence < 0
+        return self.evidence < 0
 
     @property
     def blocked(self) -> NDArray[np.bool_]:
@@ -107,7 +103,7 @@ class FloorGrid:
             from scipy import ndimage
 
             self._blocked = (
-                ndimage.binary_dilation(self.occupied, structure=self._disk) if self._evidence.size else self.occupied
+                ndimage.binary_dilation(self.occupied, structure=self._disk) if self.evidence.size else self.occupied
             )
         return self._blocked
 
@@ -115,14 +111,14 @@ class FloorGrid:
         """The row and column of a point; None outside the grid."""
         i, j = self._numbers(x, y)
         i, j = i - self._first[0], j - self._first[1]
-        rows, columns = self._evidence.shape
+        rows, columns = self.evidence.shape
         return (i, j) if 0 <= i < rows and 0 <= j < columns else None
 
     def knows_around(self, x: float, y: float, *, radius: float) -> bool:
         """Whether a cell within ``radius`` metres of a point was looked at."""
         reach = round(radius / self.settings.cell)
         i, j = (number - first for number, first in zip(self._numbers(x, y), self._first, strict=True))
-        near = self._evidence[max(i - reach, 0) : max(i + reach + 1, 0), max(j - reach, 0) : max(j + reach + 1, 0)]
+        near = self.evidence[max(i - reach, 0) : max(i + reach + 1, 0), max(j - reach, 0) : max(j + reach + 1, 0)]
         return bool(near.any())
 
     def point_of(self, cell: Cell) -> tuple[float, float]:
@@ -157,22 +153,22 @@ class FloorGrid:
 
     def begin_with(self, finer: FloorGrid) -> None:
         """Begin with what another grid of cells no larger than these knows, in the same frame; for an empty grid."""
-        rows, columns = self._evidence.shape
+        rows, columns = self.evidence.shape
         x, y = self.point_of((0, 0))
         quarters = np.zeros((4, rows, columns), dtype=np.int8)
         for quarter, (down, right) in zip(quarters, itertools.product((-0.25, 0.25), repeat=2), strict=True):
             i = finer._rows(x + self.settings.cell * (np.arange(rows, dtype=np.float64) + down), axis=0)
             j = finer._rows(y + self.settings.cell * (np.arange(columns, dtype=np.float64) + right), axis=1)
-            quarter[np.ix_(i >= 0, j >= 0)] = finer._evidence[np.ix_(i[i >= 0], j[j >= 0])]
+            quarter[np.ix_(i >= 0, j >= 0)] = finer.evidence[np.ix_(i[i >= 0], j[j >= 0])]
         # a cell is as free as the freest of its quarters, unless there is something in one of them
         most, least = quarters.max(axis=0), quarters.min(axis=0)
-        self._evidence = np.where(most >= OCCUPIED, most, np.minimum(least, 0)).astype(np.int8)
+        self.evidence = np.where(most >= OCCUPIED, most, np.minimum(least, 0)).astype(np.int8)
         self._blocked = None
         self.revision += 1
 
     def _rows(self, points: NDArray[np.floating[Any]], *, axis: int) -> NDArray[np.intp]:
         """The rows (or columns) of coordinates along an axis; -1 outside the grid."""
-        origin, first, count = (self._x, self._y)[axis], self._first[axis], self._evidence.shape[axis]
+        origin, first, count = (self._x, self._y)[axis], self._first[axis], self.evidence.shape[axis]
         numbers = np.round((points - origin) / self.settings.cell).astype(np.intp) - first
         return np.where((numbers >= 0) & (numbers < count), numbers, -1)
 
@@ -188,7 +184,7 @@ class FloorGrid:
             cell = self.cell_of(bump.x, bump.y)
             if cell is not None:
                 # a person in the way today is gone tomorrow: what lasts must be able to change
-                self._evidence[cell] = _MOST if self._grows else _BUMP
+                self.evidence[cell] = _MOST if self._grows else _BUMP
                 self._note_changed(np.array([cell[0]]), np.array([cell[1]]))
 
     def take_in(self, other: FloorGrid, origin: Pose2D) -> None:
@@ -197,7 +193,7 @@ class FloorGrid:
         ``origin`` is where its frame lies in this one's. What is known here stays: two maps of one wall lie a hand
         apart, and both together would make it twice as thick and its rooms smaller.
         """
-        rows, columns = np.nonzero(other._evidence)
+        rows, columns = np.nonzero(other.evidence)
         if not len(rows):
             return
         size = self.settings.cell
@@ -216,26 +212,26 @@ class FloorGrid:
         there -= np.array(other._first)[:, None]
         here = np.array([i - self._first[0], j - self._first[1]])
         inside = np.ones(len(i), dtype=np.bool_)
-        for cells, grid in ((there, other._evidence), (here, self._evidence)):
+        for cells, grid in ((there, other.evidence), (here, self.evidence)):
             inside &= (cells >= 0).all(axis=0) & (cells < np.array(grid.shape)[:, None]).all(axis=0)
         there, here = there[:, inside], here[:, inside]
-        more = np.clip(other._evidence[there[0], there[1]], _LEAST, _MOST)
-        told = (more != 0) & (self._evidence[here[0], here[1]] == 0)
+        more = np.clip(other.evidence[there[0], there[1]], _LEAST, _MOST)
+        told = (more != 0) & (self.evidence[here[0], here[1]] == 0)
         i, j = here[0][told], here[1][told]
-        self._evidence[i, j] = more[told]
+        self.evidence[i, j] = more[told]
         self._note_changed(i, j)
 
     def nearest_inside(self, point: tuple[float, float]) -> Cell:
         """The cell of a point, or the one at the border that lies nearest to it."""
         i, j = self._numbers(*point)
-        rows, columns = self._evidence.shape
+        rows, columns = self.evidence.shape
         return min(max(i - self._first[0], 0), rows - 1), min(max(j - self._first[1], 0), columns - 1)
 
     def drain_changed(self) -> dict[Cell, bytes]:
         """The tiles that changed since the last call, by tile number, compressed for the memory file."""
         tiles = {}
         for tile in sorted(self._changed):
-            tiles[tile] = zlib.compress(np.ascontiguousarray(self._evidence[self._within(tile)]).tobytes())
+            tiles[tile] = zlib.compress(np.ascontiguousarray(self.evidence[self._within(tile)]).tobytes())
         self._changed.clear()
         return tiles
 
@@ -256,7 +252,7 @@ class FloorGrid:
                 raise JournalDamaged(path, f"floor tile {tile} cannot be unpacked: {error}") from error
             if len(evidence) != TILE * TILE:
                 raise JournalDamaged(path, f"floor tile {tile} has another size than {TILE} x {TILE}")
-            self._evidence[self._within(tile)] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
+            self.evidence[self._within(tile)] = np.frombuffer(evidence, dtype=np.int8).reshape(TILE, TILE)
         self._blocked = None
         self.revision += 1
 
@@ -275,8 +271,8 @@ class FloorGrid:
 
     def _extend_to(self, low: NDArray[np.int64], high: NDArray[np.int64], *, path: object | None = None) -> None:
         first = np.array(self._first)
-        last = first + self._evidence.shape
-        if self._evidence.size:
+        last = first + self.evidence.shape
+        if self.evidence.size:
             if (low >= first).all() and (high <= last).all():
                 return
             low, high = np.minimum(low, first), np.maximum(high, last)
@@ -286,10 +282,10 @@ class FloorGrid:
                 raise JournalDamaged(path, f"the floor is {(high - low).max()} cells wide, more than {_LARGEST}")
             return
         grown = np.zeros(high - low, dtype=np.int8)
-        if self._evidence.size:
-            (i, j), (rows, columns) = first - low, self._evidence.shape
-            grown[i : i + rows, j : j + columns] = self._evidence
-        self._evidence, self._first, self._blocked = grown, (int(low[0]), int(low[1])), None
+        if self.evidence.size:
+            (i, j), (rows, columns) = first - low, self.evidence.shape
+            grown[i : i + rows, j : j + columns] = self.evidence
+        self.evidence, self._first, self._blocked = grown, (int(low[0]), int(low[1])), None
 
     def _mark_free(self, points: Points, until: NDArray[np.float32], pose: Pose2D) -> None:
         """Clear the cells along each image column up to the distance seen through."""
@@ -320,12 +316,12 @@ class FloorGrid:
             # no farther than what changes, so that a grid that is restored has the same size
             self._extend_to(np.array([i.min(), j.min()]), np.array([i.max(), j.max()]) + 1)
         i, j = i - self._first[0], j - self._first[1]
-        rows, columns = self._evidence.shape
+        rows, columns = self.evidence.shape
         inside = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
         i, j = i[inside], j[inside]
-        old = self._evidence[i, j]
+        old = self.evidence[i, j]
         # a bump stays: what stopped the robot was not to be seen
-        self._evidence[i, j] = np.where(old == _BUMP, old, np.clip(old + amount, _LEAST, _MOST))
+        self.evidence[i, j] = np.where(old == _BUMP, old, np.clip(old + amount, _LEAST, _MOST))
         self._note_changed(i, j)
 
     def _note_changed(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:

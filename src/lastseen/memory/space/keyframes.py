@@ -13,7 +13,6 @@ import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,6 +201,8 @@ def picture_of(frame: Frame, people: Sequence[Box] | None) -> tuple[bytes, Intri
     """The frame's image, small and with people blanked, as JPEG, and its camera."""
     from PIL import Image
 
+    from lastseen.images import encoded
+
     rgb = frame.rgb
     if people:
         rgb = rgb.copy()
@@ -212,9 +213,7 @@ def picture_of(frame: Frame, people: Sequence[Box] | None) -> tuple[bytes, Intri
     if camera.width > WIDTH:
         height = max(1, round(camera.height * WIDTH / camera.width))
         image, camera = image.resize((WIDTH, height), Image.Resampling.BILINEAR), camera.resized(WIDTH, height)
-    out = BytesIO()
-    image.save(out, "JPEG", quality=_QUALITY)
-    return out.getvalue(), camera
+    return encoded(image, "JPEG", quality=_QUALITY), camera
 
 
 def enlarged(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:

@@ -77,17 +77,12 @@ class FaissIndex:
     """An exact inner-product index that can be written and searched from several threads."""
 
     def __init__(self, dim: int) -> None:
-        self._dim = dim
+        self.dim = dim
         self._flat: Any = None
         self._waiting: list[NDArray[np.float32]] = []
         self._keys: list[str] = []
         self._rows: dict[str, int] = {}
         self._lock = threading.RLock()
-
-    @property
-    def dim(self) -> int:
-        """Length of every vector."""
-        return self._dim
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -99,7 +94,7 @@ class FaissIndex:
 
     def upsert(self, keys: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Put vectors in; a key already held has its row overwritten in place."""
-        rows = checked_rows(keys, vectors, self._dim)
+        rows = checked_rows(keys, vectors, self.dim)
         with self._lock:
             fresh = [i for i, key in enumerate(keys) if key not in self._rows]
             held = [i for i, key in enumerate(keys) if key in self._rows]
@@ -133,7 +128,7 @@ class FaissIndex:
 
     def search(self, query: NDArray[np.float32], *, k: int, among: Sequence[str] | None = None) -> list[Match]:
         """The k nearest, or the k nearest of the keys in ``among``."""
-        row = checked_query(query, self._dim, k)
+        row = checked_query(query, self.dim, k)
         with self._lock:
             if among is not None:
                 rows = self._rows
@@ -175,7 +170,7 @@ class FaissIndex:
         matrix, total = self._matrix(), len(self._keys)
         if matrix.nbytes >= LARGE_BYTES and wanted < total:
             rough = matrix @ row
-            rounding = self._dim * float(np.finfo(np.float32).eps) * float(np.linalg.norm(row))
+            rounding = self.dim * float(np.finfo(np.float32).eps) * float(np.linalg.norm(row))
             near = np.flatnonzero(rough >= np.partition(rough, total - wanted)[total - wanted] - 2.0 * rounding)
             if len(near) <= MOST_NEAR + wanted:
                 scores, at = faiss.knn(row[None], matrix[near], wanted, metric=faiss.METRIC_INNER_PRODUCT)
@@ -194,15 +189,15 @@ class FaissIndex:
         import faiss
 
         index = self._index()
-        matrix: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * self._dim)
-        return matrix.reshape(index.ntotal, self._dim)
+        matrix: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * self.dim)
+        return matrix.reshape(index.ntotal, self.dim)
 
     def _index(self) -> Any:
         """FAISS's index with every row in it; FAISS is loaded here, since a question about names needs none."""
         import faiss
 
         if self._flat is None:
-            self._flat = faiss.IndexFlatIP(self._dim)
+            self._flat = faiss.IndexFlatIP(self.dim)
         for rows in self._waiting:
             self._flat.add(rows)
         self._waiting.clear()

@@ -45,20 +45,16 @@ class ObjectTable:
         self._label_numbers: dict[str, int] = {}
         self._most_labels = MOST_UNUSED
         self._room = _START
-        self._columns = _empty(_START)
+        self.columns = _empty(_START)
+        """The columns; rows from ``len(table)`` on are not in use."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def columns(self) -> _Columns:
-        """The columns; rows from ``len(table)`` on are not in use."""
-        return self._columns
-
     def upsert(self, ids: Sequence[str], records: Sequence[ObjectRecord | VersionRecord]) -> None:
         """Put records in; an id already held has its row overwritten."""
         if len(self.label_names) > self._most_labels:
-            used = np.unique(self._columns.labels[: len(self.ids)])
+            used = np.unique(self.columns.labels[: len(self.ids)])
             self.forget_labels(set(self.label_names) - {self.label_names[number] for number in used[used >= 0]})
             self._most_labels = max(MOST_UNUSED, 2 * len(self.label_names))
         for object_id, record in zip(ids, records, strict=True):
@@ -84,12 +80,12 @@ class ObjectTable:
         count = len(ids)
         while self._room < count:
             self._room *= 2
-        self._columns = _empty(self._room)
+        self.columns = _empty(self._room)
         self.ids = list(ids)
         self.row_of = {object_id: row for row, object_id in enumerate(ids)}
         self.label_names = list(labels)
         self._label_numbers = {label: number for number, label in enumerate(labels)}
-        own = self._columns
+        own = self.columns
         own.x[:count], own.y[:count], own.z[:count] = columns["xyz"].T
         own.first_seen[:count], own.last_seen[:count] = columns["first_seen"], columns["last_seen"]
         own.state[:count] = columns["state"].astype(np.int8) - 1
@@ -108,7 +104,7 @@ class ObjectTable:
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take ids out; an id not held is no error."""
-        columns = self._columns
+        columns = self.columns
         for object_id in ids:
             row = self.row_of.pop(object_id, None)
             if row is None:
@@ -130,30 +126,30 @@ class ObjectTable:
         numbers = {name: number for number, name in enumerate(kept)}
         # the last place stands for no label, whose number is -1
         anew = np.array([*(numbers.get(name, -1) for name in self.label_names), -1], dtype=np.int32)
-        self._columns.labels[:] = anew[self._columns.labels]
+        self.columns.labels[:] = anew[self.columns.labels]
         self.label_names, self._label_numbers = kept, numbers
 
     def label(self, row: int) -> str | None:
         """The likeliest label of a row."""
-        number = int(self._columns.labels[row, 0])
+        number = int(self.columns.labels[row, 0])
         return None if number < 0 else self.label_names[number]
 
     def xyz(self, row: int) -> tuple[float, float, float]:
         """The position of a row."""
-        columns = self._columns
+        columns = self.columns
         return float(columns.x[row]), float(columns.y[row]), float(columns.z[row])
 
     def not_seen_since(self, time: float) -> list[str]:
         """The ids of the objects last seen before a memory time, sorted."""
-        last = self._columns.last_seen
+        last = self.columns.last_seen
         return [object_id for object_id, row in sorted(self.row_of.items()) if last[row] < time]
 
     def bytes(self) -> int:
         """RAM taken by the columns."""
-        return sum(int(getattr(self._columns, name).nbytes) for name in _Columns.__slots__)
+        return sum(int(getattr(self.columns, name).nbytes) for name in _Columns.__slots__)
 
     def _put(self, row: int, record: ObjectRecord | VersionRecord) -> None:
-        columns = self._columns
+        columns = self.columns
         columns.x[row], columns.y[row], columns.z[row] = record.xyz
         columns.first_seen[row], columns.last_seen[row] = record.first_seen, record.last_seen
         columns.state[row] = STATES.index(record.state)
@@ -175,11 +171,11 @@ class ObjectTable:
         return number
 
     def _grow(self) -> None:
-        old, used = self._columns, self._room
+        old, used = self.columns, self._room
         self._room *= 2
-        self._columns = _empty(self._room)
+        self.columns = _empty(self._room)
         for name in _Columns.__slots__:
-            getattr(self._columns, name)[:used] = getattr(old, name)
+            getattr(self.columns, name)[:used] = getattr(old, name)
 
 
 def _empty(rows: int) -> _Columns:

@@ -5,7 +5,6 @@ Frames are written in our conventions, so that the file needs no options, and it
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -16,12 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
+from lastseen.images import encoded
 from lastseen.sources.base import REMEMBERED, RecordSource
 from lastseen.sources.detections import tree_of_detection
 from lastseen.sources.ros.messages import (
@@ -295,6 +294,4 @@ def _make(kind: str, **values: Any) -> Any:
 
 
 def _file(pixels: NDArray[Any], how: str) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, how, **({"compress_level": 1} if how == "png" else {"quality": 90}))
-    return out.getvalue()
+    return encoded(pixels, how, **({"compress_level": 1} if how == "png" else {"quality": 90}))

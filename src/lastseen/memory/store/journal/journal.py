@@ -61,15 +61,16 @@ class Journal(JournalReader):
     def __init__(self, connection: sqlite3.Connection, *, path: Path | None, lock: WriterLock | None) -> None:
         super().__init__(connection, path=path)
         self._lock = lock
-        self._writable = lock is not None or path is None
+        self.writable = lock is not None or path is None
+        """Whether this process may write."""
         self._written: dict[str, Written] = {}
         self.not_wiped: str | None = None
         """Why bytes of what was forgotten are still in the file; None when there are none."""
-        self._thinning = Thinning(self.history_from if self._writable else -math.inf)
+        self._thinning = Thinning(self.history_from if self.writable else -math.inf)
         self._savepoint: Savepoint | None = None
         self._rewritten = False
         self._retry = Retry(self._wipe_again)
-        if path is not None and self._writable:
+        if path is not None and self.writable:
             self._begin()
 
     @classmethod
@@ -125,11 +126,6 @@ class Journal(JournalReader):
     def history_kept(self) -> float:
         """The memory time that the history kept begins at, as of the last commit; minus infinity: all is kept."""
         return self._thinning.start
-
-    @property
-    def writable(self) -> bool:
-        """Whether this process may write."""
-        return self._writable
 
     def write(self, batch: Batch, *, settings: Settings, outbox: bool = False) -> int:
         """Write a batch durably and return how many rows it took; all of it or nothing."""
@@ -264,7 +260,7 @@ class Journal(JournalReader):
         if self._is_inherited():
             return
         with self._guard:
-            if self._writable and self.path is not None:
+            if self.writable and self.path is not None:
                 if self.not_wiped is not None:
                     # a file that was taken away has told so at every commit
                     with suppress(JournalError):
@@ -273,7 +269,7 @@ class Journal(JournalReader):
             self._db.close()
             if self._lock is not None:
                 self._lock.release()
-            self._writable = False
+            self.writable = False
 
     def wipe(self) -> None:
         """Leave no byte of what was just deleted with the mark that says so, as after objects are forgotten."""
@@ -318,12 +314,12 @@ class Journal(JournalReader):
     def _wipe_again(self) -> bool:
         """Try once more to finish a forgetting; says whether nothing is left to do."""
         with self._guard:
-            if self._writable and self.not_wiped is not None:
+            if self.writable and self.not_wiped is not None:
                 try:
                     self._wipe(wait=0.0)
                 except JournalError:
                     return True
-            return not self._writable or self.not_wiped is None
+            return not self.writable or self.not_wiped is None
 
     def _known(self, object_id: str) -> Written | None:
         """What the file holds of an object, looked up the first time it is written by this process."""
@@ -354,7 +350,7 @@ class Journal(JournalReader):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if not self._writable:
+        if not self.writable:
             raise JournalReadOnly(self.path, "was opened for reading or is closed; open it for writing")
         with self._reading():
             self._db.execute("BEGIN IMMEDIATE")

@@ -16,7 +16,8 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from lastseen.ros2.conversions import message_class, to_cdr
+from lastseen.ros2.conversions import to_cdr
+from lastseen.sources.ros.messages import message_class
 
 DOMAIN = 1 + os.getpid() % 100
 """A domain of its own, so that two runs do not hear each other; above 101 its ports are given to others too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 from collections.abc import Mapping
@@ -14,20 +13,11 @@ from lastseen.errors import InvalidValue
 from lastseen.geometry import Pose3D
 from lastseen.observation import Observation
 from lastseen.ros2.publications import Tree
-from lastseen.sources.ros.messages import nanoseconds, pose, ros2_types
+from lastseen.sources.ros.messages import made, message_class, nanoseconds, pose, ros2_types
 
 _ELEMENT = re.compile(r"(?:sequence<([\w/]+)(?:, \d+)?>|([\w/]+)\[\d+\])")
 _SMALLEST_SIDE = 0.01
 """Metres: a detector that gives no size has still seen something."""
-
-
-def message_class(kind: str) -> Any:
-    """The class that ROS has for a type such as ``nav_msgs/msg/OccupancyGrid``; ImportError where it is not there."""
-    package, folder, name = kind.split("/")
-    try:
-        return getattr(importlib.import_module(f"{package}.{folder}"), name)
-    except AttributeError as error:
-        raise ImportError(f"{package} has no {name}") from error
 
 
 def to_message(kind: type, tree: Mapping[str, Any]) -> Any:
@@ -64,7 +54,7 @@ def to_tree(message: Any) -> Tree:
 
 def to_cdr(kind: str, tree: Mapping[str, Any]) -> bytes:
     """A message in CDR, made with rosbags' types: no ROS is needed."""
-    return bytes(ros2_types().serialize_cdr(_stored(kind, tree), kind))
+    return bytes(ros2_types().serialize_cdr(made(kind, tree), kind))
 
 
 def observations(message: Any, T_world_frame: Pose3D, camera: Pose3D) -> list[Observation]:
@@ -107,32 +97,3 @@ def _element(kind: str) -> str:
     found = _ELEMENT.fullmatch(kind)
     assert found is not None, kind
     return found.group(1) or found.group(2)
-
-
-def _stored(kind: str, tree: Mapping[str, Any]) -> Any:
-    """A message of rosbags; fields left out are zero, empty or false."""
-    store = ros2_types()
-    _, fields = store.fielddefs[kind]
-    return store.types[kind](**{name: _value(description, tree.get(name)) for name, description in fields})
-
-
-def _value(description: Any, value: Any) -> Any:
-    node, detail = description
-    if node.name == "NAME":
-        return _stored(detail, value or {})
-    if node.name == "BASE":
-        return _base(detail[0], value)
-    inner, count = detail
-    if inner[0].name == "BASE" and inner[1][0] != "string":
-        return np.zeros(count, dtype=inner[1][0]) if value is None else np.asarray(value, dtype=inner[1][0])
-    return [_value(inner, one) for one in value or []]
-
-
-def _base(kind: str, value: Any) -> Any:
-    if kind == "string":
-        return str(value or "")
-    if kind == "bool":
-        return bool(value)
-    if kind.startswith("float"):
-        return float(value or 0.0)
-    return value[0] if isinstance(value, bytes) else int(value or 0)

@@ -19,12 +19,12 @@ from lastseen.config import settings_from_mapping
 from lastseen.config.section import describe
 from lastseen.errors import InvalidValue, LastseenError, SourceError
 from lastseen.ros2.calls import FIELDS, RESPONSES, response_tree
-from lastseen.ros2.conversions import message_class, to_message, to_tree
+from lastseen.ros2.conversions import to_message, to_tree
 from lastseen.ros2.driving import NUMBERS, Limits, parse_zones, zone_text
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.ros2.publications import LATCHED, Publication
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE
+from lastseen.sources.ros.messages import POSE_COVARIANCE, installed_class, message_class
 
 try:
     import rclpy
@@ -80,7 +80,7 @@ class RclpyTransport:
             qualities.append(_KEPT)
         subscriptions = [
             self._node.create_subscription(
-                _class(kind),
+                installed_class(kind),
                 topic,
                 lambda data: self._handle(topic, handle, bytes(data)),
                 quality,
@@ -358,16 +358,6 @@ def ros_program(arguments: list[str], make_node: Callable[[], Any], *, threads: 
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-def _class(kind: str) -> Any:
-    try:
-        return message_class(kind)
-    except ImportError as error:
-        package = kind.partition("/")[0]
-        raise SourceError(
-            "ROS type", kind, "is not installed", remedy=f"install ros-$ROS_DISTRO-{package}"
-        ) from error
 
 
 def _quality(topic: str, *, reading: bool) -> Any:

@@ -14,7 +14,7 @@ from lastseen.frame import Frame, floor_pose
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Detector
-from lastseen.ros2.conversions import message_class, to_message
+from lastseen.ros2.conversions import to_message
 from lastseen.ros2.driving import (
     POSE_STAMPED,
     Driver,
@@ -29,7 +29,7 @@ from lastseen.ros2.driving import (
 from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate, Transport
 from lastseen.search.robot import Robot
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE
+from lastseen.sources.ros.messages import POSE_COVARIANCE, message_class
 from lastseen.sources.ros.stream import split_address
 
 SCHEME = "ros2://"

@@ -19,7 +19,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from lastseen.config import Settings
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.ros2.conversions import message_class, to_cdr
+from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.driving import is_at
 from lastseen.ros2.publications import Tree, point_tree, time_tree
 from lastseen.ros2.rclpy_node import ros_program
@@ -27,7 +27,7 @@ from lastseen.search.robot import open_robot
 from lastseen.sim.agent import advanced
 from lastseen.sim.render import camera_pose
 from lastseen.sources.ros import writing
-from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, ODOMETRY, TF, ros2_types
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, ODOMETRY, TF, message_class, ros2_types
 
 MOTION_PERIOD, CAMERA_PERIOD = 0.05, 0.25
 """Seconds: odometry at 20 Hz; an image takes some 100 ms to render."""

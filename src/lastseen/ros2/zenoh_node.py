@@ -19,7 +19,7 @@ from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.ros2.publications import LATCHED, Publication
 from lastseen.sources.ros.messages import ros2_types
 from lastseen.sources.ros.stream import split_address
-from lastseen.sources.ros.zenoh_stream import ANSWER_WITHIN, open_session, topic_of_token, type_key
+from lastseen.sources.ros.zenoh_stream import open_session, published, subscriber, type_key
 
 NAME = "lastseen"
 _USUAL = "::,10:,:,:,,"
@@ -45,37 +45,16 @@ class ZenohTransport:
 
     def topics(self) -> list[tuple[str, str]]:
         """Name and type of every topic that somebody else publishes."""
-        import zenoh
-
-        found: set[tuple[str, str]] = set()
-        for reply in self._session.liveliness().get(f"@ros2_lv/{self._domain}/**", timeout=ANSWER_WITHIN):
-            sample = reply.ok
-            if isinstance(sample, zenoh.Sample) and self._zid not in str(sample.key_expr):
-                topic = topic_of_token(str(sample.key_expr))
-                if topic is not None:
-                    found.add(topic)
-        return sorted(found)
+        return sorted(published(self._session, self._domain, own=self._zid))
 
     def subscribe(self, topic: str, kind: str, handle: Callable[[bytes], None]) -> Callable[[], None]:
         """Call ``handle`` with every message in CDR, also with one that was kept for late joiners."""
-        import zenoh.ext
-
-        key = f"{self._domain}{_resolved(topic)}/{type_key(kind)}/*"
-        history = zenoh.ext.HistoryConfig(detect_late_publishers=True)
-
-        def receive(sample: Any) -> None:
-            handle(bytes(sample.payload))
-
-        subscriber = (
-            zenoh.ext.declare_advanced_subscriber(self._session, key, receive, history=history)
-            if topic == "/tf_static"
-            else self._session.declare_subscriber(key, receive)
-        )
+        received = subscriber(self._session, self._domain, _resolved(topic), kind, handle)
         token = self._token(f"{len(self._tokens)}/MS/%/%", topic, kind, _ANY_HASH)
 
         def end() -> None:
             token.undeclare()
-            subscriber.undeclare()
+            received.undeclare()
 
         return end
 

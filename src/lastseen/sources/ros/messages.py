@@ -8,6 +8,7 @@ outside: each is checked against the limit before anything is made of it.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import struct
 from collections.abc import Iterator, Mapping
@@ -100,6 +101,54 @@ def _types(name: str, definitions: Mapping[str, str]) -> Typestore:
     for kind, text in {**definitions, **vision}.items():
         store.register(get_types_from_msg(text, kind))
     return store
+
+
+def message_class(kind: str) -> Any:
+    """The class that ROS has for a type such as ``nav_msgs/msg/OccupancyGrid``; ImportError where it is not there."""
+    package, folder, name = kind.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.{folder}"), name)
+    except AttributeError as error:
+        raise ImportError(f"{package} has no {name}") from error
+
+
+def installed_class(kind: str) -> Any:
+    """The same, or an error that says what to install."""
+    try:
+        return message_class(kind)
+    except ImportError as error:
+        package = kind.partition("/")[0]
+        remedy = f"install ros-$ROS_DISTRO-{package}"
+        raise SourceError("ROS type", kind, "is not installed", remedy=remedy) from error
+
+
+def made(kind: str, tree: Mapping[str, Any]) -> Any:
+    """A message of rosbags with these fields, nested ones as mappings; those left out are zero, empty or false."""
+    store = ros2_types()
+    _, fields = store.fielddefs[kind]
+    return store.types[kind](**{name: _value(description, tree.get(name)) for name, description in fields})
+
+
+def _value(description: Any, value: Any) -> Any:
+    node, detail = description
+    if node.name == "NAME":
+        return made(detail, value or {})
+    if node.name == "BASE":
+        return _base(detail[0], value)
+    inner, count = detail
+    if inner[0].name == "BASE" and inner[1][0] != "string":
+        return np.zeros(count, dtype=inner[1][0]) if value is None else np.asarray(value, dtype=inner[1][0])
+    return [_value(inner, one) for one in value or []]
+
+
+def _base(kind: str, value: Any) -> Any:
+    if kind == "string":
+        return str(value or "")
+    if kind == "bool":
+        return bool(value)
+    if kind.startswith("float"):
+        return 0.0 if value is None else float(value)
+    return value[0] if isinstance(value, bytes) else int(value or 0)
 
 
 def is_compressed(message: Any) -> bool:

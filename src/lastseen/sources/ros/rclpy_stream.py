@@ -13,7 +13,7 @@ from typing import Any
 from lastseen.errors import SourceError
 from lastseen.sources.live import POLL
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import TF
+from lastseen.sources.ros.messages import TF, installed_class
 from lastseen.sources.ros.stream import RosStream, live_topics, split_address
 from lastseen.sources.ros.topics import Topic
 
@@ -58,7 +58,7 @@ class RclpySource(RosStream):
                 self.on_message(topic, kind, bytes(data))
 
             self._node.create_subscription(
-                _message_class(kind), topic, handle, _quality(static=topic == "/tf_static"), raw=True
+                installed_class(kind), topic, handle, _quality(static=topic == "/tf_static"), raw=True
             )
         executor = SingleThreadedExecutor(context=self._context)
         executor.add_node(self._node)
@@ -89,13 +89,3 @@ def _quality(*, static: bool) -> Any:
 
 def _is_installed(kind: str) -> bool:
     return importlib.util.find_spec(kind.split("/", maxsplit=1)[0]) is not None
-
-
-def _message_class(kind: str) -> Any:
-    package, folder, name = kind.split("/")
-    try:
-        return getattr(importlib.import_module(f"{package}.{folder}"), name)
-    except (ImportError, AttributeError) as error:
-        raise SourceError(
-            "ROS type", kind, "is not installed", remedy=f"install ros-$ROS_DISTRO-{package}"
-        ) from error

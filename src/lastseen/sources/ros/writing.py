@@ -31,6 +31,7 @@ from lastseen.sources.ros.messages import (
     IMAGE,
     TEXT,
     TF,
+    made,
     require_rosbags,
     ros2_types,
 )
@@ -81,7 +82,7 @@ class McapRecorder:
         if detections is not None:
             self._put("/detections", stamp, boxes(detections, stamp=stamp))
             line = {"stamp": stamp, "detections": [tree_of_detection(one) for one in detections]}
-            self._put(DETECTIONS_TEXT, stamp, _make(TEXT, data=json.dumps(line)))
+            self._put(DETECTIONS_TEXT, stamp, made(TEXT, {"data": json.dumps(line)}))
         self.frames += 1
 
     def write_pose(self, stamp: float, pose: Pose3D, *, now: float) -> None:
@@ -180,30 +181,21 @@ def to_nanoseconds(stamp: float) -> int:
     return whole
 
 
-def _header(stamp: float, frame: str = CAMERA_FRAME) -> Any:
-    whole = to_nanoseconds(stamp)
-    time = _make("builtin_interfaces/msg/Time", sec=whole // 10**9, nanosec=whole % 10**9)
-    return _make("std_msgs/msg/Header", stamp=time, frame_id=frame)
+def _header(stamp: float, frame: str = CAMERA_FRAME) -> dict[str, Any]:
+    seconds, rest = divmod(to_nanoseconds(stamp), 10**9)
+    return {"stamp": {"sec": seconds, "nanosec": rest}, "frame_id": frame}
 
 
 def image(pixels: NDArray[Any], encoding: str, *, stamp: float) -> Any:
     """An Image with these pixels as they are."""
     height, width = pixels.shape[:2]
     flat = np.ascontiguousarray(pixels).view(np.uint8).reshape(-1)
-    return _make(
-        IMAGE,
-        header=_header(stamp),
-        height=height,
-        width=width,
-        encoding=encoding,
-        is_bigendian=0,
-        step=flat.size // height,
-        data=flat,
-    )
+    lies = {"height": height, "width": width, "encoding": encoding, "step": flat.size // height}
+    return made(IMAGE, {"header": _header(stamp), **lies, "data": flat})
 
 
 def _compressed(data: bytes, how: str, *, stamp: float) -> Any:
-    return _make(COMPRESSED, header=_header(stamp), format=how, data=np.frombuffer(data, dtype=np.uint8))
+    return made(COMPRESSED, {"header": _header(stamp), "format": how, "data": np.frombuffer(data, dtype=np.uint8)})
 
 
 def color_message(rgb: NDArray[np.uint8], how: str, *, stamp: float) -> Any:
@@ -230,67 +222,36 @@ def camera_info(camera: Intrinsics, *, stamp: float) -> Any:
     """A CameraInfo of a pinhole without distortion."""
     k = [camera.fx, 0.0, camera.cx, 0.0, camera.fy, camera.cy, 0.0, 0.0, 1.0]
     p = [camera.fx, 0.0, camera.cx, 0.0, 0.0, camera.fy, camera.cy, 0.0, 0.0, 0.0, 1.0, 0.0]
-    region = _make("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
-    return _make(
-        CAMERA_INFO,
-        header=_header(stamp),
-        height=camera.height,
-        width=camera.width,
-        distortion_model="plumb_bob",
-        d=np.zeros(0),
-        k=np.array(k),
-        r=np.eye(3).ravel(),
-        p=np.array(p),
-        binning_x=0,
-        binning_y=0,
-        roi=region,
-    )
+    size = {"height": camera.height, "width": camera.width}
+    lens = {"distortion_model": "plumb_bob", "k": k, "r": np.eye(3).ravel(), "p": p}
+    return made(CAMERA_INFO, {"header": _header(stamp), **size, **lens})
 
 
 def transform(pose: Pose3D, *, stamp: float, parent: str = WORLD_FRAME, child: str = CAMERA_FRAME) -> Any:
     """A TFMessage with one transform, T_parent_child."""
-    x, y, z = pose.translation.tolist()
-    translation = _make("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
-    motion = _make("geometry_msgs/msg/Transform", translation=translation, rotation=_quaternion(pose))
-    header = _header(stamp, parent)
-    one = _make("geometry_msgs/msg/TransformStamped", header=header, child_frame_id=child, transform=motion)
-    return _make(TF, transforms=[one])
+    motion = {"translation": _axes(pose.translation), "rotation": _axes(pose.quaternion)}
+    one = {"header": _header(stamp, parent), "child_frame_id": child, "transform": motion}
+    return made(TF, {"transforms": [one]})
 
 
 def boxes(found: Sequence[Detection], *, stamp: float) -> Any:
     """A Detection2DArray with every label of every detection; masks have no place in it."""
-    origin = _make("geometry_msgs/msg/Point", x=0.0, y=0.0, z=0.0)
-    place = _make("geometry_msgs/msg/Pose", position=origin, orientation=_quaternion(Pose3D.identity()))
-    nowhere = _make("geometry_msgs/msg/PoseWithCovariance", pose=place, covariance=np.zeros(36))
-    made = []
+    header = _header(stamp)
+    nowhere = {"pose": {"orientation": _axes(Pose3D.identity().quaternion)}}
+    trees = []
     for one in found:
-        results = [
-            _make(
-                "vision_msgs/msg/ObjectHypothesisWithPose",
-                hypothesis=_make("vision_msgs/msg/ObjectHypothesis", class_id=label, score=float(score)),
-                pose=nowhere,
-            )
-            for label, score in sorted(one.labels.items(), key=lambda item: (-item[1], item[0]))
-        ]
         left, top, right, bottom = (float(value) for value in one.box)
-        center = _make("vision_msgs/msg/Point2D", x=(left + right) / 2, y=(top + bottom) / 2)
-        box = _make(
-            "vision_msgs/msg/BoundingBox2D",
-            center=_make("vision_msgs/msg/Pose2D", position=center, theta=0.0),
-            size_x=right - left,
-            size_y=bottom - top,
-        )
-        made.append(_make("vision_msgs/msg/Detection2D", header=_header(stamp), results=results, bbox=box, id=""))
-    return _make(DETECTIONS, header=_header(stamp), detections=made)
+        center = {"position": {"x": (left + right) / 2, "y": (top + bottom) / 2}}
+        ranked = sorted(one.labels.items(), key=lambda item: (-item[1], item[0]))
+        results = [{"hypothesis": {"class_id": label, "score": score}, "pose": nowhere} for label, score in ranked]
+        box = {"center": center, "size_x": right - left, "size_y": bottom - top}
+        trees.append({"header": header, "results": results, "bbox": box})
+    return made(DETECTIONS, {"header": header, "detections": trees})
 
 
-def _quaternion(pose: Pose3D) -> Any:
-    x, y, z, w = pose.quaternion.tolist()
-    return _make("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w)
-
-
-def _make(kind: str, **values: Any) -> Any:
-    return ros2_types().types[kind](**values)
+def _axes(values: NDArray[np.float64]) -> dict[str, float]:
+    """x, y, z and, of a quaternion, w."""
+    return dict(zip("xyzw", values.tolist(), strict=False))
 
 
 def _file(pixels: NDArray[Any], how: str) -> bytes:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lastseen.errors import SourceError, needs_extra
@@ -37,39 +39,18 @@ class ZenohSource(RosStream):
 
     def find_topics(self) -> list[Topic]:
         """Topics of all publishers that declared themselves."""
-        import zenoh
-
-        found: set[tuple[str, str]] = set()
-        for reply in self._session.liveliness().get(f"@ros2_lv/{self._domain}/**", timeout=ANSWER_WITHIN):
-            sample = reply.ok
-            if isinstance(sample, zenoh.Sample):
-                topic = topic_of_token(str(sample.key_expr))
-                if topic is not None:
-                    found.add(topic)
-        return live_topics(found)
+        return live_topics(published(self._session, self._domain))
 
     def receive(self, stop: threading.Event) -> None:
         """Subscribe to the camera's topics until ``stop`` is set."""
-        import zenoh.ext
-
-        subscribers: list[Any] = []
         # tf_static last: it comes at once, and then everything is known to be subscribed
-        for topic, kind in sorted(self.wanted().items(), key=lambda one: one[0] == "/tf_static"):
-            key = f"{self._domain}{topic}/{type_key(kind)}/*"
-
-            def handle(sample: Any, topic: str = topic, kind: str = kind) -> None:
-                self.on_message(topic, kind, bytes(sample.payload))
-
-            # what was published once and kept for late joiners (tf_static) is requested
-            history = zenoh.ext.HistoryConfig(detect_late_publishers=True)
-            subscribers.append(
-                zenoh.ext.declare_advanced_subscriber(self._session, key, handle, history=history)
-                if topic == "/tf_static"
-                else self._session.declare_subscriber(key, handle)
-            )
+        subscribers = [
+            subscriber(self._session, self._domain, topic, kind, partial(self.on_message, topic, kind))
+            for topic, kind in sorted(self.wanted().items(), key=lambda one: one[0] == "/tf_static")
+        ]
         stop.wait()
-        for subscriber in subscribers:
-            subscriber.undeclare()
+        for one in subscribers:
+            one.undeclare()
 
     def close(self) -> None:
         """Leave the network."""
@@ -100,6 +81,31 @@ def open_session(host: str) -> Any:
             f"does not answer ({why})",
             remedy="start rmw_zenohd there, or give the robot's: ros2+zenoh://host:7447",
         ) from error
+
+
+def published(session: Any, domain: int, *, own: str | None = None) -> set[tuple[str, str]]:
+    """Name and type of all declared publishers' topics, but for those of the session with the id ``own``."""
+    import zenoh
+
+    samples = (reply.ok for reply in session.liveliness().get(f"@ros2_lv/{domain}/**", timeout=ANSWER_WITHIN))
+    tokens = (str(sample.key_expr) for sample in samples if isinstance(sample, zenoh.Sample))
+    topics = (topic_of_token(token) for token in tokens if own is None or own not in token)
+    return {topic for topic in topics if topic is not None}
+
+
+def subscriber(session: Any, domain: int, topic: str, kind: str, handle: Callable[[bytes], None]) -> Any:
+    """Call ``handle`` with every message in CDR; what was kept for late joiners (tf_static) is requested."""
+    import zenoh.ext
+
+    key = f"{domain}{topic}/{type_key(kind)}/*"
+
+    def receive(sample: Any) -> None:
+        handle(bytes(sample.payload))
+
+    if topic != "/tf_static":
+        return session.declare_subscriber(key, receive)
+    history = zenoh.ext.HistoryConfig(detect_late_publishers=True)
+    return zenoh.ext.declare_advanced_subscriber(session, key, receive, history=history)
 
 
 def type_key(kind: str) -> str:

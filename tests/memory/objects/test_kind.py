@@ -56,6 +56,16 @@ def test_a_thing_is_no_piece_of_the_surface_it_stands_on_however_alike_they_look
     assert (surface.hits, thing.hits) == (4, 8)
 
 
+def test_a_cabinet_is_no_sighting_of_the_floor_that_it_stands_on() -> None:
+    memory = ObjectMemory()
+    floor = seen([2.4, 0.3, 0.0], eye=HERE, size=(4.6, 3.2, 0.1), embedding=unit(1), kind=SURFACE)
+    cabinet = seen([1.7, 0.0, 0.26], eye=BEHIND, size=(1.2, 1.3, 0.6), labels={"cabinet": 0.6}, embedding=unit(1))
+    memory.observe(frame_at(0), [floor])
+    memory.observe(frame_at(1), [cabinet])
+    sizes = sorted(one.extent.max() for one in memory.states(kind=None, include_tentative=True))
+    assert sizes == pytest.approx([1.3, 4.6])
+
+
 def test_a_surface_never_goes_missing() -> None:
     memory = ObjectMemory()
     points = seen(TABLE).position + [[x, y, 0.02] for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.0, 0.3)]

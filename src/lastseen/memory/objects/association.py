@@ -144,9 +144,9 @@ def _associate(
         times = _times_as_large(place, objects.body[row])
         if times > SEVERAL_TIMES and objects.counts[row, _HITS] >= KNOWN_HITS:
             continue
-        # a cup is no piece of the table top it stands on, nor a table top a cup's
+        # a cup is no piece of the table top it stands on, nor a cabinet the floor it stands on
         surface = 2 * objects.counts[row, _SURFACE_HITS] > objects.counts[row, _HITS]
-        if seen.surface[one] != surface and (times > SEVERAL_TIMES or times * SEVERAL_TIMES < 1.0):
+        if seen.surface[one] != surface and not _alike_in_size(place, objects.body[row]):
             continue
         appearance, alike = 1.0, np.nan
         # where even an equal embedding would not do, none is compared
@@ -241,6 +241,15 @@ def _times_as_large(place: Seen, known: Floats) -> float:
         volume *= place[1][axis] + 0.5 * SIZE_TOLERANCE
         held *= known[_WIDE_X + axis] + 0.5 * SIZE_TOLERANCE
     return volume / held
+
+
+@compiled
+def _alike_in_size(place: Seen, known: Floats) -> bool:
+    """Whether no side of an observation's box is over twice as long as that of an object's, or under half."""
+    for axis in range(3):
+        if ratio(place[1][axis], known[_WIDE_X + axis]) < 0.5:
+            return False
+    return True
 
 
 @compiled

@@ -8,7 +8,7 @@ VIEWERS := .venv-viewers
 # the Python of habitat-sim's stable packages
 HABITAT_PYTHON ?= python3.9
 DEV_EXTRAS := dev,gemini,openai,ray,sim
-DEMO_EXTRAS := sim,text
+DEMO_EXTRAS := server,sim,text
 # what renders, reads recordings, starts processes or loads torch: left to `make test`
 HEAVY := tests/sim tests/sources tests/evaluation tests/perception tests/search/policy/pixelnav tests/cli tests/server tests/encoders
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -39,6 +39,8 @@ COMMANDS = [
     "log show {folder}/run.jsonl",
     "doctor {folder}/walk",
     "run {folder}/walk --no-memory --frames 5",
+    "run {folder}/walk --memory {folder}/a_name_that_is_rather_long.lastseen --frames 5",
+    "self-check",
     "models list",
     "vlm check",
 ]

@@ -52,7 +52,7 @@ def test_what_is_suggested_to_ask_is_found(recording: Path, tmp_path: Path) -> N
     done = lastseen("run", str(recording), "-m", str(file), "--min-view-bins", "1")
     assert done.returncode == 0, done.stderr
     # nothing has a name here, so only a colour can be asked for
-    suggested = done.stdout.strip().splitlines()[-1].split("; lastseen ")[-1]
+    suggested = done.stdout.strip().splitlines()[-1].strip().removeprefix("lastseen ")
     assert suggested.startswith('find "something '), done.stdout
     asked = lastseen(*shlex.split(suggested), "--json")
     assert json.loads(asked.stdout)["status"] != "not_found", asked.stdout
@@ -65,7 +65,7 @@ def test_a_name_is_suggested_before_a_colour_and_never_as_shell_text() -> None:
         assert first_question(memory) == ""
         for number in range(12):
             memory.observe(*room.see(number, eye=(0.0, 0.1 * number, 1.4), target=(2.0, -0.6, 0.8)))
-        assert first_question(memory) == 'search "mug"'
+        assert first_question(memory) == 'find "mug"'
         memory.relabel("obj-1", "$(touch x)")
         assert "$" not in first_question(memory)
 

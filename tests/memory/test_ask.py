@@ -19,7 +19,7 @@ from lastseen.server.serializers import object_json, reply_json
 from tests.memory.boxes import remembered
 from tests.memory.homes import ROOM as THINGS
 from tests.memory.homes import Item, walk
-from tests.memory.objects.scenes import frame_at, seen
+from tests.memory.objects.scenes import Room, frame_at, seen
 from tests.memory.query.test_constraints import ROOM
 from tests.server.conftest import serving
 from tests.server.test_mcp import address
@@ -153,6 +153,23 @@ def test_changes_and_what_is_gone_are_told_with_their_times() -> None:
         assert len(reply.times) == 1
         assert memory.ask("what changed since yesterday").count == len(THINGS) + 1
         assert memory.ask("what changed yesterday").count == 0
+
+
+def test_what_moved_is_told_before_what_was_only_seen_for_the_first_time() -> None:
+    room = Room()
+    room.put("mug", (2.0, -0.6, 0.8))
+    room.put("vase", (2.4, 0.3, 0.8))
+    with Memory.open() as memory:
+        for number in range(50):
+            if number == 20:
+                room.put("mug", (2.0, 0.9, 0.8))
+            side = 1.2 * ((number % 5) - 2) / 2
+            memory.observe(*room.see(number, eye=(0.0, side, 1.4), target=(2.0, 0.1, 0.8), stamp=0.5 * number))
+        reply = memory.ask("what changed?")
+        (moved,) = (one for one in reply.changes if one.kind == "moved")
+        firsts = sum(one.kind == "appeared" for one in reply.changes)
+        told = f"{reply.count} changes: mug ({moved.object_id}) moved; and {firsts} seen for the first time."
+        assert reply.sentence == told
 
 
 QUESTION_WORDS = [

@@ -51,7 +51,7 @@ def visit(home: Home, file: Path) -> None:
             memory.observe(frame, detections=detector.detect(frame), people=())
         confirmed, rooms = len(memory.objects()), len(memory.rooms())
     console.print(
-        f"  {walk.frames_planned} frames: {confirmed} of {len(home.things)} objects confirmed, "
+        f"  {walk.frames_planned} frames: {confirmed} objects confirmed where {len(home.things)} things stand, "
         f"{counted(rooms, 'room')}"
     )
 
@@ -110,7 +110,8 @@ def run_demo(folder: Path) -> None:
     visit(home, file)
 
     console.print("\n[bold]3. It is asked[/bold] (nothing but its memory file answers)")
-    ask(file, [GOAL, "somewhere to sit", "lawn mower"])
+    # one that is found, one of which there are several, one that was never seen
+    ask(file, ["fridge", "somewhere to sit", "lawn mower"])
 
     changed, change = moved_thing(home, file)
     thing = changed.thing(change.edits[0].thing_id)
@@ -141,11 +142,10 @@ def run_demo(folder: Path) -> None:
     # as it was called: the shell may not know the environment that the demo was installed into
     command = sys.argv[0] if Path(sys.argv[0]).name == "lastseen" else "lastseen"
     for words in (
-        f"search 'red book' --memory {file}",
         f"objects --memory {file}",
+        f"ask 'what is on the bookshelf?' --memory {file}",
         f"log show {folder / 'run.jsonl'}",
         f"serve {file}",
-        "self-check",
     ):
         console.print(f"  {command} {words}", soft_wrap=True)
 

@@ -269,7 +269,8 @@ def _run(plan: Evaluation, out: Path, *, jobs: int, engine: str = "processes", r
     for line in summary["verdict"]:
         typer.echo(line)
     print_summary(summary)
-    typer.echo(f"wrote {out / 'summary.json'}; calls, seconds, tokens and cost are in {out / TIMING_FILE}")
+    typer.echo(f"wrote {out / 'summary.json'}")
+    typer.echo(f"wrote {out / TIMING_FILE}: calls, seconds, tokens and cost")
     if report:
         from lastseen.evaluation.report import write_report
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Models of other people: list what is known, fetch by name.\n\nExample: [bold]lastseen models list[/bold]",
+    help="Detectors and encoders: list the known ones, download one by its name.\n\n"
+    "Example: [bold]lastseen models list[/bold]",
 )
 vlm_app = typer.Typer(
     no_args_is_help=True,

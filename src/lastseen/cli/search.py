@@ -160,7 +160,10 @@ def search(
             f"{counted(result.planner_calls, 'planner call')}: {result.question or result.reason}"
         )
         if log is not None:
-            say(f"look at it: lastseen log show {log}; lastseen log map {log} run.png")
+            say("look at it:")
+            home = "" if forget else f" --memory {memory}"
+            for command in (f"log show {log}", f"log map {log} run.png{home}"):
+                typer.echo(f"  lastseen {command}")
     if result.status != "found":
         raise typer.Exit(1)
 
@@ -173,7 +176,8 @@ def self_check(as_json: AsJson = False) -> None:
     from lastseen.search import self_check as rules
 
     if not as_json:
-        raise typer.Exit(rules.print_self_check(typer.echo))
+        # a sentence goes on below its own beginning
+        raise typer.Exit(rules.print_self_check(lambda line: say(line, indent=" " * 28)))
     checked = rules.self_check()
     print_json([asdict(each) for each in checked])
     raise typer.Exit(1 if any(each.problem for each in checked) else 0)
@@ -200,7 +204,7 @@ def show(
     for line in timeline(run, anchors=anchors):
         # what does not fit goes on below its own words, not below the step
         typer.echo(
-            textwrap.fill(line, width, subsequent_indent=" " * 13, drop_whitespace=True) if line[:1] == " " else line
+            textwrap.fill(line, width, subsequent_indent=" " * 13 if line[:1] == " " else "  ", drop_whitespace=True)
         )
 
 

@@ -57,7 +57,9 @@ def record(
     seed: Annotated[int, typer.Option("--seed", help="House, path, noise and changes all follow from it.")] = 7,
     minutes: Annotated[float, typer.Option("--minutes", help="Frame time to record.")] = 2.0,
     level: Annotated[str, typer.Option("--level", help="perfect, good, typical or bad senses.")] = "typical",
-    changes: Annotated[int, typer.Option("--changes", help="How many things change on the way.")] = 0,
+    changes: Annotated[
+        int, typer.Option("--changes", help="How many things are moved, taken or brought on the way.")
+    ] = 0,
     rooms: Rooms = None,
     graph: GraphFile = None,
     npz: NpzFile = None,

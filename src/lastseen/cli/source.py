@@ -58,7 +58,7 @@ def run(
     frames: Frames = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay or follow a source and remember what is seen; an existing memory file is gone on with.
+    """Replay or follow a source and remember what is seen; an existing memory file is continued.
 
     Example: [bold]lastseen run my_recording --memory home.lastseen[/bold]
     """
@@ -115,8 +115,10 @@ def run(
     for line in report_lines(summary, named=perception.names_things, min_view_bins=settings.promotion.min_view_bins):
         typer.echo(line)
     if not forget:
-        asking = f"; lastseen {question} --memory {memory}" if question else ""
-        typer.echo(f"ask it: lastseen objects --memory {memory}{asking}")
+        typer.echo("ask it:")
+        for command in ("objects", question):
+            if command:
+                typer.echo(f"  lastseen {command} --memory {memory}")
 
 
 def record(
@@ -209,9 +211,15 @@ def doctor(
         print_json(report.as_dict())
     else:
         colors = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAULT: "red", Verdict.UNSURE: "blue"}
+        rows = []
+        for check in report.checks:
+            rows.append([check.name, check.verdict.value, check.figure])
+            if check.remedy:
+                # a column of its own would leave three words a line to every figure
+                rows.append(["", "", f"-> {check.remedy}"])
         print_table(
-            ["check", "verdict", "figure", "remedy"],
-            [[check.name, check.verdict.value, check.figure, check.remedy] for check in report.checks],
+            ["check", "verdict", "figure, and what to do"],
+            rows,
             title=f"{report.address}: {counted(report.frames, 'frame')} sampled",
             whole=["check", "verdict"],
             colors={verdict.value: color for verdict, color in colors.items()},
@@ -241,7 +249,7 @@ def first_question(memory: Memory) -> str:
     # what a detector calls a thing is not shell text
     names = [one.label for one in found if one.label and one.label.replace(" ", "").isalnum()]
     if names:
-        return f'search "{names[0]}"'
+        return f'find "{names[0]}"'
     colors = [one.color for one in found if one.color]
     return f'find "something {colors[0]}"' if colors else ""
 

@@ -127,7 +127,7 @@ def evidence_text(kind: str, evidence: Mapping[str, Any]) -> str:
     if kind == "confirmed" and {"hits", "view_bins"} <= known.keys():
         return f"{counted(known['hits'], 'hit')} from {counted(known['view_bins'], 'side')}"
     if kind in ("missing", "removed") and "views" in known:
-        return f"its place was empty in {counted(known['views'], 'view')}"
+        return f"empty in {counted(known['views'], 'view')}"
     if kind == "moved" and "before" in known:
         return f"from {position_text(known['before'])}"
     if kind == "reappeared" and "missing_for" in known:

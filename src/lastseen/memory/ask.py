@@ -191,10 +191,16 @@ class _Asker(Answers):
         found = [one for one in self.changes(thing) if one.kind in kinds]
         if not found:
             return replace(self.nothing("what changed", "Nothing is known to have changed", thing), count=0)
-        named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in found[-NAMED:])
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        # a first sighting may only be a late one: what is known to have changed is named before it
+        sure = [one for one in found if wanted or one.kind != "appeared" or one.evidence.get("place_was_free")]
+        first = len(found) - len(sure) if sure else 0
+        # of a thing that went missing and turned up elsewhere the end of the story is told
+        said = list({one.object_id: one for one in sure or found}.values())
+        named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in said[-NAMED:])
+        more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
+        more += f"; and {first} seen for the first time" if first else ""
         count = f"{len(found)} change" + ("" if len(found) == 1 else "s")
-        ids = tuple(dict.fromkeys(one.object_id for one in found[-NAMED * 20 :]))
+        ids = tuple(dict.fromkeys(one.object_id for one in (*said[-NAMED:], *found[-NAMED * 20 :])))
         return Reply(
             question=self.question,
             kind="what changed",

@@ -152,7 +152,7 @@ def unreachable_nodes() -> None:
 
 @invariant
 def retrieval_logged() -> None:
-    """Retrieval_ran follows the words of the goal, and the log holds ids and scores of five at most."""
+    """What retrieval_ran says follows the words of the goal; the log holds ids and scores of five at most."""
     for goal, ran in [("red mug", True), ("!!!", False), ("", False), ("   ", False)]:
         record = _search(goal).step()
         meta = record["meta"]
@@ -377,7 +377,7 @@ def promotion() -> None:
 
 @invariant
 def candidates_set() -> None:
-    """Candidate_nodes is always set, and the belief passes its schema."""
+    """A belief always has candidate_nodes and passes its schema."""
     statuses: list[TargetStatus] = ["searching", "visible", "likely_in_memory", "unreachable", "done"]
     for status in statuses:
         for found in ([], WEAK, STRONG):

@@ -246,10 +246,10 @@ def _times_as_large(place: Seen, known: Floats) -> float:
 @compiled
 def _alike_in_size(place: Seen, known: Floats) -> bool:
     """Whether no side of an observation's box is over twice as long as that of an object's, or under half."""
+    least = 1.0
     for axis in range(3):
-        if ratio(place[1][axis], known[_WIDE_X + axis]) < 0.5:
-            return False
-    return True
+        least = min(least, ratio(place[1][axis], known[_WIDE_X + axis]))
+    return least >= 0.5
 
 
 @compiled

@@ -93,10 +93,10 @@ class Frame:
         return self.camera_of_depth.unproject_image(self.depth)
 
 
-def floor_pose(T_world_camera: Pose3D) -> Pose2D:
-    """Where a camera is over the floor, facing along its optical axis."""
-    forward = T_world_camera.rotation[:, 2]
-    x, y, _ = T_world_camera.translation
+def floor_pose(pose: Pose3D, *, ahead: int = 2) -> Pose2D:
+    """Where a camera is over the floor, facing along its optical axis; with ``ahead=0`` a base, along its x axis."""
+    forward = pose.rotation[:, ahead]
+    x, y, _ = pose.translation
     return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))
 
 

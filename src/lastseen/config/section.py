@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lastseen.errors import SettingsError
@@ -89,6 +91,26 @@ def _checked(section: type[Section], field: dataclasses.Field[Any], value: objec
     if choices and value not in choices:
         raise SettingsError(name, value, "is not a choice", remedy=f"choose one of {', '.join(choices)}")
     return value
+
+
+def read_toml(path: Path, name: str, *, remedy: str) -> dict[str, Any]:
+    """The tree of a TOML file; errors call it ``name``, and give the remedy where it is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(name, str(path), f"cannot be read ({error.strerror})", remedy="check the path") from error
+    except RecursionError as error:
+        raise SettingsError(name, str(path), "is nested too deeply", remedy=remedy) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(name, str(path), f"is not TOML ({error})", remedy=remedy) from error
+
+
+def toml_value(text: str) -> Any:
+    """A word as TOML would read it: true, 5000, 0.5; anything else stays text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
 
 
 def section_key(section: type[Section]) -> str:

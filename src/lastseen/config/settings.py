@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +53,7 @@ from lastseen.config.search import (
     Search,
     Stop,
 )
-from lastseen.config.section import Section, describe
+from lastseen.config.section import Section, describe, read_toml, toml_value
 from lastseen.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "LASTSEEN__"
@@ -114,7 +113,9 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
     >>> load(environment={"LASTSEEN__ASSOCIATION__RADIUS": "0.4"}).association.radius
     0.4
     """
-    tree: dict[str, Any] = {} if path is None else _read_toml(Path(path))
+    tree: dict[str, Any] = {}
+    if path is not None:
+        tree = read_toml(Path(path), "settings file", remedy="see what `lastseen config` prints")
     for name, text in sorted((os.environ if environment is None else environment).items()):
         if name.startswith(ENVIRONMENT_PREFIX):
             _put(tree, name, text)
@@ -155,23 +156,6 @@ def _suggest(name: str) -> str:
     return f"did you mean {near[0]}?" if near else "see `lastseen config` for all of them"
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(
-            "settings file", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
-        ) from error
-    except RecursionError as error:
-        raise SettingsError(
-            "settings file", str(path), "is nested too deeply", remedy="see what `lastseen config` prints"
-        ) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(
-            "settings file", str(path), f"is not TOML ({error})", remedy="see what `lastseen config` prints"
-        ) from error
-
-
 def _put(tree: dict[str, Any], variable: str, text: str) -> None:
     """Place one environment variable in the tree, its text read as a TOML value where it is one."""
     keys = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
@@ -180,8 +164,4 @@ def _put(tree: dict[str, Any], variable: str, text: str) -> None:
         node = node.setdefault(key, {})
         if not isinstance(node, dict):
             raise SettingsError(variable, text, "goes below a single value", remedy=_suggest(".".join(keys)))
-    try:
-        value: Any = tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
-        value = text
-    node[keys[-1]] = value
+    node[keys[-1]] = toml_value(text)

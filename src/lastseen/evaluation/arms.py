@@ -88,20 +88,8 @@ _EMPTY: dict[str, Any] = {
 """What a blanked part of the context is; the others are empty lists."""
 ALL_PARTS = frozenset(
     {
-        "belief",
-        "avoid_hint",
-        "progress",
-        "discovered_context",
-        "tried",
-        "sightings",
-        "remembered",
-        "unexplored",
-        "rooms",
-        "places",
-        "visited",
-        "nearby",
-        "neighbors",
-        "path",
+        *("belief", "avoid_hint", "progress", "discovered_context", "tried", "sightings", "remembered", "unexplored"),
+        *("rooms", "places", "visited", "nearby", "neighbors", "path"),
     }
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from urllib.parse import parse_qsl
 
 from lastseen.errors import SourceError
 from lastseen.frame import Frame, floor_pose
-from lastseen.geometry import Pose3D
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Detector
 from lastseen.ros2.conversions import to_message
@@ -76,13 +74,13 @@ def robot_of(
 
     def base_pose() -> tuple[Pose2D, float] | None:
         found = stream.newest_pose(base_frame)
-        return None if found is None else (_on_floor(found[0]), found[1])
+        return None if found is None else (floor_pose(found[0], ahead=0), found[1])
 
     def camera_in_base() -> Pose2D:
         base, camera = stream.newest_pose(base_frame), stream.newest_pose(stream.camera)
         if base is None or camera is None:
             return ORIGIN
-        return floor_pose(camera[0]).relative_to(_on_floor(base[0]))
+        return floor_pose(camera[0]).relative_to(floor_pose(base[0], ahead=0))
 
     def lost(stamp: float) -> str:
         if gate is not None and not gate.is_open(stamp):
@@ -256,10 +254,3 @@ def open_mover(transport: Transport, node: Any, way: str, limits: Limits, *, wor
         if way == "nav2":
             raise SourceError("drive_by", way, missing, remedy="start Nav2, or take drive_by=goal_pose")
     return GoalTopicMover(transport.publish, world=lambda: world)
-
-
-def _on_floor(pose: Pose3D) -> Pose2D:
-    """Where a base is on the floor, facing along its x axis."""
-    x, y, _ = pose.translation
-    forward = pose.rotation[:, 0]
-    return Pose2D(float(x), float(y), math.atan2(forward[1], forward[0]))

@@ -10,13 +10,12 @@ import dataclasses
 import difflib
 import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lastseen.config.section import Section, setting
+from lastseen.config.section import Section, read_toml, setting, toml_value
 from lastseen.errors import SettingsError
 from lastseen.geometry import CameraAxes, WorldUp
 from lastseen.images import MAX_PIXELS
@@ -209,7 +208,7 @@ class SourceOptions(Section):
             default = getattr(type(self), name, None) if name in self.names() else None
             if not equals:
                 raise SettingsError("source option", word, "has no value", remedy="write name=value")
-            values[name] = text if default is None or isinstance(default, str) else _value(text)
+            values[name] = text if default is None or isinstance(default, str) else toml_value(text)
         return self.from_mapping({**self.changed(), **values})
 
     @classmethod
@@ -269,16 +268,7 @@ class SourceOptions(Section):
     @classmethod
     def load(cls, path: str | Path) -> SourceOptions:
         """Read a TOML file of options."""
-        try:
-            return cls.from_mapping(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-        except OSError as error:
-            raise SettingsError(
-                "source options", str(path), f"cannot be read ({error.strerror})", remedy="check the path"
-            ) from error
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise SettingsError(
-                "source options", str(path), f"is not TOML ({error})", remedy='write lines like world_up = "y"'
-            ) from error
+        return cls.from_mapping(read_toml(Path(path), "source options", remedy='write lines like world_up = "y"'))
 
 
 def _toml(value: object) -> str:
@@ -293,11 +283,3 @@ def _is_direction(text: str) -> bool:
     except (ValueError, TypeError):
         return False
     return len(numbers) == 3 and 1e-6 < math.hypot(*numbers) < math.inf
-
-
-def _value(text: str) -> object:
-    """A word as TOML would read it: true, 5000, 0.5; anything else stays text and is refused by its option."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,10 @@ class SeenColumns(NamedTuple):
     label_scores: NDArray[np.float32]
 
 
+_COLUMNS = attrgetter(*SeenColumns._fields)
+"""Gives the columns of a batch for compiled code at once."""
+
+
 @dataclass(slots=True)
 class Batch:
     """One frame's observations; ``places`` are positions in the camera frame and in the world, side by side.
@@ -71,7 +76,7 @@ class Batch:
     xyz: Floats
     extent: Floats
     yaw: Floats
-    view: Floats
+    toward: Floats
     sigma: Floats
     places: Floats
     label_ids: NDArray[np.int32]
@@ -94,40 +99,15 @@ class Batch:
     @property
     def columns(self) -> SeenColumns:
         """What compiled code reads."""
-        return SeenColumns(
-            self.frame_id,
-            self.stamp,
-            self.has_camera,
-            self.camera,
-            self.xyz,
-            self.extent,
-            self.yaw,
-            self.view,
-            self.sigma,
-            self.places,
-            NO_EMBEDDINGS if self.embeddings is None else self.embeddings,
-            self.has_embedding,
-            self.cut,
-            self.surface,
-            self.label_ids,
-            self.label_scores,
-        )
+        seen = SeenColumns._make(_COLUMNS(self))
+        return seen if self.embeddings is not None else seen._replace(embeddings=NO_EMBEDDINGS)
 
     def subset(self, keep: NDArray[np.int64]) -> Batch:
         """The same frame with only these observations, order kept."""
         has_embedding = self.has_embedding[keep]
         arrays = (
-            "given",
-            "xyz",
-            "extent",
-            "yaw",
-            "view",
-            "sigma",
-            "places",
-            "label_ids",
-            "label_scores",
-            "cut",
-            "surface",
+            *("given", "xyz", "extent", "yaw", "toward", "sigma", "places"),
+            *("label_ids", "label_scores", "cut", "surface"),
         )
         kept: dict[str, Any] = {name: getattr(self, name)[keep] for name in arrays}
         return replace(

@@ -84,12 +84,9 @@ class MeteredBackend:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inner, self.timing, self.kind = inner, timing, kind
+        # that of the model that is metered: logs are the same with and without a meter
+        self.name = inner.name
         self._step_id, self._clock = step_id, clock
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is metered: logs are the same with and without a meter."""
-        return self.inner.name
 
     @property
     def last_usage(self) -> Usage | None:

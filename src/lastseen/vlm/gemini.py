@@ -53,6 +53,8 @@ class GeminiBackend:
             from google import genai
             from google.genai import errors, types
         self.model = model
+        self.name = f"gemini:{model}"
+        """As in ``gemini:gemini-2.5-flash-lite``; an endpoint's full name holds no secret either."""
         self.mode = mode
         self.last_usage: Usage | None = None
         self._types = types
@@ -67,11 +69,6 @@ class GeminiBackend:
         if mode == "vertex":
             place = {"project": project, "location": location, "credentials": credentials}
         self._client = genai.Client(**place, vertexai=mode != "api_key", http_options=options)
-
-    @property
-    def name(self) -> str:
-        """For example ``gemini:gemini-2.5-flash-lite``, or the endpoint's full name, which holds no secret."""
-        return f"gemini:{self.model}"
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None

@@ -28,14 +28,9 @@ class MockBackend:
             raise InvalidValue(
                 "mock", behaviour, "is not a behaviour", remedy=f"choose one of {', '.join(get_args(Behaviour))}"
             )
-        self.behaviour = behaviour
+        self.behaviour, self.name = behaviour, f"mock:{behaviour}"
         self.calls = 0
         self._random = random.Random(seed)
-
-    @property
-    def name(self) -> str:
-        """For example ``mock:garbage``."""
-        return f"mock:{self.behaviour}"
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
@@ -60,15 +55,12 @@ class MockBackend:
 class ScriptedBackend:
     """Says the given answers in turn, raising those that are errors; then it is down."""
 
+    name = "scripted"
+
     def __init__(self, answers: Sequence[str | Exception]) -> None:
         self.answers = list(answers)
         self.prompts: list[str] = []
         self.images: list[tuple[EncodedImage, ...]] = []
-
-    @property
-    def name(self) -> str:
-        """Always ``scripted``."""
-        return "scripted"
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None

@@ -85,14 +85,11 @@ _NEUTRAL = 0.3
 class OfflineBackend:
     """Chooses a direction, or names a scene, by the schema it is asked for; equal prompts give equal answers."""
 
+    name = "offline"
+
     def __init__(self, *, seed: int = 0, temperature: float = TEMPERATURE) -> None:
         self.seed = seed
         self.temperature = temperature
-
-    @property
-    def name(self) -> str:
-        """Always ``offline``."""
-        return "offline"
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None

@@ -36,7 +36,7 @@ class OpenAICompatibleBackend:
     ) -> None:
         with needs_extra("the openai backend", extra="openai"):
             import openai
-        self.model = model
+        self.model, self.name = model, f"openai:{model}"
         self.last_usage: Usage | None = None
         self._openai = openai
         self._seed = seed
@@ -44,11 +44,6 @@ class OpenAICompatibleBackend:
         self._client = openai.OpenAI(
             api_key=api_key or PLACEHOLDER_KEY, base_url=base_url, timeout=timeout, max_retries=http_retries
         )
-
-    @property
-    def name(self) -> str:
-        """For example ``openai:qwen2.5vl``."""
-        return f"openai:{self.model}"
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None

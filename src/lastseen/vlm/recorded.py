@@ -34,14 +34,10 @@ class RecordedBackend:
         self.last_usage: Usage | None = None
         self._answers: dict[str, list[dict[str, Any]]] = {}
         header, lines = _read(self.path)
-        self._model = header.get("model", f"recorded:{self.path.name}")
+        self.name = str(header.get("model", f"recorded:{self.path.name}"))
+        """That of the model that was recorded: what is replayed is logged as it was."""
         for line in lines:
             self._answers.setdefault(line["key"], []).append(line)
-
-    @property
-    def name(self) -> str:
-        """The name of the model that was recorded: what is replayed is logged as it was."""
-        return str(self._model)
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None
@@ -64,17 +60,12 @@ class RecordingBackend:
     """Passes every question on and writes question and answer to the cassette before giving the answer."""
 
     def __init__(self, inner: Backend, path: str | Path, *, backend: str = "") -> None:
-        self.inner = inner
+        self.inner, self.name = inner, inner.name
         self.path = Path(path)
         self.last_usage: Usage | None = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         header = {"model": inner.name, "backend": backend or inner.name}
         self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is recorded."""
-        return self.inner.name
 
     def complete(
         self, prompt: str, images: Sequence[EncodedImage] = (), schema: Mapping[str, Any] | None = None

@@ -16,10 +16,8 @@ _MOST_SEEN = 12
 class RoomRules:
     """Implements ``lastseen.protocols.SceneAnalyzer`` with the common sense of ``lastseen.vlm.household``."""
 
-    @property
-    def name(self) -> str:
-        """Always ``offline``: the same rules as the offline model's."""
-        return "offline"
+    name = "offline"
+    """The same rules as the offline model's."""
 
     def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
         """The likeliest room by the labels, or unknown; the frame itself is not looked at."""

@@ -69,14 +69,10 @@ class ModelSceneAnalyzer(ModelClient[Scene]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(backend, settings, parse=self._read, schema=SCENE_SCHEMA, clock=clock)
+        self.name = backend.name
         self.ignored_keys: Counter[str] = Counter()
         self.with_images = with_images
         self._thread = None if wait else ThreadPoolExecutor(1, thread_name_prefix="lastseen-scene")
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.backend.name
 
     def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
         """Begin to name the space in a frame."""

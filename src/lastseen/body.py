@@ -83,5 +83,4 @@ def free_ahead(points: NDArray[np.float32], settings: Policy, *, half_angle: flo
 
 def column_bearings(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """The direction of each column in radians, positive left; any point of it would do, the sum is the steadiest."""
-    directions: NDArray[np.float32] = np.arctan2(np.nansum(points[..., 1], axis=0), np.nansum(points[..., 0], axis=0))
-    return directions
+    return np.arctan2(np.nansum(points[..., 1], axis=0), np.nansum(points[..., 0], axis=0))

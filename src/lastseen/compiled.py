@@ -183,8 +183,7 @@ def _dispatcher(function: Callable[..., Any], folder: str | None, *, fastmath: b
             cached: Any = _njit(function, fastmath=fastmath, cache=True)
             # where it cannot write, numba falls back to folders that were not checked
             if cached.stats.cache_path.startswith(folder):
-                made: Callable[..., Any] = cached
-                return made
+                return cached
         except RuntimeError:
             # numba found no folder at all
             pass
@@ -199,10 +198,7 @@ def _njit(function: Callable[..., Any], *, fastmath: bool, **options: bool) -> C
     _let_numba_find_compiled()
     njit: Any = numba.njit
     # nobody calls them through C pointers: that entry alone takes a tenth of the compiler's time
-    made: Callable[..., Any] = njit(
-        function, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True, **options
-    )
-    return made
+    return njit(function, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True, **options)
 
 
 @functools.cache

@@ -159,8 +159,7 @@ def _rim(frame: Frame, depth: float) -> Floats:
     """What the size lacks in world axes: half a pixel on each side, and the pixel at the edge that was left out."""
     camera = frame.camera_of_depth
     across = np.array([depth / camera.fx, depth / camera.fy, 0.0])
-    rim: Floats = np.abs(frame.T_world_camera.rotation) @ (2.0 * 1.5 * across)
-    return rim
+    return np.abs(frame.T_world_camera.rotation) @ (2.0 * 1.5 * across)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -123,8 +123,7 @@ def image_box(one: Observation, frame: Frame) -> Box | None:
 
 def millimetres(frame: Frame) -> NDArray[np.uint16]:
     """The depth image in millimetres; 0 where nothing was measured."""
-    found: NDArray[np.uint16] = np.nan_to_num(frame.depth * np.float32(PER_METRE)).clip(0, 65535).astype("<u2")
-    return found
+    return np.nan_to_num(frame.depth * np.float32(PER_METRE)).clip(0, 65535).astype("<u2")
 
 
 def words(one: Object) -> str:

@@ -30,8 +30,7 @@ def setting(
         default=default,
         metadata={"why": why, "unit": unit, "low": low, "high": high, "choices": choices},
     )
-    declared: T = field
-    return declared
+    return field
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,8 +47,7 @@ def color_shares(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Read the shares of the basic colours, (n, 11), back from embeddings (n, 72)."""
     shares = np.square(np.maximum(vectors[:, : len(COLORS)].astype(np.float32), 0.0))
     total = shares.sum(axis=1, keepdims=True)
-    divided: NDArray[np.float32] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
-    return divided
+    return np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
 
 
 def crop_colors(jpeg: bytes) -> NDArray[np.float32] | None:
@@ -67,8 +66,7 @@ def crop_colors(jpeg: bytes) -> NDArray[np.float32] | None:
     rows = (np.arange(height) - (height - 1) / 2.0)[:, None] / max(height * 0.4, 1.0)
     columns = (np.arange(width) - (width - 1) / 2.0)[None, :] / max(width * 0.4, 1.0)
     alpha = np.where(rows**2 + columns**2 <= 1.0, 255, 0).astype(np.uint8)
-    shares: NDArray[np.float32] = color_shares(ColorShapeEncoder().encode_image([np.dstack([pixels, alpha])]))[0]
-    return shares
+    return color_shares(ColorShapeEncoder().encode_image([np.dstack([pixels, alpha])]))[0]
 
 
 def _describe(image: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -113,8 +113,7 @@ class ImageTextEncoder:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if rows.ndim != 2 or not np.isfinite(rows).all() or not (lengths > 0).all():
             raise InvalidValue("encoder", self.name, "gives vectors without direction", remedy="get the model again")
-        unit: NDArray[np.float32] = rows / lengths
-        return unit
+        return rows / lengths
 
     def _checked(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         if rows.shape[1] != self.dim:

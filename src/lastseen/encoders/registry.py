@@ -43,11 +43,9 @@ def open_encoder(name: str, settings: Encoding | None = None) -> Encoder:
     kind, _, folder = name.partition(":")
     kind = _STORED_NAMES.get(kind, kind)
     if kind in _ENCODERS and not folder:
-        encoder: Encoder = _load(*_ENCODERS[kind])()
-        return encoder
+        return _load(*_ENCODERS[kind])()
     if kind in _IMAGE_TEXT:
-        model: Encoder = _load(*_IMAGE_TEXT[kind])(folder or None, settings=settings)
-        return model
+        return _load(*_IMAGE_TEXT[kind])(folder or None, settings=settings)
     raise InvalidValue("encoder", name, "is not an encoder", remedy=f"choose one of {', '.join(known_encoders())}")
 
 

@@ -116,10 +116,9 @@ class Intrinsics:
     def contains(self, pixels: ArrayLike) -> NDArray[np.bool_]:
         """Which pixels (..., 2) fall on the image; NaN does not."""
         uv = np.asarray(pixels, dtype=np.float64)
-        inside: NDArray[np.bool_] = (
+        return (
             (uv[..., 0] >= -0.5)
             & (uv[..., 0] < self.width - 0.5)
             & (uv[..., 1] >= -0.5)
             & (uv[..., 1] < self.height - 0.5)
         )
-        return inside

@@ -108,8 +108,7 @@ class Pose3D:
 
     def transform(self, points: ArrayLike) -> NDArray[np.float64]:
         """Take points (..., 3) from the inner frame to the outer one."""
-        moved: NDArray[np.float64] = np.asarray(points, dtype=np.float64) @ self.rotation.T + self.translation
-        return moved
+        return np.asarray(points, dtype=np.float64) @ self.rotation.T + self.translation
 
     def interpolate(self, other: Pose3D, share: float) -> Pose3D:
         """The pose a share (0 to 1) of the way to another: straight in position, shortest turn in rotation."""

@@ -358,5 +358,4 @@ class WritePath(Closes):
 def _shift(event: Event) -> list[float]:
     """Metres by which an object moved."""
     before, after = event.evidence["before"], event.evidence["after"]
-    shift: list[float] = np.subtract(after, before).tolist()  # type: ignore[call-overload]
-    return shift
+    return np.subtract(after, before).tolist()  # type: ignore[call-overload]

@@ -20,8 +20,7 @@ PREFIX = "urn:lastseen:schema:"
 def schema(name: str) -> Mapping[str, Any]:
     """The JSON Schema of this name, for example ``belief_state``."""
     text = resources.files(__package__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    return json.loads(text)
 
 
 def validate(name: str, value: object) -> None:

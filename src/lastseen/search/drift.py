@@ -120,12 +120,10 @@ class DriftCorrection:
         height, width = self._near.shape
         inside = ((rows >= 0) & (rows < height))[:, :, None] & ((columns >= 0) & (columns < width))[:, None, :]
         near = self._near[rows.clip(0, height - 1)[:, :, None], columns.clip(0, width - 1)[:, None, :]]
-        fits: NDArray[np.float64] = np.where(inside, near, 0.0).mean(axis=0)
-        return fits
+        return np.where(inside, near, 0.0).mean(axis=0)
 
 
 def _placed(points: NDArray[np.float64], pose: Pose2D) -> NDArray[np.float64]:
     """Points (n, 2) in a pose's own frame, as the outer frame has them."""
     cosine, sine = math.cos(pose.yaw), math.sin(pose.yaw)
-    placed: NDArray[np.float64] = points @ np.array([[cosine, sine], [-sine, cosine]]) + (pose.x, pose.y)
-    return placed
+    return points @ np.array([[cosine, sine], [-sine, cosine]]) + (pose.x, pose.y)

@@ -235,5 +235,4 @@ def _largest_group(ranges: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _ranges(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """Metres over the floor to each of the body points."""
-    ranges: NDArray[np.float32] = np.hypot(points[:, 0], points[:, 1])
-    return ranges
+    return np.hypot(points[:, 0], points[:, 1])

@@ -147,8 +147,7 @@ def _record(path: str | Path, number: int, line: str) -> dict[str, Any]:
         raise InvalidValue(
             "log file", f"{path}:{number}", f"breaks the schema of run logs ({error})", remedy="give a run's log"
         ) from error
-    checked: dict[str, Any] = record
-    return checked
+    return record
 
 
 LOGGED_CANDIDATES = 5

@@ -90,13 +90,11 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
 
     async def ask_in_full(question: Callable[[Service], Json]) -> Json:
         # through JSON once: no NaN and no tuple reaches a client
-        answer: Json = json.loads(json_text(await run(question)))
-        return answer
+        return json.loads(json_text(await run(question)))
 
     async def ask(question: Callable[[Service], Json], *, as_of: str | None = None) -> Json:
         now = None if as_of else datetime.now(tz=UTC)
-        short: Json = brief(await ask_in_full(question), now=now)
-        return short
+        return brief(await ask_in_full(question), now=now)
 
     @server.tool(annotations=READING)
     async def find_object(

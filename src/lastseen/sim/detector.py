@@ -255,8 +255,7 @@ def _box_area(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
 def _outline(mesh: Mesh) -> NDArray[np.float32]:
     """The farthest vertices of a mesh in 26 directions: its outline from anywhere, nearly."""
     farthest = (mesh.vertices @ _DIRECTIONS.T).argmax(axis=0)
-    outline: NDArray[np.float32] = mesh.vertices[np.unique(farthest)]
-    return outline
+    return mesh.vertices[np.unique(farthest)]
 
 
 _DIRECTIONS = np.array(

@@ -66,14 +66,12 @@ class Thing:
     @property
     def position(self) -> NDArray[np.float64]:
         """The middle of the box: the truth that a remembered position is measured against."""
-        middle: NDArray[np.float64] = self.box.mean(axis=0)
-        return middle
+        return self.box.mean(axis=0)
 
     @property
     def extent(self) -> NDArray[np.float64]:
         """Full size of the box in metres."""
-        size: NDArray[np.float64] = self.box[1] - self.box[0]
-        return size
+        return self.box[1] - self.box[0]
 
 
 @dataclass(frozen=True, eq=False)

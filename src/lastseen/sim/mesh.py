@@ -89,8 +89,7 @@ def cut(mesh: Mesh, height: float) -> tuple[NDArray[np.float64], NDArray[np.int6
 
     def meet(other: NDArray[np.float64]) -> NDArray[np.float64]:
         share = (height - apex[:, 2]) / (other[:, 2] - apex[:, 2])
-        met: NDArray[np.float64] = (apex + share[:, None] * (other - apex))[:, :2]
-        return met
+        return (apex + share[:, None] * (other - apex))[:, :2]
 
     first, second = meet(after), meet(before)
     flip = lonely_above[:, None]

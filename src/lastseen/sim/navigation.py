@@ -77,8 +77,7 @@ class NavigationGrid:
         down = np.tile(np.array([0.0, 0.0, -1.0], dtype=np.float32), (len(origins), 1))
         hits = self.scene.cast(origins, down)
         solid = (hits["primID"] != NO_HIT) & (hits["tfar"] <= 2.0 * above)
-        floor: NDArray[np.bool_] = solid.reshape(self.shape)
-        return floor
+        return solid.reshape(self.shape)
 
     def cell_of(self, x: float, y: float) -> tuple[int, int]:
         """The cell that holds a point; it may lie outside the grid."""
@@ -86,8 +85,7 @@ class NavigationGrid:
 
     def centers(self, cells: NDArray[np.int_]) -> NDArray[np.float64]:
         """The middle points (n, 2) of cells (n, 2)."""
-        middle: NDArray[np.float64] = (np.asarray(cells, dtype=np.float64) + 0.5) * CELL + self.origin
-        return middle
+        return (np.asarray(cells, dtype=np.float64) + 0.5) * CELL + self.origin
 
     def is_free(self, x: float, y: float) -> bool:
         """Whether the robot's centre may be at a point."""
@@ -102,8 +100,7 @@ class NavigationGrid:
         sizes = np.bincount(numbers.ravel(), minlength=count + 1)[1:]
         rank = np.zeros(count + 1, dtype=np.int32)
         rank[np.argsort(-sizes, kind="stable") + 1] = np.arange(1, count + 1)
-        islands: NDArray[np.int32] = rank[numbers]
-        return islands
+        return rank[numbers]
 
     def island_at(self, x: float, y: float) -> int:
         """The number of the free area at a point; 0 where the robot cannot be."""

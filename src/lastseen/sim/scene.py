@@ -101,8 +101,7 @@ def _pattern_texels(mesh: Mesh) -> NDArray[np.float64]:
     rows = np.arange(len(axis))[:, np.newaxis]
     texels = np.stack([corners[rows, [[0, 1, 2]], across[:, None]], corners[rows, [[0, 1, 2]], down[:, None]]], -1)
     metres = np.array(TILE_METRES)[mesh.patterns]
-    scaled: NDArray[np.float64] = texels * (SIZE / metres)[:, np.newaxis, np.newaxis]
-    return scaled
+    return texels * (SIZE / metres)[:, np.newaxis, np.newaxis]
 
 
 class Scene:
@@ -138,13 +137,11 @@ class Scene:
 
     def cast(self, origins: NDArray[np.float32], directions: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
         """First hits: primID (-1 for none), tfar in lengths of the direction, u and v on the triangle."""
-        hits: dict[str, NDArray[Any]] = self._embree.run(origins, directions, output=True)
-        return hits
+        return self._embree.run(origins, directions, output=True)
 
     def first_faces(self, origins: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.int32]:
         """The bare ray cast: the number of the first face hit by each ray, -1 for none."""
-        faces: NDArray[np.int32] = self._embree.run(origins, directions)
-        return faces
+        return self._embree.run(origins, directions)
 
     def first_ids(self, origins: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.int32]:
         """The instance id that each ray meets first; 0 for structure and for nothing."""

@@ -256,16 +256,14 @@ def _bend(depth: NDArray[np.float32]) -> NDArray[np.float32]:
     middle = inverse[1:-1, 1:-1]
     across = np.abs(inverse[1:-1, :-2] - 2.0 * middle + inverse[1:-1, 2:])
     down = np.abs(inverse[:-2, 1:-1] - 2.0 * middle + inverse[2:, 1:-1])
-    bend: NDArray[np.float32] = np.maximum(across, down) * depth
-    return bend
+    return np.maximum(across, down) * depth
 
 
 def _slant(depth: NDArray[np.float32], intrinsics: Intrinsics) -> NDArray[np.float32]:
     """The tangent of the angle between the line of sight and the surface's normal, from the slope of depth."""
     down, across = np.gradient(depth)
     slope = np.hypot(across * np.float32(intrinsics.fx), down * np.float32(intrinsics.fy))
-    tangent: NDArray[np.float32] = slope / depth
-    return tangent
+    return slope / depth
 
 
 def _patches(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -275,5 +273,4 @@ def _patches(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.flo
     jitter = rng.integers(0, _PATCH, (2, *shape))
     row = (np.arange(shape[0])[:, np.newaxis] + jitter[0]) // _PATCH
     column = (np.arange(shape[1])[np.newaxis, :] + jitter[1]) // _PATCH
-    values: NDArray[np.float64] = coarse[row, column]
-    return values
+    return coarse[row, column]

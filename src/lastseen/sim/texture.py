@@ -86,8 +86,7 @@ def _tile(pattern: Pattern) -> NDArray[np.uint8]:
 def _hash(numbers: NDArray[np.int_]) -> NDArray[np.float64]:
     """A number in 0 to 1 for each whole number, without a visible order."""
     mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(2654435761) % np.uint64(1 << 32)
-    value: NDArray[np.float64] = (mixed >> np.uint64(8)).astype(np.float64) / float(1 << 24)
-    return value
+    return (mixed >> np.uint64(8)).astype(np.float64) / float(1 << 24)
 
 
 def _noise(seed: int, across: int, down: int) -> NDArray[np.float64]:
@@ -99,8 +98,7 @@ def _noise(seed: int, across: int, down: int) -> NDArray[np.float64]:
     low = grid[(rows + 1) % down][:, columns % across], grid[(rows + 1) % down][:, (columns + 1) % across]
     upper = top[0] * (1 - column_share) + top[1] * column_share
     lower = low[0] * (1 - column_share) + low[1] * column_share
-    blended: NDArray[np.float64] = upper * (1 - row_share[:, np.newaxis]) + lower * row_share[:, np.newaxis]
-    return blended
+    return upper * (1 - row_share[:, np.newaxis]) + lower * row_share[:, np.newaxis]
 
 
 def _steps(count: int) -> tuple[NDArray[np.int_], NDArray[np.float64]]:

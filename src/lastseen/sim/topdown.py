@@ -222,8 +222,7 @@ def solid(mesh: Mesh, height: float, raster: Raster) -> NDArray[np.bool_]:
         columns = x0 + (rows + 0.5 - y0) / (y1 - y0) * (x1 - x0)
         columns = np.clip(np.ceil(columns - 0.5), 0, raster.width).astype(np.int64)
         winding[rows, columns] += sign
-    inside: NDArray[np.bool_] = np.cumsum(winding, axis=1)[:, :-1] != 0
-    return inside
+    return np.cumsum(winding, axis=1)[:, :-1] != 0
 
 
 def _is_small(thing: Thing) -> bool:

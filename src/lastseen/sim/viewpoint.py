@@ -39,8 +39,7 @@ def near_spots(grid: NavigationGrid, thing: Thing) -> NDArray[np.float64]:
     low, high = thing.box
     centres = grid.centers(grid.reachable())
     outside = np.maximum(np.maximum(low[:2] - centres, centres - high[:2]), 0.0)
-    near: NDArray[np.float64] = centres[np.hypot(outside[:, 0], outside[:, 1]) <= VIEW_DISTANCE]
-    return near
+    return centres[np.hypot(outside[:, 0], outside[:, 1]) <= VIEW_DISTANCE]
 
 
 def seen_share(grid: NavigationGrid, thing: Thing, spots: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,8 +51,7 @@ def seen_share(grid: NavigationGrid, thing: Thing, spots: NDArray[np.float64]) -
     origins = np.repeat(cameras, len(points), axis=0)
     directions = np.tile(points, (len(cameras), 1)) - origins
     ids = grid.scene.first_ids(origins.astype(np.float32), directions.astype(np.float32))
-    share: NDArray[np.float64] = (ids == thing.id).reshape(len(cameras), len(points)).mean(axis=1)
-    return share
+    return (ids == thing.id).reshape(len(cameras), len(points)).mean(axis=1)
 
 
 def surface_points(thing: Thing, count: int) -> NDArray[np.float64]:

@@ -185,13 +185,11 @@ def _between(image: NDArray[np.float32], u: FloatArray, v: FloatArray) -> FloatA
     at = row * width + column
     upper = flat[at] * (1 - right) + flat[at + 1] * right
     lower = flat[at + width] * (1 - right) + flat[at + width + 1] * right
-    between: FloatArray = upper * (1 - down) + lower * down
-    return between
+    return upper * (1 - down) + lower * down
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    inverse: FloatArray = np.linalg.inv(matrix).astype(np.float64)
-    return inverse
+    return np.linalg.inv(matrix).astype(np.float64)
 
 
 def exp(motion: FloatArray) -> FloatArray:

@@ -103,8 +103,7 @@ class Trajectory:
 def _slerp(start: NDArray[np.float64], end: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     first = Rotation.from_quat(start)
     rotation = first.inv() * Rotation.from_quat(end)
-    quaternion: NDArray[np.float64] = (first * Rotation.from_rotvec(share * rotation.as_rotvec())).as_quat()
-    return quaternion
+    return (first * Rotation.from_rotvec(share * rotation.as_rotvec())).as_quat()
 
 
 @dataclass(slots=True)

@@ -310,8 +310,7 @@ def _without_flat(information: NDArray[np.float64]) -> NDArray[np.float64]:
     """Information without the directions that depth knows nothing about."""
     values, vectors = np.linalg.eigh(information)
     real = GEOMETRY * np.maximum(values - FLAT * values[-1], 0.0)
-    kept: NDArray[np.float64] = (vectors * real) @ vectors.T
-    return kept
+    return (vectors * real) @ vectors.T
 
 
 def _rigid(pose: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,8 +52,7 @@ class RecordedBackend:
             raise BackendError(
                 error["backend"], error["problem"], remedy=error["remedy"], transient=error["transient"]
             )
-        answer: str = line["answer"]
-        return answer
+        return line["answer"]
 
 
 class RecordingBackend:

@@ -91,8 +91,7 @@ def _sensor(facts: Facts, uuid: str) -> Facts:
         raise InvalidValue(
             "sensor", uuid, "is not in the simulator", remedy=f"choose of {', '.join(facts['known_sensors'])}"
         )
-    found: Facts = facts["sensors"][uuid]
-    return found
+    return facts["sensors"][uuid]
 
 
 ACTION_NAMES = {

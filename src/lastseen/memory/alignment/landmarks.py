@@ -144,8 +144,7 @@ def likeness(first: Landmarks, second: Landmarks) -> NDArray[np.float64]:
         share = np.clip((one @ other.T - COSINE_LOW) / (COSINE_HIGH - COSINE_LOW), 0.0, 1.0)
         known = np.any(one, axis=1)[:, None] & np.any(other, axis=1)[None]
         alike = alike * np.where(known, UNLIKE + (1.0 - UNLIKE) * share, NO_NAME)
-    result: NDArray[np.float64] = alike
-    return result
+    return alike
 
 
 def _by_name(first: Sequence[Mapping[str, float]], second: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:

@@ -182,8 +182,7 @@ def _from_above(session: SurfacePoints, known: SurfacePoints) -> list[FrameTrans
         inside = (band >= 0) & (band < bands)
         filled = np.zeros((bands * _TONES, side, side), dtype=np.float32)
         filled[(band * _TONES + tone)[inside], cells[inside, 0] % side, cells[inside, 1] % side] = 1.0
-        made: NDArray[np.complex64] = fft.rfft2(filled)
-        return made
+        return fft.rfft2(filled)
 
     ours = grid(known.points - np.array([low[0], low[1], 0.0]), tones[1])
     peaks: list[tuple[float, FrameTransform]] = []

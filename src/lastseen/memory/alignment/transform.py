@@ -26,8 +26,7 @@ class FrameTransform:
         """Points (n, 3) of the one map in the other."""
         cosine, sine = math.cos(self.yaw), math.sin(self.yaw)
         turned = points @ np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-        moved: NDArray[np.float64] = turned + np.array([self.x, self.y, self.z])
-        return moved
+        return turned + np.array([self.x, self.y, self.z])
 
     def turn(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Directions or offsets (n, 3) of the one map in the other."""
@@ -36,8 +35,7 @@ class FrameTransform:
     def turn_boxes(self, extents: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sides (n, 3) of upright boxes around boxes of these sides: a turned box needs a larger one."""
         cosine, sine = abs(math.cos(self.yaw)), abs(math.sin(self.yaw))
-        sides: NDArray[np.float64] = extents @ np.array([[cosine, sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-        return sides
+        return extents @ np.array([[cosine, sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
     @property
     def on_floor(self) -> Pose2D:

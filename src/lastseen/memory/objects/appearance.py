@@ -107,11 +107,9 @@ def label_cosine(store: ObjectStore, rows: Rows, other: Rows) -> Floats:
     shared = (ids[:, :, np.newaxis] == other_ids[:, np.newaxis]) & (ids > 0)[:, :, np.newaxis]
     dot = np.einsum("ns,nt,nst->n", scores, other_scores, shared)
     length = np.sqrt(np.einsum("ns,ns->n", scores, scores) * np.einsum("ns,ns->n", other_scores, other_scores))
-    agreement: Floats = np.where(length > 0.0, dot / np.where(length > 0.0, length, 1.0), np.nan)
-    return agreement
+    return np.where(length > 0.0, dot / np.where(length > 0.0, length, 1.0), np.nan)
 
 
 def same_labels(store: ObjectStore, rows: Rows, other: Rows) -> NDArray[np.bool_]:
     """Whether objects have the same labels, pair by pair; true where one has none."""
-    alike: NDArray[np.bool_] = ~(label_cosine(store, rows, other) < SAME_LABELS)
-    return alike
+    return ~(label_cosine(store, rows, other) < SAME_LABELS)

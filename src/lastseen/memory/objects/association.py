@@ -277,5 +277,4 @@ def match_best(pairs: Pairs, passing: NDArray[np.bool_], store: ObjectStore, mat
 def size_agreement(extent: Floats, others: Floats) -> Floats:
     """1 for equal sizes, toward 0 the more they differ: the geometric mean over the axes of smaller to larger."""
     smaller, larger = np.minimum(extent, others), np.maximum(extent, others)
-    agreement: Floats = np.cbrt(((smaller + SIZE_TOLERANCE) / (larger + SIZE_TOLERANCE)).prod(axis=-1))
-    return agreement
+    return np.cbrt(((smaller + SIZE_TOLERANCE) / (larger + SIZE_TOLERANCE)).prod(axis=-1))

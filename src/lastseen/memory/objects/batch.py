@@ -376,8 +376,7 @@ def _may_coincide(one: int, other: int, xyz: Floats, extent: Floats, yaw: Floats
     high = extent[one, 2]
     shared *= _shared(xyz[one, 2] - xyz[other, 2], extent[other, 2], high)
     union = extent[other, 0] * extent[other, 1] * extent[other, 2] + wide * deep * high - shared
-    share: bool = shared > (DUPLICATE_OVERLAP - ROUNDING) * union
-    return share
+    return shared > (DUPLICATE_OVERLAP - ROUNDING) * union
 
 
 @compiled

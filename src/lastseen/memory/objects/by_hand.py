@@ -213,8 +213,7 @@ def _box_points(xyz: NDArray[np.float64], extent: NDArray[np.float64], yaw: floa
     half = np.full(len(a), 0.5)
     faces = [(a, b, half), (half, a, b), (-half, a, b), (a, half, b), (a, -half, b)]
     points = np.concatenate([np.stack(face, axis=1) for face in faces])
-    found: NDArray[np.float32] = (xyz + vectors_in_axes(points * extent, -yaw)).astype(np.float32)
-    return found
+    return (xyz + vectors_in_axes(points * extent, -yaw)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +287,7 @@ class Undo:
 
 
 def _label_ids(change: Change) -> list[int]:
-    found: list[int] = change.before["label_ids"].ravel().tolist() if "label_ids" in change.before else []
-    return found
+    return change.before["label_ids"].ravel().tolist() if "label_ids" in change.before else []
 
 
 def checked_name(label: str) -> str:

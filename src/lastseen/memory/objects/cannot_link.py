@@ -102,8 +102,7 @@ def cannot_link(store: ObjectStore, rows: Rows, other: Rows, share: Floats) -> N
     Once in a while a detection goes to the wrong one of two neighbours; things that are two are met as two.
     """
     rarer = np.minimum(store.hits[rows], store.hits[other])
-    apart: NDArray[np.bool_] = times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
-    return apart
+    return times_met(store, rows, other) >= np.maximum(share * rarer, 1.0)
 
 
 @compiled
@@ -146,8 +145,7 @@ def times_met(store: ObjectStore, rows: Rows, other: Rows) -> Rows:
     """In how many frames two objects were seen close beside each other, pair by pair."""
     mine = np.where(store.rivals[rows] == store.seq[other][:, np.newaxis], store.rival_hits[rows], 0)
     theirs = np.where(store.rivals[other] == store.seq[rows][:, np.newaxis], store.rival_hits[other], 0)
-    met: Rows = np.maximum(mine.max(axis=1), theirs.max(axis=1)).astype(np.int64)
-    return met
+    return np.maximum(mine.max(axis=1), theirs.max(axis=1)).astype(np.int64)
 
 
 @compiled
@@ -164,8 +162,7 @@ def _times_met(row: int, other: int, seq: Rows, rivals: Rows, rival_hits: NDArra
 
 def has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
     """Whether objects remember all that they met; in a clutter some neighbours give way to others."""
-    room: NDArray[np.bool_] = (store.rival_hits[rows] == 0).any(axis=1)
-    return room
+    return (store.rival_hits[rows] == 0).any(axis=1)
 
 
 def forget_neighbours(store: ObjectStore, numbers: Set[int]) -> None:

@@ -258,8 +258,7 @@ class Columns:
 
     def column(self, name: str) -> NDArray[Any]:
         """The live array of a column."""
-        array: NDArray[Any] = getattr(self, name)
-        return array
+        return getattr(self, name)
 
     def grow(self, capacity: int) -> None:
         """Make room for this many rows; a smaller number changes nothing."""

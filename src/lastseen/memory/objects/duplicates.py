@@ -221,8 +221,7 @@ def swallows(store: ObjectStore, mine: Rows, other: Rows) -> NDArray[np.bool_]:
     """Whether one of two is confirmed and the other's box several times as large: a cup is never its table."""
     volume, other_volume = _widened_volume(store, mine), _widened_volume(store, other)
     several = np.maximum(volume, other_volume) > SEVERAL_TIMES * np.minimum(volume, other_volume)
-    swallows: NDArray[np.bool_] = several & (store.state[_smaller(store, mine, other)] == CONFIRMED)
-    return swallows
+    return several & (store.state[_smaller(store, mine, other)] == CONFIRMED)
 
 
 def _smaller(store: ObjectStore, mine: Rows, other: Rows) -> Rows:
@@ -231,8 +230,7 @@ def _smaller(store: ObjectStore, mine: Rows, other: Rows) -> Rows:
 
 
 def _widened_volume(store: ObjectStore, rows: Rows) -> Floats:
-    volume: Floats = (store.extent[rows] + DUPLICATE_TOLERANCE).prod(axis=1)
-    return volume
+    return (store.extent[rows] + DUPLICATE_TOLERANCE).prod(axis=1)
 
 
 def _older_first(store: ObjectStore, mine: Rows, other: Rows, cosine: Floats) -> set[tuple[int, int, float]]:

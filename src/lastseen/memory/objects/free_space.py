@@ -259,8 +259,7 @@ def evidence_at_confirmation(store: ObjectStore, keyframes: DepthKeyframes, row:
 
 
 def _lies_flat(extent: Floats) -> NDArray[np.bool_]:
-    flat: NDArray[np.bool_] = extent[:, 2] < np.minimum(LYING, LYING_SHARE * extent.max(axis=1))
-    return flat
+    return extent[:, 2] < np.minimum(LYING, LYING_SHARE * extent.max(axis=1))
 
 
 def _few_points(seen: Observation) -> Floats:

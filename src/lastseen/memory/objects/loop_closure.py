@@ -59,8 +59,7 @@ def _weights(store: ObjectStore, rows: Rows) -> Floats:
     weight = (1.0 - store.settings.lifecycle.position_ema) ** age * (np.arange(RING) < count)
     # nothing but the newest counts where the average forgets at once
     weight = np.maximum(weight, 1e-12 * (age == 0))
-    normed: Floats = weight / weight.sum(axis=1, keepdims=True)
-    return normed
+    return weight / weight.sum(axis=1, keepdims=True)
 
 
 def _move_keyframes(keyframes: DepthKeyframes, poses: Mapping[int, Pose3D], version: int) -> None:

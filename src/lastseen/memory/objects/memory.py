@@ -209,8 +209,7 @@ class ObjectMemory(ByHand):
         wanted |= (state > State.CONFIRMED) & include_absent
         if kind is not None:
             wanted &= store.is_surface(rows) == (kind == SURFACE)
-        chosen: RowNumbers = rows[wanted]
-        return chosen
+        return rows[wanted]
 
     def states(
         self,

@@ -80,14 +80,12 @@ class Boxes:
     def faces(self) -> Floats:
         """Square metres of the largest face of each: how large it looks, also where it is flat."""
         x, y, z = self.extents.T
-        faces: Floats = np.maximum(np.maximum(x * y, y * z), x * z)
-        return faces
+        return np.maximum(np.maximum(x * y, y * z), x * z)
 
     @property
     def volumes(self) -> Floats:
         """Cubic metres of each."""
-        volumes: Floats = self.extents.prod(axis=1)
-        return volumes
+        return self.extents.prod(axis=1)
 
 
 def relations_of(store: ObjectStore, row: int) -> list[Relation]:
@@ -138,31 +136,26 @@ def holds(kind: str, things: Boxes, anchors: Boxes) -> Flags:
     smaller = things.volumes < anchors.volumes
     if kind == "in":
         volume = shared_volume(things.centers, things.extents, anchors.centers, anchors.extents)
-        inside: Flags = smaller & (volume > 0.0) & (volume >= INSIDE_SHARE * things.volumes)
-        return inside
+        return smaller & (volume > 0.0) & (volume >= INSIDE_SHARE * things.volumes)
     if kind == "above":
-        higher: Flags = over & (bottom >= other_high[:, 2] - CONTACT)
-        return higher
+        return over & (bottom >= other_high[:, 2] - CONTACT)
     if kind == "on":
         within = (bottom >= other_low[:, 2] + _LOWEST_SHELF * height) & (bottom <= other_high[:, 2] + CONTACT)
         at_top = bottom >= other_high[:, 2] - CONTACT
         # a rug is remembered thicker than it is, and what stands on it is seen down to the floor
         flat = height <= _FLAT * np.minimum(*(other_high - other_low)[:, :2].T)
         at_top |= flat & (height <= _THICK) & (top > other_high[:, 2])
-        lies: Flags = over & ((within & smaller) | (at_top & (bottom <= other_high[:, 2] + CONTACT)))
-        return lies
+        return over & ((within & smaller) | (at_top & (bottom <= other_high[:, 2] + CONTACT)))
     below = top <= other_low[:, 2] + CONTACT
     among_legs = smaller & (bottom <= other_low[:, 2] + _LEGS * height) & (top < other_high[:, 2] - CONTACT)
-    under: Flags = over & (below | among_legs)
-    return under
+    return over & (below | among_legs)
 
 
 def gaps(things: Boxes, anchors: Boxes) -> Floats:
     """Free metres between the surfaces of each pair; 0 where boxes touch or overlap."""
     things, anchors = things.seen_from(anchors)
     apart = np.abs(things.centers) - 0.5 * (things.extents + anchors.extents)
-    free: Floats = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
-    return free
+    return np.linalg.norm(np.maximum(apart, 0.0), axis=1)
 
 
 def corners(boxes: Boxes) -> tuple[Floats, Floats]:
@@ -180,21 +173,18 @@ def shared_volume(xyz: Floats, extent: Floats, other_xyz: Floats, other_extent: 
 
 def _volume(size: Floats) -> Floats:
     # three factors written out: a reduction over an axis of three costs several times as much
-    volume: Floats = size[..., 0] * size[..., 1] * size[..., 2]
-    return volume
+    return size[..., 0] * size[..., 1] * size[..., 2]
 
 
 def overlap(xyz: Floats, extent: Floats, other_xyz: Floats, other_extent: Floats) -> Floats:
     """Shared volume as a part of the union; 0 where a box has no volume."""
     shared = shared_volume(xyz, extent, other_xyz, other_extent)
     union = _volume(extent) + _volume(other_extent) - shared
-    part: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0.0)
-    return part
+    return np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0.0)
 
 
 def containment(xyz: Floats, extent: Floats, other_xyz: Floats, other_extent: Floats) -> Floats:
     """Shared volume as a part of the smaller box; 0 where a box has no volume."""
     shared = shared_volume(xyz, extent, other_xyz, other_extent)
     smaller = np.minimum(_volume(extent), _volume(other_extent))
-    part: Floats = np.divide(shared, smaller, out=np.zeros_like(shared), where=shared > 0.0)
-    return part
+    return np.divide(shared, smaller, out=np.zeros_like(shared), where=shared > 0.0)

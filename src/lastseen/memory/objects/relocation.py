@@ -64,8 +64,7 @@ def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
     rows = rows[store.newness[rows] > 0]
     hits = store.hits[rows]
     reached = hits == ARRIVAL_HITS if once else hits >= ARRIVAL_HITS
-    numbers: list[int] = store.seq[rows[reached & (store.state[rows] == CONFIRMED)]].tolist()
-    return numbers
+    return store.seq[rows[reached & (store.state[rows] == CONFIRMED)]].tolist()
 
 
 def newcomers(store: ObjectStore, since: float) -> Rows:
@@ -77,8 +76,7 @@ def newcomers(store: ObjectStore, since: float) -> Rows:
     rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
     rows = rows[(store.hits[rows] >= NEWCOMER_HITS) & (rate >= NEWCOMER_RATE)]
     rows = rows[(store.newness[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
-    ordered: Rows = rows[np.argsort(store.seq[rows])]
-    return ordered
+    return rows[np.argsort(store.seq[rows])]
 
 
 def relocated_from(store: ObjectStore, arrived: int) -> tuple[int, float] | None:
@@ -123,16 +121,14 @@ def _one_after_the_other(store: ObjectStore, absent: Rows, arrived: Rows) -> NDA
     # seen in one frame, they are two; a sighting between those of the other went to the wrong one
     strayed = (late.sum(axis=1) <= 1) & ~together.any(axis=(1, 2))
     strayed &= store.hits[absent] >= UNMET_HITS
-    possible: NDArray[np.bool_] = after | (strayed & (store.ring_n[arrived] <= RING))
-    return possible
+    return after | (strayed & (store.ring_n[arrived] <= RING))
 
 
 def _name_is_established(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
     """Whether an object was given its name by hand, or was called so nearly every time."""
     scores = store.label_scores[rows]
     sure = scores.max(axis=1) >= ESTABLISHED_SHARE * scores.sum(axis=1)
-    established: NDArray[np.bool_] = store.pinned[rows] | (sure & (store.hits[rows] >= ARRIVAL_HITS))
-    return established
+    return store.pinned[rows] | (sure & (store.hits[rows] >= ARRIVAL_HITS))
 
 
 def _best(

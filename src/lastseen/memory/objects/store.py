@@ -272,8 +272,7 @@ class ObjectStore(Columns):
 
     def is_surface(self, rows: Rows | int) -> NDArray[np.bool_]:
         """Whether most sightings of objects were of a surface, row by row."""
-        surface: NDArray[np.bool_] = 2 * self.surface_hits[rows] > self.hits[rows]
-        return surface
+        return 2 * self.surface_hits[rows] > self.hits[rows]
 
     def row(self, object_id: str) -> int:
         """The row of an id; an id that is not remembered raises."""

@@ -78,5 +78,4 @@ def _scan(depth: NDArray[np.float32], camera: Intrinsics) -> NDArray[np.float64]
     if len(known) == 0:
         return np.zeros(0)
     previous = np.maximum.accumulate(np.where(columns, np.arange(len(scan)), known[0]))
-    filled: NDArray[np.float64] = scan[previous]
-    return filled
+    return scan[previous]

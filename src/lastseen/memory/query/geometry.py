@@ -69,8 +69,7 @@ def pairs_within(things: Boxes, anchors: Boxes, reach: float) -> tuple[NDArray[n
 def rests(things: Boxes, anchors: Boxes) -> Flags:
     """Whether the bottom of each thing is at the height of the top of the anchor of its row, which is larger."""
     level = np.abs(corners(things)[0][:, 2] - corners(anchors)[1][:, 2]) <= CONTACT
-    flags: Flags = level & (things.volumes < anchors.volumes)
-    return flags
+    return level & (things.volumes < anchors.volumes)
 
 
 def between(things: Boxes, first: Floats, second: Floats) -> Flags:
@@ -78,8 +77,7 @@ def between(things: Boxes, first: Floats, second: Floats) -> Flags:
     to_first, to_second = (first - things.centers)[:, :2], (second - things.centers)[:, :2]
     lengths = np.linalg.norm(to_first, axis=1) * np.linalg.norm(to_second, axis=1)
     cosine = np.divide((to_first * to_second).sum(axis=1), lengths, out=np.ones(len(things)), where=lengths > 0.0)
-    flags: Flags = cosine <= _BETWEEN
-    return flags
+    return cosine <= _BETWEEN
 
 
 def seen_from(kind: str, things: Boxes, anchors: Boxes, viewer: Floats) -> Flags:
@@ -92,10 +90,8 @@ def seen_from(kind: str, things: Boxes, anchors: Boxes, viewer: Floats) -> Flags
     sides = {"left": (left, along), "right": (-left, along), "front": (-along, left), "behind": (along, left)}
     said, other = sides[kind]
     wide = (said > _ASIDE) & (said >= np.abs(other) * _SIDEWAYS)
-    flags: Flags = wide & (length > _ASIDE) & (gaps(things, anchors) <= ASIDE_REACH)
-    return flags
+    return wide & (length > _ASIDE) & (gaps(things, anchors) <= ASIDE_REACH)
 
 
 def _radii(boxes: Boxes) -> Floats:
-    radii: Floats = 0.5 * np.hypot(boxes.extents[:, 0], boxes.extents[:, 1])
-    return radii
+    return 0.5 * np.hypot(boxes.extents[:, 0], boxes.extents[:, 1])

@@ -85,8 +85,7 @@ class NameRanker:
         numbers = self._numbers(table)
         similar = np.append(np.clip(self._vectors[numbers] @ query, 0.0, 1.0), 0.0).astype(np.float32)
         # an unlabelled slot is -1 and reads the 0 at the end
-        best: NDArray[np.float32] = (similar[columns.labels[rows]] * columns.weights[rows]).max(axis=1, initial=0.0)
-        return best
+        return (similar[columns.labels[rows]] * columns.weights[rows]).max(axis=1, initial=0.0)
 
     def color(self, table: ObjectTable, rows: NDArray[np.int64], phrase: Parsed) -> NDArray[np.float32]:
         """How well the rows' colours fit those named, 0 to 1.

@@ -63,8 +63,7 @@ class Relations:
             true = self._viewed(relation, rows, anchors)
         else:
             true = self._near_any(relation.kind, rows, anchors[0])
-        found: list[bool] = true.tolist()
-        return found
+        return true.tolist()
 
     def meant(self, kind: str, left: list[int], rows: list[int], anchors: list[list[int]]) -> list[int]:
         """What "the chair near the desk" means where several are: the one that is clearly nearer, or more between.
@@ -114,8 +113,7 @@ class Relations:
         for apart, a, b in self._pairs(rows, anchors):
             longer = np.linalg.norm(at - a, axis=1) + np.linalg.norm(at - b, axis=1) - np.linalg.norm(a - b)
             found = np.where(apart, np.minimum(found, longer), found)
-        detours: list[float] = found.tolist()
-        return detours
+        return found.tolist()
 
     def _near_any(self, kind: str, rows: list[int], others: list[int]) -> NDArray[np.bool_]:
         """Whether each row stands so to any of the others; far from them is near to none."""

@@ -80,8 +80,7 @@ def _without_teeth(wall: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     rows = ndimage.binary_opening(wall, np.ones((_TEETH, 1), dtype=np.bool_))
     columns = ndimage.binary_opening(wall, np.ones((1, _TEETH), dtype=np.bool_))
-    straight: NDArray[np.bool_] = rows | columns
-    return straight
+    return rows | columns
 
 
 def _run_lengths(mask: NDArray[np.bool_]) -> NDArray[np.int64]:

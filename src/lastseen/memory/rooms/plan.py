@@ -121,8 +121,7 @@ def _without_specks(wall: NDArray[np.bool_], cell: float) -> NDArray[np.bool_]:
     patches, count = ndimage.label(wall, structure=np.ones((3, 3)))
     sizes = np.bincount(patches.ravel(), minlength=count + 1)
     sizes[0] = 0
-    large: NDArray[np.bool_] = sizes[patches] * cell**2 >= _SPECK
-    return large
+    return sizes[patches] * cell**2 >= _SPECK
 
 
 def _direction(cells: NDArray[np.int64]) -> float:
@@ -220,8 +219,7 @@ def _known(walls: FloorGrid) -> NDArray[np.bool_]:
 
     reach = 2 * round(_FROM_WALLS / walls.settings.cell) + 1
     seen = walls.evidence != 0
-    wide: NDArray[np.bool_] = ndimage.maximum_filter(seen, reach) if seen.size else seen
-    return wide
+    return ndimage.maximum_filter(seen, reach) if seen.size else seen
 
 
 def _is_unknown(points: Points, walls: FloorGrid, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -230,13 +228,11 @@ def _is_unknown(points: Points, walls: FloorGrid, known: NDArray[np.bool_]) -> N
     at = np.floor((points - walls.point_of((0, 0))) / walls.settings.cell + 0.5)
     inside: NDArray[np.bool_] = np.asarray(((at >= 0) & (at < known.shape)).all(axis=1))
     i, j = np.where(inside[:, None], at, 0).astype(np.int64).T
-    found: NDArray[np.bool_] = ~(inside & known[i, j])
-    return found
+    return ~(inside & known[i, j])
 
 
 def _unknown(points: Points, walls: FloorGrid, known: NDArray[np.bool_]) -> Points:
-    chosen: Points = points[_is_unknown(points, walls, known)]
-    return chosen
+    return points[_is_unknown(points, walls, known)]
 
 
 def _around(points: Points, offsets: NDArray[np.float64], *, disc: bool) -> Points:

@@ -273,5 +273,4 @@ def _simplified(corners: NDArray[np.float64], tolerance: float) -> NDArray[np.fl
         if off[k] > tolerance:
             kept[a + 1 + k] = True
             waiting += [(a, a + 1 + k), (a + 1 + k, b)]
-    simple: NDArray[np.float64] = closed[:-1][kept[:-1]]
-    return simple
+    return closed[:-1][kept[:-1]]

@@ -190,8 +190,7 @@ class Rooms:
     def _confirmed(self) -> NDArray[np.int64]:
         """Rows of the confirmed objects in the order of their numbers."""
         rows = self._objects.store.live()
-        confirmed: NDArray[np.int64] = rows[self._objects.store.state[rows] == State.CONFIRMED]
-        return confirmed
+        return rows[self._objects.store.state[rows] == State.CONFIRMED]
 
     def _refresh(self) -> None:
         self._cut()

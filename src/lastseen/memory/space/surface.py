@@ -245,8 +245,7 @@ def _sample(frame: Frame, without: Sequence[Box]) -> tuple[NDArray[np.float32], 
 
 
 def _key_of(cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = (cells[:, 0] << (2 * _BITS)) | (cells[:, 1] << _BITS) | cells[:, 2]
-    return keys
+    return (cells[:, 0] << (2 * _BITS)) | (cells[:, 1] << _BITS) | cells[:, 2]
 
 
 def _cells_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -266,8 +265,7 @@ def _tile_numbers(tile: int) -> Tile:
 
 def _cube_in_tile(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     local = _cells_of(keys) & ((1 << _TILE_BITS) - 1)
-    cubes: NDArray[np.int64] = (local[:, 0] << (2 * _TILE_BITS)) | (local[:, 1] << _TILE_BITS) | local[:, 2]
-    return cubes
+    return (local[:, 0] << (2 * _TILE_BITS)) | (local[:, 1] << _TILE_BITS) | local[:, 2]
 
 
 def _keys_in(numbers: Tile, cubes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -140,8 +140,7 @@ class FaissIndex:
         """Inner products of the query with the given rows."""
         with self._lock:
             # unlike a matrix product, this wakes no threads, and rounds a row alike wherever it stands
-            products: NDArray[np.float32] = np.einsum("ij,j->i", self._matrix()[rows], query)
-            return products
+            return np.einsum("ij,j->i", self._matrix()[rows], query)
 
     def vector(self, key: str) -> NDArray[np.float32] | None:
         """A copy of the vector of a key; None for a key not held."""

@@ -94,8 +94,7 @@ def render(context: Context) -> str:
 
 def _entries(context: Context, name: str) -> list[Any]:
     inside = context["belief"] if name in ("candidates", "constraints") else context
-    entries: list[Any] = inside[name]
-    return entries
+    return inside[name]
 
 
 def _here(localization: dict[str, Any]) -> str:

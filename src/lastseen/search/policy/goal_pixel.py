@@ -158,13 +158,12 @@ def _open_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) 
     """Pixels of floor in the region of interest that the robot could walk to in a straight line."""
     reach = np.hypot(points[..., 0], points[..., 1])
     off = np.arctan2(points[..., 1], points[..., 0]) - math.radians(rest_deg)
-    floor: NDArray[np.bool_] = (
+    return (
         (np.abs(points[..., 2]) < floor_height(reach, settings))
         & (reach < open_until(points, settings)[np.newaxis, :])
         & (reach <= settings.max_waypoint)
         & (np.abs(off) <= VIEW_HALF_ANGLE)
     )
-    return floor
 
 
 def _on_floor(points: NDArray[np.float32], rest_deg: float, settings: Policy) -> GoalPixel | None:

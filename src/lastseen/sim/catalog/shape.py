@@ -69,8 +69,7 @@ class Shape:
     @property
     def size(self) -> NDArray[np.float64]:
         """Full extent along the shape's own axes."""
-        extent: NDArray[np.float64] = self.parts[:, 1].max(axis=0) - self.parts[:, 0].min(axis=0)
-        return extent
+        return self.parts[:, 1].max(axis=0) - self.parts[:, 0].min(axis=0)
 
 
 class ShapeBuilder:
@@ -224,5 +223,4 @@ def _rotation(pitch: float, yaw: float, roll: float) -> NDArray[np.float64]:
     about_y = np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
     about_z = np.array([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-    turn: NDArray[np.float64] = about_z @ about_y @ about_x
-    return turn
+    return about_z @ about_y @ about_x

@@ -120,8 +120,7 @@ def _view_bins(directions: NDArray[np.float64], views: Views) -> NDArray[np.intp
     elevation = (directions[:, 2] / length + 1.0) / 2.0
     column = np.minimum((azimuth * views.azimuth_bins).astype(int), views.azimuth_bins - 1)
     row = np.minimum((elevation * views.elevation_bins).astype(int), views.elevation_bins - 1)
-    bins: NDArray[np.intp] = row * views.azimuth_bins + column
-    return bins
+    return row * views.azimuth_bins + column
 
 
 def _difference(sample: Sample, first: int, second: int) -> float:

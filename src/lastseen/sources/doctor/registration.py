@@ -246,8 +246,7 @@ def _correlation(frame: Frame, edges: NDArray[np.complex128] | None) -> NDArray[
     shape = _fft_shape(width, height)
     surface = fft.irfft2(edges * np.conj(fft.rfft2(outlines, s=shape)), s=shape)
     lags = np.arange(-REACH, REACH + 1)
-    found: NDArray[np.float64] = surface[np.ix_(lags, lags)] / np.abs(outlines).sum()
-    return found
+    return surface[np.ix_(lags, lags)] / np.abs(outlines).sum()
 
 
 def _depth_on_color(frame: Frame, width: int, height: int) -> NDArray[np.float32]:

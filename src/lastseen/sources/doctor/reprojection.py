@@ -324,8 +324,7 @@ def between_pixels(image: NDArray[np.float32], u: NDArray[np.float32], v: NDArra
     right, below = u - column, v - row
     above = image[row, column] * (1 - right) + image[row, column + 1] * right
     under = image[row + 1, column] * (1 - right) + image[row + 1, column + 1] * right
-    values: NDArray[np.float32] = above * (1 - below) + under * below
-    return values
+    return above * (1 - below) + under * below
 
 
 def _median(values: NDArray[np.float32]) -> float:

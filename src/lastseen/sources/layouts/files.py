@@ -125,8 +125,7 @@ def by_stamp(rows: NDArray[np.float64], name: str, intake: Intake) -> NDArray[np
         intake.note(
             f"{int(other.sum())} lines of {name} have the stamp of another one (first: {first:.6f}): it counts"
         )
-    kept: NDArray[np.float64] = rows[~again]
-    return kept
+    return rows[~again]
 
 
 def nearest(files: dict[float, Path], stamp: float, *, within: float) -> float | None:
@@ -246,8 +245,7 @@ def read_array(data: Path | bytes, *, name: str, max_pixels: int) -> NDArray[np.
             if len(shape) != 2 or not 0 < shape[0] * shape[1] <= max_pixels or kind.kind not in "uif":
                 raise ValueError(f"{shape} of {kind}")
             file.seek(0)
-            found: NDArray[np.generic] = np.load(file, allow_pickle=False)
-            return found
+            return np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, SourceError):
             raise

@@ -65,8 +65,7 @@ class PackedDepth:
             raise SourceError(
                 name, "frame", f"cannot be unpacked ({error})", remedy="the frame is left out"
             ) from error
-        clipped: NDArray[np.uint16] = np.clip(millimetres, 0, 65535).astype(np.uint16)
-        return clipped
+        return np.clip(millimetres, 0, 65535).astype(np.uint16)
 
 
 def _places(path: Path) -> list[tuple[int, int]]:

@@ -51,5 +51,4 @@ def read(path: Path, options: SourceOptions) -> Sequence:
 def _turned(data: bytes, name: str, max_pixels: int) -> NDArray[np.uint16]:
     """Millimetres of an image whose bits are turned by three places."""
     raw = read_depth(data, name=name, max_pixels=max_pixels).astype(np.uint16)
-    turned: NDArray[np.uint16] = np.bitwise_or(raw >> 3, raw << 13).astype(np.uint16)
-    return turned
+    return np.bitwise_or(raw >> 3, raw << 13).astype(np.uint16)

@@ -49,8 +49,7 @@ def load_network(path: str | Path, *, device: str = "cpu") -> PixelNavNetwork:
         if not bool(tensor.isfinite().all()):
             raise InvalidValue("checkpoint", str(path), f"{name} is not finite", remedy="get the file again")
     network.load_state_dict(state, strict=True, assign=True)
-    ready: PixelNavNetwork = network.to(device_of(device, "pixel_nav.device")).eval().requires_grad_(False)
-    return ready
+    return network.to(device_of(device, "pixel_nav.device")).eval().requires_grad_(False)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
@@ -71,8 +70,7 @@ def _read(path: Path) -> dict[str, Tensor]:
     if wrong is not None:
         problem = f"its entry {wrong!r} is of type {type(state[wrong]).__name__}, not a tensor"
         raise InvalidValue("checkpoint", str(path), problem, remedy=_REMEDY)
-    weights: dict[str, Tensor] = dict(state)  # type: ignore[arg-type]
-    return weights
+    return dict(state)  # type: ignore[arg-type]
 
 
 def _unwrapped(state: Mapping[str, object]) -> Mapping[str, object]:

@@ -90,13 +90,11 @@ class PixelNavNetwork(nn.Module):
 
     def encode_goal(self, goal: Tensor) -> Tensor:
         """Goal images with their mask as fourth channel (n, h, w, 4) to features (n, 512)."""
-        features: Tensor = self.goal_backbone(_channels_first(goal))
-        return features
+        return self.goal_backbone(_channels_first(goal))
 
     def encode_views(self, views: Tensor) -> Tensor:
         """Views (n, h, w, 3) to features (n, 512), each independent of the others."""
-        features: Tensor = self.history_backbone(_channels_first(views))
-        return features
+        return self.history_backbone(_channels_first(views))
 
     def decode(self, goal: Tensor, views: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Goal features (n, 512) and view features (n, slots, 512) to action logits, distances and goal places.

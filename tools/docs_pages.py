@@ -14,6 +14,29 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 _MARKUP = re.compile(r"\[/?(?:bold|dim|italic)\]")
+_NAMED_PAGE = re.compile(r"docs/([a-z0-9-]+)\.md")
+TABLES = {
+    "anchors": "Poses on the robot's path that places are made of.",
+    "crops": "Pictures of objects (JPEG).",
+    "embeddings": "The mean embedding of an object and those of distinct views.",
+    "events": "What happened to objects, with the evidence.",
+    "facts": "What the memory was told.",
+    "floor": "Which floor was seen free or occupied, in tiles of a storey.",
+    "frames": "In which map the poses of each session are, and how that is known.",
+    "keyframes": "Pictures of what the camera saw, where they are kept.",
+    "meta": "Facts about the file, such as its encoder.",
+    "objects": "One row an object, as it is now.",
+    "outbox": "Changes that the index of many robots has not taken yet.",
+    "path": "Where the robot went.",
+    "places": "Rooms and corridors on the robot's path.",
+    "sessions": "Every opening for writing: robot and clocks.",
+    "surface": "The coloured surface of the home, in blocks.",
+    "versions": "What was known of an object at earlier times.",
+    "viewpoints": "Spots from which an object was seen.",
+    "views": "Depth images kept to judge what a place looked like before.",
+    "walls": "Where walls were seen, in tiles of a storey.",
+}
+"""What each table of a memory file holds."""
 
 
 def on_files(files: Any, *, config: Any) -> Any:
@@ -34,19 +57,37 @@ def on_files(files: Any, *, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Lead links to files outside of docs/ to where the site has them, or leave the name alone."""
+def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
+    """Lead links to files outside of docs/ to where the site has them, and name pages as the menu does."""
     if "/" in page.file.src_uri:
         return markdown
+    titles = dict(_titles(config["nav"]))
+    markdown = re.sub(r"\[([a-z0-9-]+\.md)\]\(\1", lambda link: f"[{titles[link[1]]}]({link[1]}", markdown)
     markdown = re.sub(r"\[([^\]]+)\]\(\.\./examples/[^)]+\)", r"[\1](examples.md)", markdown)
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"`\1`", markdown)
+
+
+def on_page_content(html: str, *, page: Any, **_: Any) -> str:
+    """Make a link of the page that a docstring or a help text names."""
+    up = "../" * page.file.src_uri.count("/")
+    return _NAMED_PAGE.sub(lambda name: f'<a href="{up}{name[1]}.html">{name[1]}</a>', html) if up else html
+
+
+def _titles(entries: list[Any]) -> Iterator[tuple[str, str]]:
+    """File and title of every page of the menu."""
+    for entry in entries:
+        for title, inside in entry.items():
+            if isinstance(inside, str):
+                yield inside, title
+            else:
+                yield from _titles(inside)
 
 
 def api() -> str:
     """Every public name, from its docstring."""
     import lastseen
 
-    parts = ["# Python", "", "Everything in `lastseen.__all__`; names load on first use.", ""]
+    parts = ["# Python", "", "What `import lastseen` gives: `lastseen.Memory` and so on.", ""]
     for name in sorted(lastseen.__all__):
         value = getattr(lastseen, name)
         where = f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else None
@@ -60,7 +101,7 @@ def command_line() -> str:
 
     from lastseen.cli.main import app
 
-    lines = ["# Command line", ""]
+    lines = ["# Command line", "", "`lastseen COMMAND --help` prints the same.", ""]
     for path, command in _commands(typer.main.get_command(app), "lastseen"):
         lines += [f"## {path}", "", _plain(command.help or ""), ""]
         shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
@@ -108,7 +149,7 @@ def rest() -> str:
                 lines += ["| parameter | in | what |", "|---|---|---|"]
                 lines += [f"| `{p['name']}` | {p['in']} | {_cell(_described(p))} |" for p in given]
                 lines.append("")
-            answers = ", ".join(f"{status}" for status in one["responses"])
+            answers = ", ".join(sorted(one["responses"]))
             lines += [f"Answers: {answers}.", ""]
     return "\n".join(lines)
 
@@ -123,8 +164,8 @@ def settings() -> str:
         group, _, name = row.name.rpartition(".")
         if group != section:
             section = group
-            lines += ["", f"## {group}", "", "| setting | default | unit | why |", "|---|---|---|---|"]
-        lines.append(f"| `{name}` | `{_cell(repr(row.default))}` | {_cell(row.unit)} | {_cell(row.why)} |")
+            lines += ["", f"## {group}", "", "| setting | default | why |", "|---|---|---|"]
+        lines.append(f"| `{name}` | `{_cell(repr(row.default))}` {_cell(row.unit)} | {_cell(row.why)} |")
     return "\n".join(lines)
 
 
@@ -146,7 +187,7 @@ def file_format() -> str:
     ]
     for name, sql in tables:
         if not name.startswith("sqlite_"):
-            lines += [f"## {name}", "", "```sql", sql, "```", ""]
+            lines += [f"## {name}", "", TABLES[name], "", "```sql", _a_column_a_line(sql), "```", ""]
     return "\n".join(lines)
 
 
@@ -159,11 +200,12 @@ def events() -> str:
         "",
         "`memory.subscribe(function)` calls a function with each; `/ws` and `lastseen changes` tell the same.",
         "",
-        _cell(inspect.getdoc(EventKind) or ""),
-        "",
+        "| event | what happened |",
+        "|---|---|",
     ]
-    lines += [f"- `{kind.value}`" for kind in EventKind]
-    return "\n".join([*lines, "", "When each is reported: [object memory](../object-memory.md)."])
+    told = dict(line.split(": ", 1) for line in (inspect.getdoc(EventKind) or "").splitlines() if ": " in line)
+    lines += [f"| `{kind.value}` | {_cell(told[kind.value].replace('``', '`'))} |" for kind in EventKind]
+    return "\n".join([*lines, "", "The rules behind each: [object memory](../object-memory.md)."])
 
 
 def examples() -> str:
@@ -175,6 +217,13 @@ def examples() -> str:
         title = told.partition("\n")[0].rstrip(".")
         lines += [f"## {path.stem.replace('_', ' ')}", "", title + ".", "", "```python", source.rstrip(), "```", ""]
     return "\n".join(lines)
+
+
+def _a_column_a_line(sql: str) -> str:
+    """A CREATE TABLE statement with its columns below each other."""
+    head, body, tail = re.fullmatch(r"([^(]+)\((.*)\)([^)]*)", sql, re.DOTALL).groups()  # type: ignore[union-attr]
+    columns = re.split(r",\s*(?![^(]*\))", body.strip())
+    return f"{head}(\n" + ",\n".join(f"  {column.strip()}" for column in columns) + f"\n){tail}"
 
 
 def _plain(text: str) -> str:

@@ -22,7 +22,17 @@ from lastseen.memory.objects.store import ObjectStore
 
 
 class EventKind(StrEnum):
-    """What can happen to an object."""
+    """What can happen to an object.
+
+    appeared: it was seen for the first time; ``place_was_free`` in the evidence says that it came there.
+    confirmed: it was seen often enough, from enough sides, and looked alike.
+    moved: it is elsewhere than it was.
+    missing: its place was seen without it.
+    removed: its place was seen without it again, later.
+    reappeared: it was missing or removed, and is seen again.
+    merged: another object proved to be the same one; ``absorbed`` names it.
+    corrected: a person or a localizer set something right; ``how`` says what.
+    """
 
     APPEARED = "appeared"
     CONFIRMED = "confirmed"

@@ -12,6 +12,7 @@ from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
 from lastseen.search.planning.node_graph import NodePath
 from lastseen.search.recall import Recall
+from lastseen.search.route import waypoints
 from tests.memory.objects.scenes import frame_at, seen
 from tests.search.policy.box_world import BoxWorld
 
@@ -263,3 +264,21 @@ def test_the_nearest_goal_straight_ahead_is_walked_to_by_sight() -> None:
 def test_off_the_known_floor_a_goal_is_walked_to_by_sight() -> None:
     memory = room_with(("mug", 2.0, 0.0))
     assert recall_of(memory).approach(memory.states(), Pose2D(500.0, 0.0, 0.0)) is None
+
+
+def test_what_blocked_the_way_to_a_goal_is_gone_round_to_other_floor_in_reach_of_it() -> None:
+    memory = room_with(("mug", 2.0, 0.0))
+    stuck = Pose2D(0.9, 0.0, 0.0)
+    spot = recall_of(memory).way_round(memory.states(), stuck, [stuck])
+    assert spot is not None
+    end = waypoints(stuck, spot.segments)[-1]
+    assert math.dist((end.x, end.y), (2.0, 0.0)) <= 0.95
+    assert end.distance_to(stuck) >= 0.35
+
+
+def test_there_is_no_way_round_to_what_is_off_the_known_floor() -> None:
+    memory = room_with(("mug", 2.0, 0.0))
+    recall = recall_of(memory)
+    around = [Pose2D(x / 4, y / 4, 0.0) for x in range(3, 14) for y in range(-6, 7)]
+    assert recall.way_round(memory.states(), Pose2D(0.9, 0.0, 0.0), around) is None
+    assert recall.way_round(memory.states(), Pose2D(500.0, 0.0, 0.0), []) is None

@@ -231,6 +231,19 @@ def test_a_target_seen_once_at_arm_s_length_gets_another_look_and_no_endless_wai
     assert result.steps < 10
 
 
+def test_a_goal_in_view_is_come_at_from_elsewhere_after_bumps_at_one_spot() -> None:
+    ready = setup(boxes=[MUG])
+    ready.run(3)
+    world, there = ready.world, Pose2D(1.8, 0.0, 0.0)
+    while not (world.pose.yaw == 0.0 and world.check.streak > 0):
+        world.confirm()
+    for bumps in (3, 4):
+        world._bumped = [world.pose] * bumps
+        route = world._begin(Decision.turn_to(0.0, why="in view", source="panorama", goal_flag=True), None)
+        assert bool(route.waypoints) == (bumps == 4)
+    assert route.waypoints[-1].distance_to(there) < 1.0 + 1e-9
+
+
 def test_what_was_seen_is_told_to_the_planner_as_edges_and_views() -> None:
     ready = setup(blind=True)
     ready.run(12)

@@ -25,7 +25,7 @@ from lastseen.memory.places.tracker import Step
 from lastseen.pose2d import Pose2D
 from lastseen.protocols import Detector, Environment
 from lastseen.search.drift import DriftCorrection
-from lastseen.search.explored import ExploredMap
+from lastseen.search.explored import ExploredMap, Spot
 from lastseen.search.goal import Goal, Names, StopCheck
 from lastseen.search.log import RunLog, view_record
 from lastseen.search.offers import edge_offer, remembered_offer, sighting_offer
@@ -41,6 +41,9 @@ from lastseen.search.world import Moved, Sight
 
 _TILTED = math.radians(10.0)
 """Radians from level that are a tilt: more than the noise of a localizer, less than one look up or down."""
+
+_SAME_SPOT, _IN_VAIN = 0.3, 4
+"""Metres within which the robot stands where it stood, and bumps there until it has to come from elsewhere."""
 
 
 class RobotWorld:
@@ -83,6 +86,8 @@ class RobotWorld:
         self._trusted_stop = False
         """Whether the policy stopped at a flagged goal and the settings take the planner's word for it."""
         self._any_depth = False
+        self._bumped: list[Pose2D] = []
+        """Where something was in the way to what was taken for the goal."""
         self._context: tuple[int, dict[str, Any]] | None = None
         self._steps_here = -1
         self.metres = 0.0
@@ -186,7 +191,7 @@ class RobotWorld:
             heading = segments[0][1]
         flag = decision.goal_flag and not self._trust
         face = None
-        if flag and not segments and (known := self.recall.approach(self._goals_in_view, self.pose)) is not None:
+        if flag and not segments and (known := self._known_path()) is not None:
             segments, heading, face = known.segments, known.heading, Pose2D(known.x, known.y, 0.0)
         self.explored.chose(heading)
         self.recall.chose(heading)
@@ -196,6 +201,13 @@ class RobotWorld:
         if segments or not flag or target_detection(self.marked, self.goal.text) is None:
             route.turn_by(heading)
         return route
+
+    def _known_path(self) -> Spot | None:
+        """The path to the goal in view where one is known, and round what the robot ran into again and again."""
+        vain = [pose for pose in self._bumped if pose.distance_to(self.pose) <= _SAME_SPOT]
+        if len(vain) >= _IN_VAIN:
+            return self.recall.way_round(self._goals_in_view, self.pose, self._bumped)
+        return self.recall.approach(self._goals_in_view, self.pose)
 
     def _act(self) -> Moved:
         """One action: of the look around, of the turn to the chosen view, or of the policy that walks."""
@@ -283,6 +295,8 @@ class RobotWorld:
         result = self.robot.step(action)
         if self._route is not None:
             self._route.walked |= action is Action.FORWARD
+            if result.collided and self._route.decision.goal_flag:
+                self._bumped.append(self.pose)
         self._observe(result.frame, Step(action=action, collided=result.collided, panorama=panorama))
         self.metres += before.distance_to(self._told_pose)
         return Moved(action=action.value)
@@ -326,7 +340,7 @@ class RobotWorld:
         self._map = self.memory.current, self.memory.frame
         self.explored = self._new_map(self.pose)
         self._route, self._context, self._set_out = None, None, False
-        self._around = LookAround(self.settings)
+        self._around, self._bumped = LookAround(self.settings), []
         # what was voted on is numbered anew in another memory
         self._names = Names(self.goal)
         self.policy.reset()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from lastseen.config import Settings
 from lastseen.encoders.color_shape import ColorShapeEncoder
+from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
 from lastseen.server.demo import Demo, demo_settings
 from lastseen.server.run import Running, in_background, listen
@@ -47,6 +49,8 @@ MOST_BYTES = 400_000
 STALE_AFTER = 150.0
 """Seconds: a walk of minutes should show what a home of days looks like."""
 CHANGE_EVERY = 40
+STEPS_ON_THE_WAY = 10
+"""Actions after which the robot that looks for something is drawn."""
 PATIENCE = 180_000
 INKS = [
     *(f"--state-{state}" for state in ("confirmed", "tentative", "stale", "missing")),
@@ -59,20 +63,39 @@ INKS = [
 Scheme = Literal["dark", "light"]
 
 
+class HeldAfter(threading.Event):
+    """Holds a search after some steps until it is let go; it is given up then."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self.left = steps
+        self.held, self.let_go = threading.Event(), threading.Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """What the search asks after each step: whether it is over."""
+        del timeout
+        self.left -= 1
+        if self.left > 0:
+            return False
+        self.held.set()
+        return self.let_go.wait()
+
+
 @contextmanager
-def served(frames: int, seed: int) -> Iterator[Running]:
+def served(frames: int, seed: int) -> Iterator[tuple[Running, Demo, Iterator[Frame]]]:
     """A server over a home that was walked for so many frames; none is an empty memory."""
     settings = demo_settings(Settings())
     settings = replace(settings, lifecycle=replace(settings.lifecycle, stale_after=STALE_AFTER))
     with Memory.open(settings=settings, image_encoder=ColorShapeEncoder.name) as memory:
         service = Service(memory, mode="demo")
-        walk = Demo(service, seed=seed, change_every=CHANGE_EVERY).walk() if frames else iter(())
+        demo = Demo(service, seed=seed, change_every=CHANGE_EVERY)
+        walk = demo.walk() if frames else iter(())
         for number, _ in enumerate(islice(walk, frames)):
             if number % 100 == 0:
                 print(f"frame {number} of {frames}")
         listening = listen(host="127.0.0.1", port=0)
         with in_background(Running(service, listening), wait=time.sleep) as running:
-            yield running
+            yield running, demo, walk
 
 
 def open_page(browser: Browser, running: Running, *, scheme: Scheme, size: tuple[int, int] = DESK) -> Page:
@@ -138,6 +161,26 @@ def moved_thing(running: Running) -> tuple[str, float] | None:
     return farthest.object_id, max(0.0, farthest.stamp / memory.sessions()[-1].last - 0.2)
 
 
+@contextmanager
+def on_the_way(page: Page, demo: Demo, walk: Iterator[Frame]) -> Iterator[None]:
+    """Press *Find it*, and hold the robot on its way while the block runs."""
+    demo.stopped = hold = HeldAfter(STEPS_ON_THE_WAY)
+
+    def go() -> None:
+        while not hold.held.is_set() or demo.search.state.status == "searching":
+            next(walk)
+
+    page.get_by_role("button", name="Find it").click()
+    robot = threading.Thread(target=go)
+    robot.start()
+    hold.held.wait()
+    page.locator("#find[data-status=searching]").wait_for()
+    page.wait_for_timeout(4000)
+    yield
+    hold.let_go.set()
+    robot.join()
+
+
 def take_all(browser: Browser, running: Running, out: Path, *, every: bool, words: str) -> None:
     """The pictures of a home."""
     save(open_page(browser, running, scheme="dark"), out, "dark")
@@ -175,19 +218,24 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=600)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--ask", default="sofa")
+    parser.add_argument("--find", default="armchair")
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--all", action="store_true")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        with served(asked.frames, asked.seed) as running:
+        with served(asked.frames, asked.seed) as (running, demo, walk):
             take_all(browser, running, asked.out, every=asked.all, words=asked.ask)
+            page = open_page(browser, running, scheme="dark")
+            ask(page, asked.find)
+            with on_the_way(page, demo, walk):
+                save(page, asked.out, "find")
             left = open_page(browser, running, scheme="dark") if asked.all else None
         if left is not None:
             left.wait_for_timeout(3000)
             save(left, asked.out, "lost")
-            with served(0, asked.seed) as running:
+            with served(0, asked.seed) as (running, _, _):
                 save(open_page(browser, running, scheme="dark"), asked.out, "empty")
         browser.close()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import requests
 from PIL import Image
 
 from lastseen.memory.memory import Memory
+from lastseen.perception.keyframes import Refusal
 from lastseen.perception.pipeline import Perceived
 from lastseen.server.run import Running
 from tests.memory.objects.scenes import frame_at, seen
@@ -48,6 +50,32 @@ def test_the_newest_image_comes_with_the_objects_in_it(running: Running) -> None
     assert picture.size == (80, 60)
     depth = np.asarray(Image.open(io.BytesIO(get(running, told["depth_url"]).content)))
     assert depth[30, 40] == pytest.approx(255 * 0.6, abs=1)
+
+
+def test_boxes_and_image_are_of_the_same_frame_however_late_it_is_asked_for(running: Running) -> None:
+    see(running, 0)
+    told = get(running, "/camera").json()
+    image, depth = get(running, told["image_url"]).content, get(running, told["depth_url"]).content
+    see(running, 1)
+    # one colour is one picture: the frames differ in depth
+    running.service.show(replace(running.service.view.frame, depth=running.service.view.frame.depth * 2.0))  # type: ignore[union-attr]
+    assert get(running, told["image_url"]).content == image
+    assert get(running, told["depth_url"]).content == depth
+    assert get(running, "/camera/depth").content != depth
+    for number in range(2, 12):
+        see(running, number)
+        get(running, "/camera")
+    assert get(running, told["depth_url"]).status_code == 200
+
+
+def test_a_frame_that_was_refused_is_not_shown_where_people_are_blanked(running: Running) -> None:
+    refused = Perceived((), refusal=Refusal.BLURRED)
+    running.service.observe(frame_at(0, eye=(0.0, 0.0, 1.2), target=MUG, depth=2.0), refused)
+    assert get(running, "/camera").json()["people"] == "kept"
+    see(running, 1)
+    before = get(running, "/camera").json()
+    running.service.observe(frame_at(2, eye=(0.0, 2.0, 1.2), target=MUG, depth=2.0), refused)
+    assert get(running, "/camera").json() == before
 
 
 def test_the_past_is_the_keyframe_of_then(running: Running) -> None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from lastseen.server.live import SourceRunner
 from lastseen.server.run import Running, in_background, listen
 from lastseen.server.serializers import places_json
 from lastseen.server.service import Service
+from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.base import RecordSource, Updates
 from lastseen.sources.record import RawRecord
 from tests.memory.objects.scenes import frame_at
 from tests.server.conftest import serving
+from tests.sources.room import looking, write_recording
 
 
 def sharp(number: int) -> Frame:
@@ -140,3 +143,24 @@ def test_the_demo_walks_finds_things_and_knows_its_rooms() -> None:
 def test_the_demo_looks_at_320_by_240() -> None:
     camera = demo_settings(Settings()).camera
     assert (camera.width, camera.height) == (320, 240)
+
+
+@pytest.mark.slow
+def test_a_world_on_its_side_is_said_while_it_is_followed_and_kept_in_the_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    poses = [looking(-0.6 - 0.06 * step, 0.03 * step, yaw=-0.8 + 0.02 * step, pitch=-0.35) for step in range(16)]
+    walk, file = write_recording(tmp_path / "walk", poses), tmp_path / "m.lastseen"
+    with Memory.open(file) as memory:
+        service = Service(memory, mode="source")
+        assert service.state()["warning"] is None
+        run(service, open_source(walk, SourceOptions(world_up="y")))
+        assert "lies on its side" in service.state()["warning"]
+        assert "doctor --fix" in service.state()["warning"]
+        assert "lies on its side" in caplog.text
+    with Memory.open(file, read_only=True) as memory:
+        assert "lies on its side" in Service(memory).state()["warning"]
+    with Memory.open(tmp_path / "upright.lastseen") as memory:
+        service = Service(memory, mode="source")
+        run(service, open_source(walk))
+        assert service.state()["warning"] is None

@@ -73,5 +73,14 @@ def test_the_demos_robot_goes_at_once_and_tells_how_it_goes(monkeypatch: pytest.
         assert told[0]["goal"] == goal
         assert told[0]["reasons"][0]["why"]
         assert any(one["rooms"] for one in told)
+        (candidate, *_) = told[0]["candidates"]
+        assert candidate["label"] == goal
+        room = memory.room_at([candidate["position"]])[0]
+        assert told[0]["rooms"][0]["place_id"] == (None if room is None else room.id)
+        assert sum(one["share"] for one in told[0]["rooms"]) == pytest.approx(1.0, abs=0.01)
+        assert told[0]["given_up"] == []
+        # the walk blanks people, and so does the search
+        assert service.view is not None
+        assert service.view.people is not None
         assert len(told[-1]["walked"]) > 1
         assert served.state.status in ("found", "not_found", "stopped")

@@ -111,8 +111,11 @@ def test_the_cabinet_of_a_real_recording_is_one_object_in_its_place(shared_data:
 
 
 def test_a_world_on_its_side_is_said(furnished_walk: Path) -> None:
-    upright, lying = run(furnished_walk, one_sided())[0], SourceOptions(world_up="y")
+    (upright, memory), lying = run(furnished_walk, one_sided()), SourceOptions(world_up="y")
     assert upright.notes == []
-    (note,) = run(furnished_walk, one_sided(), lying)[0].notes
+    assert memory.store.warning == ""
+    summary, memory = run(furnished_walk, one_sided(), lying)
+    (note,) = summary.notes
+    assert memory.store.warning == note
     assert note.startswith("the world lies on its side")
     assert "doctor --fix" in note

@@ -146,10 +146,10 @@ export class LiveMemory implements SocketListener {
 
   stats({ now_memory_time, server }: { readonly now_memory_time: number; readonly server: WireServer }): void {
     this.moveOn(now_memory_time);
-    const { mode, source, source_error, points, frame_rate, read_only } = server;
+    const { mode, source, source_error, warning, points, frame_rate, read_only } = server;
     const frames = frame_rate > 0 || (this.store.state.server?.frameRate ?? 0) > 0;
     if (frames && performance.now() > this.sessionsDue) void this.readSessions();
-    this.store.set({ server: { mode, source, sourceError: source_error, points, frameRate: frame_rate, readOnly: read_only } });
+    this.store.set({ server: { mode, source, sourceError: source_error, warning: warning ?? null, points, frameRate: frame_rate, readOnly: read_only } });
   }
 
   cloud(part: CloudPart): void {

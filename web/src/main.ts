@@ -25,7 +25,7 @@ import { origin, Status } from "./panels/status";
 import { TimelinePanel } from "./panels/timeline";
 import { ViewTools } from "./panels/view_tools";
 import { HomeScene } from "./scene/home_scene";
-import { isUnplaced, shownThings, Store, thingApart } from "./store";
+import { isUnplaced, lit, shownThings, Store, thingApart } from "./store";
 import { Theme } from "./theme";
 
 const api = new Api();
@@ -57,8 +57,11 @@ new ListPanel(byId("objects"), store, clock, choose);
 new FeedPanel(byId("events"), store, clock, choose);
 new SessionsPanel(byId("sessions"), store, api, clock, (matches) => scene.showEvidence(matches));
 new CameraPanel(byId("camera"), store, api, clock, choose);
-const finder = new FindPanel(byId("find"), store, api, (found) => scene.showSearch(found));
-const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, ({ thing }) => {
+const finder = new FindPanel(byId("find"), store, api, clock, (found) => scene.showSearch(found), (found) => {
+  tools.follow(false);
+  scene.frameSearch(found);
+}, choose);
+const search = new SearchPanel(byId<HTMLFormElement>("search"), byId("answer"), store, api, clock, (thing) => {
   store.set({ selected: thing.id });
   const known = store.state.things.get(thing.id) ?? thingApart(store.state, thing.id);
   // what a session that is kept apart has seen lies in another map than the one shown
@@ -126,8 +129,8 @@ theme.on((palette) => {
 scene.onPick = (thing) => store.set({ selected: thing?.id ?? null });
 scene.onHover = (thing) => store.set({ hovered: thing?.id ?? null });
 store.on(["things", "shownStates", "labelFilter"], (state) => scene.showThings(shownThings(state)));
-store.on(["things", "shownStates", "labelFilter", "selected", "hovered", "answer"], ({ selected, hovered, answer }) => {
-  scene.highlight(selected, hovered, answer);
+store.on(["things", "shownStates", "labelFilter", "selected", "hovered", "answer", "robotSearch", "finding"], (state) => {
+  scene.highlight(state.selected, state.hovered, lit(state));
 });
 store.on(["places", "plans"], ({ places, plans }) => scene.showPlaces(places, plans));
 store.on(["sessions", "asOf"], (state) => {

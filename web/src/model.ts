@@ -79,6 +79,8 @@ export interface HistoryStep {
 export interface Hit {
   readonly thing: Thing;
   readonly score: number;
+  /** whether it answers the question; what does not only came nearest */
+  readonly fits: boolean;
 }
 
 export interface Answer {
@@ -111,6 +113,10 @@ export interface RobotSearch {
   readonly status: string;
   readonly goal: string | null;
   readonly reason: string | null;
+  /** what memory takes for the goal, best first */
+  readonly candidates: readonly Thing[];
+  /** ids of those that were looked for in vain */
+  readonly givenUp: readonly string[];
   readonly steps: number;
   readonly metres: number;
   readonly rooms: readonly { readonly place: string; readonly share: number }[];
@@ -150,6 +156,8 @@ export interface ServerNote {
   readonly mode: string;
   readonly source: string;
   readonly sourceError: string | null;
+  /** what is wrong with what is remembered, with the remedy */
+  readonly warning: string | null;
   readonly points: number;
   readonly frameRate: number;
   readonly readOnly: boolean;

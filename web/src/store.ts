@@ -110,6 +110,18 @@ export function thingApart({ apart }: Readonly<State>, id: string): Thing | unde
   return undefined;
 }
 
+/** Ids of what an answer rests on, or a search that runs goes for; what did not fit is listed, never shown as if it did. */
+export function lit({ answer, robotSearch, finding }: Readonly<State>): ReadonlySet<string> {
+  if (answer) {
+    const fitting = answer.hits.filter(({ fits }) => fits && answer.status !== "not_found");
+    const shown = answer.status === "found" && answer.sentence === null ? fitting.slice(0, 1) : fitting;
+    return new Set(shown.map(({ thing }) => thing.id));
+  }
+  if (!finding || robotSearch?.status !== "searching") return new Set();
+  const gone = new Set(robotSearch.givenUp);
+  return new Set(robotSearch.candidates.flatMap(({ id }) => (gone.has(id) ? [] : id)));
+}
+
 /** The objects that pass the filters of the list: the scene and the list show the same ones. */
 export function shownThings(state: Readonly<State>): Thing[] {
   const wanted = state.labelFilter.trim().toLowerCase();

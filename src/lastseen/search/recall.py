@@ -182,10 +182,14 @@ class Recall:
                 self._tries[offer.object.id] = min(before, offer.spot.metres), 0 if nearer else strikes + 1
                 return
 
+    def left(self) -> list[Object]:
+        """Objects that fit the goal and that nobody has looked for yet."""
+        return [hit for hit in self._left_of_known() if not self._is_done(hit)]
+
     def remembered(self, here: Pose2D, *, most: int | None = _MOST) -> list[Remembered]:
         """Objects that fit the goal and that nobody has looked for yet, the shortest path over known floor first."""
         self._offered = []
-        left = [hit for hit in self._left_of_known() if not self._is_done(hit)]
+        left = self.left()
         cell = self.memory.floor.cell_of(here.x, here.y)
         if not left or cell is None:
             return []

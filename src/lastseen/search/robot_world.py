@@ -16,7 +16,7 @@ import numpy as np
 from lastseen.action import Action
 from lastseen.body import body_points
 from lastseen.config import Settings
-from lastseen.detection import people_in
+from lastseen.detection import Box, people_in
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.memory.memory import Memory
@@ -97,6 +97,8 @@ class RobotWorld:
         """How often the robot turned out to be in another map than it said."""
         self._drift = DriftCorrection(memory.space.walls)
         frame = self.frame = robot.reset()
+        self.people: tuple[Box, ...] | None = None
+        """Where people are in the newest image; None where nobody looked for them."""
         self._level = _pitch(frame)
         self.explored = self._new_map(frame.floor_pose)
         self._observe(frame, Step())
@@ -310,8 +312,8 @@ class RobotWorld:
         self._any_depth = self._any_depth or bool(np.isfinite(frame.depth).any())
         detections = self.detector.detect(frame, (self.goal.text,))
         place = self.memory.current.spatial.current_place_id
-        people = people_in(detections, self.detector, names=self.settings.labels.ignore)
-        self.memory.observe(frame, detections=detections, step=step, people=people)
+        self.people = people_in(detections, self.detector, names=self.settings.labels.ignore)
+        self.memory.observe(frame, detections=detections, step=step, people=self.people)
         # its poses may be of another map than the one that it is searched in
         self.frame = frame = self.memory.in_map(frame)
         if (self.memory.current, self.memory.frame) != self._map:

@@ -25,6 +25,10 @@ _FARTHEST = 5.0
 """Metres of depth that are black: what is nearer is brighter."""
 _MOST = 200
 """Keyframes of one answer."""
+ViewNumber = Annotated[
+    int | None,
+    Query(ge=0, le=2**53, description="The view that /camera told of: its boxes fit this image. The newest without."),
+]
 
 
 class InPicture(BaseModel):
@@ -60,10 +64,11 @@ def routes(service: Service) -> APIRouter:
     """The routes over one service."""
     router = APIRouter(tags=["camera"], responses=READ_ERRORS)
 
-    def newest() -> LiveView:
-        if service.view is None or not service.view.frame.has_camera:
+    def view_of(number: int | None) -> LiveView:
+        view = service.view_of(number)
+        if view is None or not view.frame.has_camera:
             raise HTTPException(404, "no image has come since this server started")
-        return service.view
+        return view
 
     @router.get("/camera", response_model=Picture | None)
     def camera(at: TimeText = None) -> Response:
@@ -72,24 +77,25 @@ def routes(service: Service) -> APIRouter:
         Null where no picture was kept: docs/viewer.md says when some are.
         """
         moment = parse_time("at", at)
-        if moment is None and service.view is not None and service.view.frame.has_camera:
-            return json_response(_live_json(service.memory, service.view))
+        view = service.tell_view() if moment is None else None
+        if view is not None and view.frame.has_camera:
+            return json_response(_live_json(service.memory, view))
         time = service.memory.browse.now if moment is None else service.memory.browse.time(moment, name="at")
         found = [one for one in service.memory.keyframes() if one.time <= time]
         return json_response(_keyframe_json(service.memory, found[-1]) if found else None)
 
     @router.get("/camera/image", response_class=Response, responses={**binary("image/jpeg"), **errors(404)})
-    def image() -> Response:
+    def image(view: ViewNumber = None) -> Response:
         """The newest image as JPEG, with people blanked where a detector that knows them looked."""
-        view = newest()
-        return _not_kept(picture_of(view.frame, view.people)[0], "image/jpeg")
+        shown = view_of(view)
+        return _not_kept(picture_of(shown.frame, shown.people)[0], "image/jpeg")
 
     @router.get("/camera/depth", response_class=Response, responses={**binary("image/png"), **errors(404)})
-    def depth() -> Response:
+    def depth(view: ViewNumber = None) -> Response:
         """The newest depth as a grey PNG: near is bright, 5 m and beyond black."""
         from lastseen.images import encoded
 
-        values = np.nan_to_num(newest().frame.depth, nan=_FARTHEST)
+        values = np.nan_to_num(view_of(view).frame.depth, nan=_FARTHEST)
         grey = 255.0 * (1.0 - np.clip(values / _FARTHEST, 0.0, 1.0))
         return _not_kept(encoded(grey.astype(np.uint8), "PNG"), "image/png")
 
@@ -150,8 +156,8 @@ def _live_json(memory: Memory, view: LiveView) -> Json:
         "width": camera.width,
         "height": camera.height,
         "people": "kept" if view.people is None else "blanked",
-        "image_url": "/camera/image",
-        "depth_url": "/camera/depth",
+        "image_url": f"/camera/image?view={view.number}",
+        "depth_url": f"/camera/depth?view={view.number}",
         "objects": _objects_json(memory, boxes),
     }
 

@@ -19,6 +19,7 @@ from lastseen.memory.store.records import EventRecord
 from lastseen.perception.pipeline import Perception
 from lastseen.server.service import Service
 from lastseen.sources.base import RecordSource
+from lastseen.sources.doctor.gravity import UprightWatch
 from lastseen.sources.follow import frames_into
 
 _log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class SourceRunner(Runner):
             self._source.close()
 
     def _follow(self, source: RecordSource, perception: Perception) -> None:
-        service = self.service
+        service, upright = self.service, UprightWatch()
         last: Frame | None = None
         for frame, updates, corrected in frames_into(service.memory, source):
             if self.stopped.is_set():
@@ -112,9 +113,22 @@ class SourceRunner(Runner):
             if not source.live and last is not None:
                 # a pause in a recording need not be sat through
                 self.stopped.wait(min(max(0.0, frame.stamp - last.stamp), 1.0))
-            service.observe(frame, perception.perceive(frame))
+            perceived = perception.perceive(frame)
+            service.observe(frame, perceived)
             service.source.state, last = "running", frame
+            if perceived.refusal is None:
+                upright.observe(frame)
+                if upright.is_due:
+                    self._warn(upright.note())
+        if upright.knows:
+            self._warn(upright.note())
         service.flush()
+
+    def _warn(self, text: str) -> None:
+        store = self.service.memory.store
+        if text and not store.warning:
+            _log.warning(text)
+        store.warn(text)
 
     def _silent(self, seconds: float) -> None:
         if self.service.source.state == "running":

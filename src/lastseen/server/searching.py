@@ -6,6 +6,7 @@ the server was started with ``--robot`` and a token, and the request says that i
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from lastseen.memory.memory import Memory
+from lastseen.memory.object import Point
 from lastseen.memory.objects import Event
 from lastseen.protocols import Environment
 from lastseen.server import schemas
@@ -25,10 +26,14 @@ from lastseen.server.serializers import Json, rest_object_json
 from lastseen.server.service import Service
 
 if TYPE_CHECKING:
+    from lastseen.search.recall import Recall
     from lastseen.search.search import Search
 
 _REASONS = 12
 """The last reasons that are told: a search changes its mind some dozens of times."""
+_MOST_CANDIDATES = 12
+_IN_REACH = 2.0
+"""Metres from the robot within which something that it found stands."""
 _STEP = 0.1
 """Metres between points of what was walked."""
 _NO_ROBOT = "this server drives no robot: start it with --demo, or --robot sim://7 (docs/robot.md)"
@@ -42,15 +47,19 @@ class Goal(schemas.StrictBody):
 
 
 class Reason(BaseModel):
-    """Why the robot goes where it goes; ``source`` is memory, planner or fallback."""
+    """Why the robot goes where it goes."""
 
     step: int
-    source: str
+    source: str = Field(
+        description="Who says so: memory, panorama or hypothesis (the planner), rules, or fallback (where the "
+        "planner's answer was of no use).",
+        examples=["memory"],
+    )
     why: str
 
 
 class RoomShare(BaseModel):
-    """How much of the belief lies in one room, 0 to 1."""
+    """How much of what is left to try lies in one room, 0 to 1."""
 
     place_id: int | None
     place: str
@@ -67,8 +76,16 @@ class SearchState(BaseModel):
     reason: str | None = None
     steps: int = 0
     metres: float = 0.0
-    candidates: list[schemas.Object] = []
-    rooms: list[RoomShare] = []
+    candidates: list[schemas.Object] = Field(
+        default=[], description="What memory takes for the goal, best first, as it was when the search began."
+    )
+    given_up: list[str] = Field(
+        default=[], description="Ids of the candidates that were looked for in vain, or are out of reach."
+    )
+    rooms: list[RoomShare] = Field(
+        default=[],
+        description="Where the candidates are that are left; where none is, places that are described like the goal.",
+    )
     reasons: list[Reason] = []
     path: list[list[float]] = Field(default=[], description="The planned path, (x, y) in metres.")
     walked: list[list[float]] = Field(default=[], description="What was walked since it began, (x, y) in metres.")
@@ -81,6 +98,7 @@ class ServedSearch:
         self.state = SearchState(robot=robot)
         self._lock = threading.Lock()
         self._wanted: str | None = None
+        self._recall: Recall | None = None
         self._stop = False
 
     def ask(self, goal: str) -> None:
@@ -115,8 +133,8 @@ class ServedSearch:
             self._begin(goal, search)
             while search.result is None and not self._stop:
                 record = search.step()
-                self._note(service, search, record)
-                service.show(search.world.frame)
+                self._note(search, record)
+                service.show(search.world.frame, people=search.world.people)
                 service.publish(heard)
                 heard.clear()
                 if over():
@@ -137,21 +155,28 @@ class ServedSearch:
             started=self.state.started + 1,
             goal=goal,
             reason=search.recall.says(),
-            candidates=[schemas.Object(**rest_object_json(one)) for one in search.recall.answer.fitting],
+            candidates=_candidates(search.recall),
         )
+        self._recall = search.recall
 
-    def _note(self, service: Service, search: Search, record: Json) -> None:
+    def _note(self, search: Search, record: Json) -> None:
         decision, pose = record["decision"], search.world.pose
+        if search.recall is not self._recall:
+            # the robot is in another map than its poses said, and another memory speaks
+            self._recall = search.recall
+            self._update(candidates=_candidates(search.recall), reason=search.recall.says())
         reasons, walked = self.state.reasons, self.state.walked
         if decision is not None and (not reasons or reasons[-1].why != decision["why"]):
             why = Reason(step=search.loop.steps, source=decision["source"], why=decision["why"])
             reasons = [*reasons, why][-_REASONS:]
         if not walked or max(abs(pose.x - walked[-1][0]), abs(pose.y - walked[-1][1])) >= _STEP:
             walked = [*walked, [round(pose.x, 3), round(pose.y, 3)]]
+        left = {one.id for one in search.recall.left()}
         self._update(
             steps=search.loop.steps,
             metres=round(search.world.metres, 2),
-            rooms=_shares(service.memory, record["belief"]["candidate_nodes"]),
+            rooms=_shares(search),
+            given_up=[one.id for one in search.recall.known if one.id not in left],
             reasons=reasons,
             path=[[round(one.x, 3), round(one.y, 3)] for one in search.world.path],
             walked=walked,
@@ -161,28 +186,49 @@ class ServedSearch:
         result = search.result
         if result is None:
             self._update(status="stopped", reason="the search was given up", path=[])
-        else:
-            self._update(status=result.status, reason=result.question or result.reason, path=[])
+            return
+        changes: Json = {"status": result.status, "reason": result.question or result.reason, "path": []}
+        if result.status == "found":
+            # it was looked for from here before it was recognised
+            here = search.world.pose
+            near = {
+                one.id for one in search.recall.known if math.dist((here.x, here.y), one.position[:2]) <= _IN_REACH
+            }
+            changes["given_up"] = [key for key in self.state.given_up if key not in near]
+        self._update(**changes)
 
     def _update(self, **changes: Any) -> None:
         self.state = self.state.model_copy(update=changes)
 
 
-def _shares(memory: Memory, nodes: list[Json]) -> list[RoomShare]:
-    """The scores of the belief's candidate nodes, which are anchors, added up by room."""
-    anchors = memory.spatial.graph.anchors
-    known = [
-        (anchors[node["node_id"]].world_pose, float(node["score"])) for node in nodes if node["node_id"] in anchors
-    ]
-    posed = [(pose, score) for pose, score in known if pose is not None]
-    rooms = memory.room_at([(pose.x, pose.y, 0.0) for pose, _ in posed])
-    total = sum(score for _, score in posed) or 1.0
+def _candidates(recall: Recall) -> list[schemas.Object]:
+    return [schemas.Object(**rest_object_json(one)) for one in recall.known[:_MOST_CANDIDATES]]
+
+
+def _shares(search: Search) -> list[RoomShare]:
+    """How much of what the search has left to try lies in each room: remembered objects, else likely places."""
+    memory, left = search.memory.current, search.recall.left()
+    spots = [(one.position, one.score or 1.0) for one in left] or _places(search)
+    total = sum(weight for _, weight in spots) or 1.0
     shares: dict[tuple[int | None, str], float] = {}
-    for room, (_, score) in zip(rooms, posed, strict=True):
+    for room, (_, weight) in zip(memory.room_at([spot for spot, _ in spots]), spots, strict=True):
         place = (None, "unknown") if room is None else (room.id, room.name)
-        shares[place] = shares.get(place, 0.0) + score / total
+        shares[place] = shares.get(place, 0.0) + weight / total
     ranked = sorted(shares.items(), key=lambda one: (-one[1], one[0][1]))
     return [RoomShare(place_id=key, place=name, share=round(share, 3)) for (key, name), share in ranked]
+
+
+def _places(search: Search) -> list[tuple[Point, float]]:
+    """The candidate nodes of the belief that are worth a visit, which are anchors, with their scores."""
+    belief = search.loop.belief
+    worth = set(search.loop.decider.attempts.left(belief)) - search.recall.exhausted()
+    anchors = search.memory.current.spatial.graph.anchors
+    found = [
+        (anchors[node["node_id"]].world_pose, float(node["score"]))
+        for node in belief["candidate_nodes"]
+        if node["node_id"] in worth and node["node_id"] in anchors
+    ]
+    return [((pose.x, pose.y, 0.0), score) for pose, score in found if pose is not None]
 
 
 class RobotRunner(Runner):

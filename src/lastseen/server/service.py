@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _RATE_WINDOW = 5.0
 """Seconds over which the frame rate is counted."""
+_VIEWS_KEPT = 4
+"""Frames that pages were told of and may ask the image of: several pages, each a little behind."""
 _compiling = threading.Lock()
 _compiled = False
 
@@ -69,8 +71,9 @@ class RobotUpdate:
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """The newest frame and its memory time, the objects that were seen last, and where people are in the image."""
+    """A frame and its memory time, the objects that were seen in it, and where people are in the image."""
 
+    number: int
     frame: Frame
     time: float
     ids: tuple[str | None, ...]
@@ -101,6 +104,7 @@ class Service:
         self.stopping = False
         self.allow_reset = False
         self.view: LiveView | None = None
+        self._views_told: deque[LiveView] = deque(maxlen=_VIEWS_KEPT)
         self.search: ServedSearch | None = None
         self.frames = 0
         self.stats_version = 0
@@ -131,7 +135,7 @@ class Service:
         A frame that perception refused is shown, and not taken.
         """
         if perceived.refusal is not None:
-            self.show(frame)
+            self._show_refused(frame)
             return ()
         self._prepare()
         events = self.memory.observe(frame, perceived.observations, people=perceived.people)
@@ -162,12 +166,31 @@ class Service:
 
     def show(self, frame: Frame, *, people: tuple[Box, ...] | None = None) -> None:
         """Let the robot and its image be seen, whether or not memory took the frame; ``people`` are blanked."""
-        now = self.memory.browse.now
-        self.robot.add(frame, time=now)
-        self.view = LiveView(frame, now, self.memory.matched, people)
+        self._count(frame)
+        self.view = LiveView(self.frames, frame, self.memory.browse.now, self.memory.matched, people)
+
+    def _show_refused(self, frame: Frame) -> None:
+        """Show a frame in which nothing was looked for; its image only where people are not blanked anyway."""
+        self._count(frame)
+        if self.view is None or self.view.people is None:
+            self.view = LiveView(self.frames, frame, self.memory.browse.now, (), None)
+
+    def _count(self, frame: Frame) -> None:
+        self.robot.add(frame, time=self.memory.browse.now)
         with self._lock:
             self.frames += 1
             self._frame_times.append(time.monotonic())
+
+    def tell_view(self) -> LiveView | None:
+        """The newest view, of whose image somebody is told: it is kept until people were told of a few others."""
+        view = self.view
+        if view is not None and view not in self._views_told:
+            self._views_told.append(view)
+        return view
+
+    def view_of(self, number: int | None) -> LiveView | None:
+        """The view of this number where it is still kept, else the newest."""
+        return next((view for view in tuple(self._views_told) if view.number == number), self.view)
 
     def publish(self, events: Sequence[Event]) -> None:
         """Let subscribers know what happened to objects."""
@@ -262,6 +285,7 @@ class Service:
             "mode": self.mode,
             "source": self.source.state,
             "source_error": self.source.error,
+            "warning": self.memory.store.warning or None,
             "frames": self.frames,
             "frame_rate": round(self.frame_rate(), 2),
             "read_only": self.memory.read_only,

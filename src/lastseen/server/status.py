@@ -27,6 +27,7 @@ class ServerState(BaseModel):
     mode: Literal["file", "source", "demo"]
     source: Literal["none", "waiting", "preparing", "running", "following", "ended", "failed"]
     source_error: str | None
+    warning: str | None = Field(description="What is wrong with what is remembered, with the remedy.")
     frames: int
     frame_rate: float
     read_only: bool

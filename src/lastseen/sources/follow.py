@@ -129,10 +129,11 @@ def follow(
     finally:
         source.gate = None
     summary.restarts, summary.notes = source.intake.restarts, list(source.intake.notes)
-    if lying := upright.fault():
-        summary.notes.append(
-            f"the world lies on its side ({lying}): begin anew with what lastseen doctor --fix writes"
-        )
+    if lying := upright.note():
+        summary.notes.append(lying)
+    if upright.knows:
+        # whoever opens the file later should know too
+        memory.store.warn(lying)
     # a session that was short is compared with the map as it ends: what is told is what is kept
     memory.new_session()
     frames = memory.session_frames()

@@ -26,6 +26,11 @@ export interface WireAnchor {
   readonly neighbors: readonly number[];
 }
 
+interface WireSearch extends Omit<RobotSearch, "candidates" | "givenUp"> {
+  readonly candidates: readonly WireObject[];
+  readonly given_up: readonly string[];
+}
+
 export interface WirePlaces {
   readonly places: readonly { readonly id: number; readonly type: string; readonly description: string; readonly outline: readonly (readonly [number, number])[]; readonly storey: number }[];
   readonly anchors: readonly WireAnchor[];
@@ -124,12 +129,12 @@ export class Api {
     interface Wire {
       readonly status: Answer["status"];
       readonly reason: string;
-      readonly results: readonly (WireObject & { readonly score: number })[];
+      readonly results: readonly (WireObject & { readonly score: number; readonly fits: boolean })[];
     }
     const past = asOf === null ? "" : `&as_of=${asOf.toFixed(3)}`;
     const all = wide ? "&include_tentative=true&include_removed=true" : "";
     const wire = await this.get<Wire>(`/search/semantic?query=${encodeURIComponent(query)}&top_k=5${past}${all}`, signal);
-    const hits = wire.results.map((result) => ({ thing: evidenceOf(result), score: result.score }));
+    const hits = wire.results.map((result) => ({ thing: evidenceOf(result), score: result.score, fits: result.fits }));
     // the page has a button for what the API's users are told to do
     const reason = wire.reason.replace(/; ask with include_\w+/, "");
     return { query, status: wire.status, reason, hits, asOf, wide, sentence: null };
@@ -147,7 +152,7 @@ export class Api {
     const wire = await this.get<Wire>(`/ask?question=${encodeURIComponent(question)}`, signal);
     // what only came nearest is no evidence
     const rests = wire.status === "answered" && wire.refused === null && wire.count !== 0;
-    const hits = rests ? wire.objects.map((one) => ({ thing: evidenceOf(one), score: one.score ?? 1 })) : [];
+    const hits = rests ? wire.objects.map((one) => ({ thing: evidenceOf(one), score: one.score ?? 1, fits: true })) : [];
     const status = wire.status === "answered" ? "found" : "not_found";
     return { query: question, status, reason: "", hits, asOf: null, wide: true, sentence: wire.sentence };
   }
@@ -172,15 +177,15 @@ export class Api {
   }
 
   async searchState(): Promise<RobotSearch> {
-    return this.get<RobotSearch>("/search");
+    return searchOf(await this.get<WireSearch>("/search"));
   }
 
   async beginSearch(goal: string, mayMove: boolean): Promise<RobotSearch> {
-    return (await (await this.post("/search", { goal, may_move: mayMove })).json()) as RobotSearch;
+    return searchOf((await (await this.post("/search", { goal, may_move: mayMove })).json()) as WireSearch);
   }
 
   async stopSearch(): Promise<RobotSearch> {
-    return (await (await this.fetch("/search", { method: "DELETE" })).json()) as RobotSearch;
+    return searchOf((await (await this.fetch("/search", { method: "DELETE" })).json()) as WireSearch);
   }
 
   async timeline(): Promise<Timeline> {
@@ -342,6 +347,10 @@ function bare(wire: WireObject): Thing {
     confidence: wire.stability ?? 0,
     place: wire.place_id,
   };
+}
+
+function searchOf({ candidates, given_up, ...state }: WireSearch): RobotSearch {
+  return { ...state, candidates: candidates.map(evidenceOf), givenUp: given_up };
 }
 
 export function placesOf(wire: WirePlaces): Place[] {

@@ -9,6 +9,7 @@ export interface WireServer {
   readonly mode: string;
   readonly source: string;
   readonly source_error: string | null;
+  readonly warning?: string | null;
   readonly read_only: boolean;
   readonly points: number;
   readonly frame_rate: number;

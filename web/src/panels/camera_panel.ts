@@ -18,10 +18,14 @@ const HEAD = 44;
 export class CameraPanel {
   private readonly when = el("span", { class: "count" });
   private readonly frame = el("div", { class: "frame" });
-  private readonly image = el("img", { alt: "" });
+  private image = el("img", { alt: "" });
   private readonly boxes = document.createElementNS(SVG, "svg");
   private readonly depth = el("button", { type: "button", class: "plain", "aria-pressed": "false" }, "Depth");
   private picture: Picture | null = null;
+  /** the picture whose image has come: its boxes are drawn */
+  private drawn: Picture | null = null;
+  private asked = 0;
+  private came = 0;
   private reading: AbortController | null = null;
   private timer = 0;
   private shown = "";
@@ -41,6 +45,8 @@ export class CameraPanel {
       this.draw();
     });
     host.append(this.frame, el("header", {}, el("h2", {}, "Camera"), this.when, this.depth));
+    // a drawer that opens gives the picture its size only then
+    new ResizeObserver(() => this.drawBoxes()).observe(this.frame);
     store.on(["asOf", "loaded"], () => void this.read());
     store.on(["selected", "hovered"], () => this.drawBoxes());
   }
@@ -72,15 +78,31 @@ export class CameraPanel {
     const shown = `${url} ${picture.time}`;
     if (shown !== this.shown) {
       this.shown = shown;
-      this.image.alt = picture.objects.length ? `Camera image with ${picture.objects.flatMap(({ label }) => label || []).join(", ")}` : "Camera image";
-      this.image.src = picture.live ? `${url}?t=${picture.time}` : url;
+      this.load(url, picture);
+    } else if (this.came === this.asked) {
+      this.drawn = picture;
+      this.drawBoxes();
     }
-    this.drawBoxes();
+  }
+
+  /** An image and its boxes change together: boxes of now over an image of before would stand beside their things. */
+  private load(url: string, picture: Picture): void {
+    const turn = ++this.asked;
+    const image = el("img", { alt: picture.objects.length ? `Camera image with ${picture.objects.flatMap(({ label }) => label || []).join(", ")}` : "Camera image" });
+    image.addEventListener("load", () => {
+      if (turn < this.came) return;
+      this.came = turn;
+      this.drawn = picture;
+      this.image.replaceWith(image);
+      this.image = image;
+      this.drawBoxes();
+    });
+    image.src = url;
   }
 
   /** Each object's box, and names where they have room; the pointer shows the others. */
   private drawBoxes(): void {
-    const { picture } = this;
+    const picture = this.drawn;
     if (!picture) return;
     const { selected, hovered } = this.store.state;
     this.frame.style.aspectRatio = `${picture.width} / ${picture.height}`;

@@ -63,7 +63,7 @@ export class Corrections {
     this.ask("What is it really?", input, "Rename", () => {
       const label = input.value.trim();
       if (!label) return null;
-      return { run: this.api.relabel(thing.id, label), told: `${thing.label} is now called ${label}.` };
+      return { run: this.api.relabel(thing.id, label), told: `${quoted(thing.label)} is now called ${quoted(label)}.` };
     });
     input.select();
   }
@@ -81,7 +81,7 @@ export class Corrections {
       const chosen = list.querySelector<HTMLInputElement>("input:checked")?.value;
       const other = this.others.find(({ id }) => id === chosen);
       if (!other) return null;
-      return { run: this.api.merge(thing.id, other.id), told: `${other.id} is now part of ${thing.label} (${thing.id}).` };
+      return { run: this.api.merge(thing.id, other.id), told: `${other.id} is now part of ${quoted(thing.label)} (${thing.id}).` };
     });
   }
 
@@ -92,7 +92,7 @@ export class Corrections {
     this.ask("What is the room called that this stands in?", input, "Name", () => {
       const name = input.value.trim().replace(/^(this is )?(the |a )?/i, "");
       if (!name) return null;
-      return { run: this.api.tell(`this is the ${name}`, thing.centre), told: `This room is now the ${name}.` };
+      return { run: this.api.tell(`this is the ${name}`, thing.centre), told: `This room is now the ${quoted(name)}.` };
     });
   }
 
@@ -101,7 +101,7 @@ export class Corrections {
     if (!thing) return;
     this.ask(`Delete ${thing.label} (${thing.id})? It leaves the memory; undo brings it back.`, null, "Delete", () => ({
       run: this.api.remove(thing.id),
-      told: `${thing.label} was deleted.`,
+      told: `${quoted(thing.label)} was deleted.`,
     }));
   }
 
@@ -129,7 +129,10 @@ export class Corrections {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const action = act();
-      if (!action) return;
+      if (!action) {
+        problem.textContent = "Write a name first.";
+        return;
+      }
       const gone = verb === "Delete" ? (this.thing?.id ?? null) : null;
       confirm.disabled = true;
       action.run.then(
@@ -159,6 +162,11 @@ export class Corrections {
       (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
     );
   }
+}
+
+/** A name inside a sentence: letters that are written from the right must not turn the words around it. */
+function quoted(name: string): string {
+  return /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 /** The first picture of a thing; asked for by what is kept, as a missing one would be an error of the page. */

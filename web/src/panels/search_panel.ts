@@ -1,16 +1,21 @@
 /** The question and its answer: found flies there, ambiguous lists the rivals, not found says why. */
 
 import { el, icon, iconButton, setText } from "../dom";
-import { lastSeen, spoken } from "../format";
+import { spoken } from "../format";
 import type { MemoryClock } from "../memory_clock";
-import type { Answer, Hit } from "../model";
+import type { Answer, Hit, Thing } from "../model";
 import { type Api, ApiError, isAbort } from "../net/api";
 import type { State, Store } from "../store";
+import { hitList } from "./hits";
 
 /** words that begin a question; anything else names a thing */
 const QUESTION = /^(how|what|when|where|which|is|are|was|were|did|does|has|since|who|tell)\b|\?$/i;
 
 const NARROW = matchMedia("(max-width: 640px)");
+
+const MOST_EVIDENCE = 12;
+/** a second click within so many milliseconds is the same wish, not the answer to the question that it raised */
+const DOUBLE_CLICK = 700;
 
 const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "Not found" } as const;
 
@@ -25,7 +30,7 @@ export class SearchPanel {
     private readonly store: Store,
     private readonly api: Api,
     private readonly clock: MemoryClock,
-    private readonly choose: (hit: Hit) => void,
+    private readonly choose: (thing: Thing) => void,
     private readonly showAll: (hits: readonly Hit[]) => void,
     private readonly find: (goal: string, mayMove: boolean) => void,
   ) {
@@ -89,7 +94,7 @@ export class SearchPanel {
       const best = answer.hits[0];
       // a sentence may rest on many things: they are looked at together
       if (answer.sentence !== null && answer.hits.length > 1) this.showAll(answer.hits);
-      else if (answer.status === "found" && best) this.choose(best);
+      else if (answer.status === "found" && best) this.choose(best.thing);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
@@ -105,31 +110,35 @@ export class SearchPanel {
       this.host.append(el("p", { class: "hint busy", role: "status" }, "Looking in memory…"));
     } else if (answer) {
       this.host.dataset["status"] = answer.status;
-      this.host.append(...this.card(answer, new Map(state.places.map((place) => [place.id, place.name]))));
+      this.host.append(...this.card(answer));
     }
   }
 
-  private card(answer: Answer, places: ReadonlyMap<number, string>): HTMLElement[] {
+  private card(answer: Answer): HTMLElement[] {
     const close = iconButton("close", "Close the answer", () => this.clear());
     const verdict = el("h2", { class: "verdict", role: "status" }, VERDICTS[answer.status]);
     const asked = el("p", { class: "asked" }, "“", el("b", {}, answer.query), "”");
     if (answer.sentence !== null) {
       setText(verdict, spoken(answer.sentence, this.clock));
       verdict.classList.add("sentence");
-      const shown = answer.status === "not_found" ? [] : answer.hits.slice(0, 12);
-      return [el("header", {}, verdict, close), asked, ...(shown.length ? [el("h3", {}, "Because of"), this.hits(shown, places, false)] : [])];
+      const shown = answer.status === "not_found" ? [] : answer.hits.slice(0, MOST_EVIDENCE);
+      const more = answer.hits.length - shown.length;
+      const parts = [el("header", {}, verdict, close), asked];
+      if (shown.length) parts.push(el("h3", {}, "Because of"), this.hits(shown, false));
+      if (shown.length && more > 0) parts.push(el("p", { class: "hint" }, `and ${more} more, lit up in the home`));
+      return parts;
     }
     const parts = [el("header", {}, verdict, close), asked];
     // that a sofa fits "sofa" goes without saying
     if (answer.status !== "found" || answer.hits[0]?.thing.label !== answer.query) parts.push(el("p", { class: "reason" }, answer.reason));
     if (answer.status === "found") {
       const [best, ...others] = answer.hits;
-      if (best) parts.push(this.hits([best], places));
-      if (others.length) parts.push(el("h3", {}, "Also possible"), this.hits(others, places));
+      if (best) parts.push(this.hits([best]));
+      if (others.length) parts.push(el("h3", {}, "Also possible"), this.hits(others));
     } else if (answer.status === "ambiguous") {
-      parts.push(this.hits(answer.hits.slice(0, 3), places));
+      parts.push(this.hits(answer.hits.filter(({ fits }) => fits)));
     } else if (answer.hits.length) {
-      parts.push(el("h3", {}, "Nearest, but no match"), this.hits(answer.hits.slice(0, 3), places));
+      parts.push(el("h3", {}, "Nearest, but no match"), this.hits(answer.hits.slice(0, 3)));
     }
     if (answer.status === "not_found" && !answer.wide) {
       const again = el("button", { type: "button", class: "plain" }, "Ask tentative and removed ones too");
@@ -144,11 +153,12 @@ export class SearchPanel {
   /** A simulated robot goes at once; before a real one moves, somebody is asked. */
   private sendRobot(goal: string, isReal: boolean): HTMLElement {
     const go = el("button", { type: "button", class: "primary find" }, "Find it");
+    let asked: number | null = null;
     go.addEventListener("click", () => {
-      if (isReal && go.dataset["asked"] === undefined) {
-        go.dataset["asked"] = "";
+      if (isReal && asked === null) {
+        asked = performance.now();
         setText(go, "The robot will drive. Go?");
-      } else {
+      } else if (asked === null || performance.now() - asked > DOUBLE_CLICK) {
         this.find(goal, isReal);
       }
     });
@@ -156,29 +166,9 @@ export class SearchPanel {
   }
 
   /** What a sentence rests on has no score: it is counted, or it is not. */
-  private hits(hits: readonly Hit[], places: ReadonlyMap<number, string>, scored = true): HTMLElement {
-    return el("ul", { class: "hits" }, ...hits.map((hit) => this.hit(hit, places, scored)));
-  }
-
-  private hit(hit: Hit, places: ReadonlyMap<number, string>, scored: boolean): HTMLLIElement {
-    const { thing, score } = hit;
-    const now = this.store.state.asOf ?? this.clock.now;
-    const picture = el("img", { alt: "", loading: "lazy", width: 56, height: 56 });
-    picture.addEventListener("error", () => picture.classList.add("none"));
-    picture.src = `/objects/${encodeURIComponent(thing.id)}/image`;
-    const meter = el("meter", { min: 0, max: 1, value: score, "aria-label": "Score" });
-    const place = thing.place === null ? undefined : places.get(thing.place);
-    const facts = el("span", { class: "where" });
-    setText(facts, [place, `seen ${this.clock.live ? "" : "at "}${lastSeen(thing.lastSeen, now, this.clock)}`].filter(Boolean).join(" · "));
-    const button = el(
-      "button",
-      { type: "button", class: "hit", "data-state": thing.state, "data-id": thing.id },
-      picture,
-      el("span", { class: "name" }, el("i", { class: "glyph" }), el("span", {}, thing.label)),
-      facts,
-      scored ? el("span", { class: "score" }, meter, score.toFixed(2)) : null,
-    );
-    button.addEventListener("click", () => this.choose(hit));
-    return el("li", {}, button);
+  private hits(hits: readonly Hit[], scored = true): HTMLElement {
+    const { places, asOf } = this.store.state;
+    const named = hits.map(({ thing, score }) => ({ thing, score: scored ? score : null }));
+    return hitList(named, { places, now: asOf ?? this.clock.now, clock: this.clock, choose: ({ thing }) => this.choose(thing) });
   }
 }

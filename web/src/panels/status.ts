@@ -11,7 +11,9 @@ export function origin(server: ServerNote | null): "Connected" | "Live" | "Follo
   if (!server) return "Connected";
   if (server.source === "failed") return "Source failed";
   if (server.source === "following") return "Following";
-  if (server.source === "running" || server.source === "waiting" || server.frameRate > 0 || server.mode === "demo") return "Live";
+  // a robot that waits for a goal sends nothing: what is seen is the file until it sets out
+  const waits = server.source === "waiting" && server.mode === "source";
+  if (server.source === "running" || waits || server.frameRate > 0 || server.mode === "demo") return "Live";
   return server.source === "ended" ? "Ended" : "From file";
 }
 
@@ -28,6 +30,9 @@ export class Status {
   private readonly date = el("time");
   private readonly text = el("p");
   private readonly retry = el("button", { type: "button", class: "plain" }, "Try now");
+  private readonly close = el("button", { type: "button", class: "plain" }, "Close");
+  /** warnings that a person has read */
+  private readonly read = new Set<string>();
   private readonly title = el("h2");
   private readonly advice = el("p");
 
@@ -40,9 +45,13 @@ export class Status {
     retry: () => void,
   ) {
     pill.append(el("i", { class: "lamp" }), this.word, this.date);
-    banner.append(this.text, this.retry);
+    banner.append(this.text, this.retry, this.close);
     empty.append(this.title, this.advice);
     this.retry.addEventListener("click", retry);
+    this.close.addEventListener("click", () => {
+      this.read.add(store.state.server?.warning ?? "");
+      this.draw(store.state);
+    });
     // how many lines it takes depends on the window
     new ResizeObserver(() => document.documentElement.style.setProperty("--banner-height", `${banner.offsetHeight}px`)).observe(banner);
     store.on(["connection", "connectionNote", "asOf", "server", "loaded", "things", "span"], (state) => this.draw(state));
@@ -58,9 +67,13 @@ export class Status {
     setText(this.word, connection !== "live" ? WORDS[connection] : asOf !== null ? "Looking back" : word);
     setText(this.date, opened && asOf === null && this.clock.newestWall !== null ? dateTime(this.clock.now, this.clock) : "");
     document.documentElement.dataset["connection"] = connection;
-    const message = this.message(state);
+    const trouble = this.message(state);
+    const warning = state.server?.warning ?? "";
+    const warns = trouble === "" && !this.read.has(warning);
+    const message = warns ? warning.charAt(0).toUpperCase() + warning.slice(1) : trouble;
     this.banner.hidden = message === "";
-    this.banner.dataset["kind"] = connection === "slow" || state.server?.source === "waiting" ? "slow" : "lost";
+    this.banner.dataset["kind"] = warns || connection === "slow" || state.server?.source === "waiting" ? "slow" : "lost";
+    this.close.hidden = !warns;
     this.retry.hidden = connection !== "lost";
     setText(this.text, message);
     this.drawEmpty(state);

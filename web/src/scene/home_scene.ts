@@ -2,7 +2,7 @@
 
 import { Box3, Raycaster, Vector2, Vector3 } from "three";
 
-import type { Answer, FloorPlan, HistoryStep, Match, Place, RobotSearch, Thing } from "../model";
+import type { FloorPlan, HistoryStep, Match, Place, RobotSearch, Thing } from "../model";
 import type { CloudPart } from "../net/cloud_message";
 import type { RobotMessage } from "../net/socket";
 import type { LayerName } from "../panels/view_tools";
@@ -97,10 +97,7 @@ export class HomeScene {
     this.settle();
   }
 
-  highlight(selected: string | null, hovered: string | null, answer: Answer | null): void {
-    // what did not fit is listed, but never shown as if it did
-    const hits = answer && answer.status !== "not_found" ? answer.hits : [];
-    const answers = new Set(answer?.status === "found" && answer.sentence === null ? hits.slice(0, 1).map(({ thing }) => thing.id) : hits.map(({ thing }) => thing.id));
+  highlight(selected: string | null, hovered: string | null, answers: ReadonlySet<string>): void {
     this.objects.highlight(selected, hovered, answers);
     this.apart.highlight(selected, hovered, answers);
     const byHand = this.labels.selected !== selected || this.labels.hovered !== hovered || answers.size > 0 || this.labels.answers.size > 0;
@@ -126,6 +123,24 @@ export class HomeScene {
   showSearch(search: RobotSearch | null): void {
     this.search.show(search);
     this.stage.refresh();
+  }
+
+  /** Look at the robot, the path before it and what it goes for; at the whole home where it explores. */
+  frameSearch({ path, walked, candidates, givenUp }: RobotSearch): void {
+    const floor = this.framed.isEmpty() ? 0 : this.framed.min.z;
+    const gone = new Set(givenUp);
+    const spots = [...path, ...walked].map(([x, y]) => new Vector3(x, y, floor));
+    const goals = candidates.filter(({ id }) => !gone.has(id)).map(({ centre }) => new Vector3(...centre));
+    if (!path.length || !goals.length) {
+      this.home();
+      return;
+    }
+    this.stage.taken = true;
+    // some room around it: a path along one wall would be seen without the room
+    const around = new Box3().setFromPoints([...spots, ...goals]).expandByVector(new Vector3(0.7, 0.7, 0.2));
+    const { min, max } = around;
+    const corners = [min.x, max.x].flatMap((x) => [min.y, max.y].flatMap((y) => [min.z, max.z].map((z) => new Vector3(x, y, z))));
+    this.stage.frame(corners, { fly: true, turn: true });
   }
 
   /** What sessions that are kept apart have seen; ``running`` is the one the robot is in, where it is one of them. */

@@ -164,10 +164,10 @@ export class Labels {
     for (const { place, spots } of this.shown ? this.placeNames() : []) {
       const half = place.name.length * 5;
       const onScreen = spots.slice(0, MOST_SPOTS).map((spot) => this.stage.onScreen(new Vector3(...spot), new Vector3()));
-      const { left, right, bottom } = this.insets();
+      const { left, right, top, bottom } = this.insets();
       const free = onScreen.find(
         // whole, not half behind a panel or beyond the rim
-        (at) => at && at.x - half > left && at.x + half < this.stage.size.x - right && at.y + 10 < this.stage.size.y - bottom && !taken.some(([l, t, r, b]) => at.x + half > l && at.x - half < r && at.y + 9 > t && at.y - 9 < b),
+        (at) => at && at.x - half > left && at.x + half < this.stage.size.x - right && at.y - 10 > top && at.y + 10 < this.stage.size.y - bottom && !taken.some(([l, t, r, b]) => at.x + half > l && at.x - half < r && at.y + 9 > t && at.y - 9 < b),
       );
       if (!free) continue;
       taken.push([free.x - half, free.y - 10, free.x + half, free.y + 10]);

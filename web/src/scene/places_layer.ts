@@ -98,7 +98,9 @@ export class PlacesLayer {
         const share = 1 / place.anchors.length;
         const x = place.anchors.reduce((sum, { at }) => sum + at[0] * share, 0);
         const y = place.anchors.reduce((sum, { at }) => sum + at[1] * share, 0);
-        const spots = [[x, y, this.floor] as const, ...place.anchors.map(({ at }) => [...at, this.floor] as const)];
+        const away = ([ax, ay]: readonly [number, number]): number => Math.hypot(ax - x, ay - y);
+        const others = place.anchors.map(({ at }) => at).sort((a, b) => away(a) - away(b));
+        const spots = [[x, y, this.floor] as const, ...others.map((at) => [...at, this.floor] as const)];
         return { place, spots };
       });
   }

@@ -52,6 +52,8 @@ class LongTermStore:
         self.main: FaissIndex | None = None
         self.aside: FaissIndex | None = None
         self.image_encoder: str | None = None
+        self.warning = ""
+        """What a person should know before trusting this memory, with the remedy; empty where nothing is wrong."""
         self.colors: dict[str, NDArray[np.float32]] = {}
         self.rows_written = 0
         self._objects: dict[str, ObjectRecord] = {}
@@ -82,7 +84,8 @@ class LongTermStore:
         opened = Journal.open(path, read_only=read_only) if journal is None else journal
         store = cls(opened, settings)
         try:
-            store.image_encoder = store.journal.meta().get("image_encoder")
+            meta = store.journal.meta()
+            store.image_encoder, store.warning = meta.get("image_encoder"), meta.get("warning", "")
             if image_encoder is not None and store.image_encoder is not None and image_encoder != store.image_encoder:
                 raise IndexMismatch(
                     "image_encoder",
@@ -151,6 +154,12 @@ class LongTermStore:
             for table, rows in (bodies or {}).items():
                 self._bodies[table].update(rows)
             self._meta.update(meta or {})
+
+    def warn(self, text: str) -> None:
+        """Keep what a person should know of this memory; an empty text takes it back."""
+        if text != self.warning:
+            self.warning = text
+            self.stage(meta={"warning": text})
 
     def crops(self, object_id: str) -> list[CropRecord]:
         """The pictures of one object, best first, also those that wait for the next commit."""

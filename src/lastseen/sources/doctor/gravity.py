@@ -247,9 +247,25 @@ class UprightWatch:
         if len(self._surfaces) == WATCHED:
             self._surfaces, self._stride = self._surfaces[::2], 2 * self._stride
 
+    @property
+    def knows(self) -> bool:
+        """Whether enough was seen to judge by."""
+        return len(self._surfaces) >= LEAST_WATCHED
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to judge now, while frames come: ever more rarely, for each time takes as long as some frames."""
+        return self.knows and self._seen & (self._seen - 1) == 0
+
+    def note(self) -> str:
+        """The fault as a sentence with its remedy; empty where there is none."""
+        fault = self.fault()
+        remedy = "begin anew with what lastseen doctor --fix writes"
+        return f"the world lies on its side ({fault}): {remedy}" if fault else ""
+
     def fault(self) -> str:
         """What shows that z does not point up; empty where it may."""
-        if len(self._surfaces) < LEAST_WATCHED:
+        if not self.knows:
             return ""
         given = np.array(AXES[WorldUp.Z])
         best = _best(self._surfaces)

@@ -88,8 +88,33 @@ class Plan:
         return {**shared_config(self, self.settings, self.backend, self.policy), "scene": scene}
 
     def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
-        """One arm in one episode, and what it took."""
-        return run_one(self, seed, arm)
+        """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
+        chosen = arm_of(arm)
+        if chosen is ARMS["context"]:
+            ran, timing = _with_context(self, seed)
+            return ran.record, timing
+        began = clock()
+        donor: Sequence[Context] = _contexts(self, donor_of(seed)) if chosen.shuffled else ()
+        if chosen.memory == "none":
+            ran, timing = _run(self, seed, chosen, donor=donor, began=began)
+            return {**ran.record, "goal_seen_before": None}, timing
+        visit = _visit(self, chosen, seed)
+        start = case_of(seed, self.settings, self.scene).episode.start
+        given = given_start(visit, start, seed=seed, settings=self.settings, lost=chosen.lost)
+        with (
+            tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
+            Memory.open(
+                visit.copy_to(Path(folder)),
+                settings=memory_settings(self.settings),
+                wall_clock=None,
+                scene_analyzer=analyzer_of(self.settings, f"{seed}-{arm}", seed=seed),
+            ) as memory,
+        ):
+            ran, timing = _run(self, seed, chosen, donor=donor, memory=memory, start=given, began=began)
+        # seen, not remembered: what the memory of the visit lost must not drop out of the figures
+        seen = ran.record["goal"] in visit.detected if chosen.memory == "home" else None
+        moved = {"goal_moved": visit.goal_moved} if chosen.moved else {}
+        return {**ran.record, "goal_seen_before": seen, **moved}, timing
 
 
 def shared_config(plan: Evaluation, settings: Settings, backend: str, policy: str) -> dict[str, Any]:
@@ -143,49 +168,6 @@ def run(
     return records
 
 
-def run_one(plan: Plan, seed: int, name: str) -> tuple[Record, Timing]:
-    """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
-    arm = arm_of(name)
-    if arm is ARMS["context"]:
-        ran, timing = _with_context(seed, plan.settings, plan.backend, plan.scene, plan.policy)
-        return ran.record, timing
-    began = clock()
-    donor: Sequence[Context] = _contexts(plan, donor_of(seed)) if arm.shuffled else ()
-    if arm.memory == "none":
-        ran, timing = _run(
-            seed, arm, plan.settings, plan.backend, plan.scene, policy=plan.policy, donor=donor, began=began
-        )
-        return {**ran.record, "goal_seen_before": None}, timing
-    visit = _visit(plan, arm, seed)
-    start = case_of(seed, plan.settings, plan.scene).episode.start
-    given = given_start(visit, start, seed=seed, settings=plan.settings, lost=arm.lost)
-    with (
-        tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
-        Memory.open(
-            visit.copy_to(Path(folder)),
-            settings=memory_settings(plan.settings),
-            wall_clock=None,
-            scene_analyzer=analyzer_of(plan.settings, f"{seed}-{name}", seed=seed),
-        ) as memory,
-    ):
-        ran, timing = _run(
-            seed,
-            arm,
-            plan.settings,
-            plan.backend,
-            plan.scene,
-            policy=plan.policy,
-            donor=donor,
-            memory=memory,
-            start=given,
-            began=began,
-        )
-    # seen, not remembered: what the memory of the visit lost must not drop out of the figures
-    seen = ran.record["goal"] in visit.detected if arm.memory == "home" else None
-    moved = {"goal_moved": visit.goal_moved} if arm.moved else {}
-    return {**ran.record, "goal_seen_before": seen, **moved}, timing
-
-
 def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
     """The earlier visit: to this home, or to another one, which is a generated one where the scene is one home."""
     if arm.memory == "home":
@@ -194,17 +176,16 @@ def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
 
 
 @lru_cache(maxsize=4)
-def _with_context(seed: int, settings: Settings, backend: str, scene: str, policy: str) -> tuple[Ran, Timing]:
+def _with_context(plan: Plan, seed: int) -> tuple[Ran, Timing]:
     """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
-    ran, timing = _run(seed, ARMS["context"], settings, backend, scene, policy=policy, began=clock())
+    ran, timing = _run(plan, seed, ARMS["context"], began=clock())
     return Ran({**ran.record, "goal_seen_before": None}, ran.contexts), timing
 
 
-def _run(
-    seed: int, arm: Arm, settings: Settings, backend: str, scene: str, *, began: tuple[float, float], **given: Any
-) -> tuple[Ran, Timing]:
-    meter = TimingLog(settings=settings.planner)
-    ran = run_arm(case_of(seed, settings, scene), arm, settings=settings, backend=backend, timing=meter, **given)
+def _run(plan: Plan, seed: int, arm: Arm, *, began: tuple[float, float], **given: Any) -> tuple[Ran, Timing]:
+    settings, meter = plan.settings, TimingLog(settings=plan.settings.planner)
+    case = case_of(seed, settings, plan.scene)
+    ran = run_arm(case, arm, settings=settings, backend=plan.backend, policy=plan.policy, timing=meter, **given)
     return ran, timing_of(ran.record, meter, began)
 
 
@@ -223,7 +204,7 @@ def timing_of(record: Record, meter: TimingLog, began: tuple[float, float]) -> T
 def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
     """The contexts of a donor, or of the donor of a later pair where it found its goal without asking the planner."""
     for later in range(seed, seed + _MOST_DONORS, 2):
-        ran, _ = _with_context(later, plan.settings, plan.backend, plan.scene, plan.policy)
+        ran, _ = _with_context(plan, later)
         if ran.contexts:
             return ran.contexts
     return ()

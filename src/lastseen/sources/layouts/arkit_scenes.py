@@ -22,9 +22,8 @@ def matches(path: Path) -> bool:
     return _frames(path) is not None
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a scan: OpenCV camera axes, z up. File names end in the stamp: ``41069021_305.377.png``."""
-    del options
     folder = _frames(path) or path
     colors, depths = _stamped(folder / "lowres_wide", ".png"), _stamped(folder / "lowres_depth", ".png")
     confidences = _stamped(folder / "confidence", ".png") if (folder / "confidence").is_dir() else {}

@@ -31,9 +31,8 @@ def matches(path: Path) -> bool:
     return part(path, *COLORS) is not None and _model(path) is not None
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a model's images: poses are T_camera_world, in a world whose y is taken for down."""
-    del options
     model = _model(path) or path
     if not (model / "images.txt").is_file():
         raise SourceError(

@@ -25,9 +25,8 @@ def matches(path: Path) -> bool:
     return (path / "rgb").is_dir() and _poses(path) is not None
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a sequence; poses are numbered like the images, and the first image has none."""
-    del options
     intake = Intake(notes=[NO_STAMPS])
     colors, depths = numbered(path / "rgb"), numbered(path / "depth", DEPTHS)
     poses = {}

@@ -24,9 +24,8 @@ def matches(path: Path) -> bool:
     return _transforms(path) is not None
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a capture: OpenGL camera axes, z up; distortion is not undone and noted."""
-    del options
     tree = read_json(_transforms(path) or path / "transforms.json")
     frames = tree.get("frames")
     if not isinstance(frames, list) or not all(isinstance(frame, dict) for frame in frames):

@@ -34,9 +34,8 @@ def matches(path: Path) -> bool:
     return _log(path) is not None and _folder(path, "depth", "depth") is not None
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a recording; its world is that of the first camera: y points down."""
-    del options
     folder, depth_folder = _folder(path, "color", *COLORS), _folder(path, "depth", "depth")
     intake = Intake(notes=[NO_STAMPS])
     colors = numbered(folder or path / "image")

@@ -25,9 +25,8 @@ def matches(path: Path) -> bool:
     return (_keyframes(path) / "cameras").is_dir() or (_keyframes(path) / "corrected_cameras").is_dir()
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a scan: ARKit's camera axes (OpenGL) and world (y up)."""
-    del options
     folder = _keyframes(path)
     if not (folder / "depth").is_dir():
         raise SourceError("depth", str(folder), "is no folder", remedy="scan in LiDAR mode: lastseen needs depth")

@@ -29,9 +29,8 @@ def matches(path: Path) -> bool:
     return _is_sequence(path) or ((path / "traj.txt").is_file() and (path / "results").is_dir())
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a room: T_world_camera as 16 numbers a line, z up; cam_params.json lies in the folder or above it."""
-    del options
     if _is_sequence(path):
         colors, depths = numbered(path / "rgb"), numbered(path / "depth", DEPTHS)
         trajectory, camera = path / "traj_w_c.txt", dict(WIDE_CAMERA)

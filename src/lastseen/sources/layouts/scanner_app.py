@@ -20,9 +20,8 @@ def matches(path: Path) -> bool:
     return path.is_dir() and any(path.glob("frame_*.json")) and any(path.glob("depth_*.png"))
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a scan: ARKit's camera axes (OpenGL) and world (y up)."""
-    del options
     colors, depths = numbered(path, (".jpg",), contains="frame_"), numbered(path, (".png",), contains="depth_")
     about = numbered(path, (".json",), contains="frame_")
     grades = numbered(path, (".png",), contains="conf_") if any(path.glob("conf_*.png")) else {}

@@ -19,9 +19,8 @@ def matches(path: Path) -> bool:
     return (path / "pose").is_dir() and (path / "color").is_dir() and (path / "depth").is_dir()
 
 
-def read(path: Path, options: SourceOptions) -> Sequence:
+def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a scan; its world has z up. Frames that lost track hold -inf and are left out."""
-    del options
     intake = Intake()
     colors, depths = numbered(path / "color"), numbered(path / "depth", DEPTHS)
     poses = numbered(path / "pose", (".txt",))

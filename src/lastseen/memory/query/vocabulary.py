@@ -67,17 +67,18 @@ CONNECTORS: dict[str, Kind | Literal["not known"]] = {
     **dict.fromkeys(("behind", "in back of", "at the back of"), "behind"),
     **dict.fromkeys(
         (
-            *("opposite", "across from", "facing", "against", "outside", "with", "without"),
             *(
+                "opposite",
+                "across from",
+                "facing",
+                "against",
+                "outside",
+                "with",
+                "without",
                 "in the corner of",
                 "along",
-                "from",
-                "bigger than",
-                "larger than",
-                "smaller than",
-                "taller than",
-                "than",
             ),
+            *("from", "bigger than", "larger than", "smaller than", "taller than", "than"),
         ),
         "not known",
     ),
@@ -96,31 +97,12 @@ SEEN_FROM = re.compile(
 )
 MOST_WORDS = max(len(words.split()) for words in CONNECTORS)
 RANKS = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "1st": 1,
-    "2nd": 2,
-    "3rd": 3,
-    "4th": 4,
-    "5th": 5,
-    "6th": 6,
-    "7th": 7,
-    "8th": 8,
+    word: rank
+    for words in ("first second third fourth fifth sixth seventh eighth", "1st 2nd 3rd 4th 5th 6th 7th 8th")
+    for rank, word in enumerate(words.split(), start=1)
 }
 ORDINALS = {rank: word for word, rank in reversed(RANKS.items())}
-COUNTS = {
-    **NUMBERS,
-    "both": 2,
-    "all": ALL,
-    "every": ALL,
-    "each": ALL,
-}
+COUNTS = {**NUMBERS, "both": 2, "all": ALL, "every": ALL, "each": ALL}
 SIZES: dict[str, Size] = {
     **dict.fromkeys(("big", "large", "huge", "bigger", "larger", "biggest", "largest"), "big"),
     **dict.fromkeys(("small", "little", "tiny", "smaller", "smallest"), "small"),

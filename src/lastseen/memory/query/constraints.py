@@ -28,12 +28,12 @@ Refused = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Which part of a question does not hold, and why in one sentence."""
+class Refusal(Exception):
+    """Raised where a part of a question does not hold: which part, and why in one sentence."""
 
-    part: Refused
-    reason: str
+    def __init__(self, part: Refused, reason: str) -> None:
+        super().__init__(reason)
+        self.part, self.reason = part, reason
 
 
 @dataclass(slots=True)
@@ -50,51 +50,55 @@ class Constraints:
     def __post_init__(self) -> None:
         self._relations = Relations(self.snapshot, self.around, self.notes)
 
-    def apply(self, thing: Thing, ranking: Ranking) -> tuple[Ranking, Refusal | None]:
-        """The ranking without the rows that a part of the question rules out, or the part that leaves none."""
+    def apply(self, thing: Thing, ranking: Ranking) -> Ranking:
+        """The ranking without the rows that a part of the question rules out; ``Refusal`` where one leaves none."""
         rows = [row for row, score in zip(ranking.rows, ranking.scores, strict=True) if score >= ranking.accept]
         if not rows or not thing.limited:
             self._note_unknown(thing)
-            return ranking, None
+            return ranking
         best = dict(zip(ranking.rows, ranking.scores, strict=True))
         if thing.size or thing.number not in (None, ALL) or any(one.kind in RANKED for one in thing.relations):
             # "the second closest chair" counts chairs, not what is merely like one
             rows = [row for row in rows if best[row] >= best[rows[0]] - MARGIN]
         rows = self._called_so(thing, rows)
-        left, refusal = self._keep(thing, rows)
-        if refusal is not None and refusal.part == "relation" and thing.phrase.colors and thing.phrase.words:
-            refusal = self._other_color(thing) or refusal
+        try:
+            left = self._keep(thing, rows)
+        except Refusal as refusal:
+            if refusal.part == "relation" and thing.phrase.colors and thing.phrase.words:
+                raise self._other_color(thing) or refusal from None
+            raise
         kept = set(left)
         if any(one.kind in RANKED for one in thing.relations) or thing.size:
             order = left
         else:
             order = [row for row in ranking.rows if row in kept]
         scores = tuple(best[row] for row in order)
-        return replace(ranking, rows=tuple(order), scores=scores), refusal
+        return replace(ranking, rows=tuple(order), scores=scores)
 
     def _other_color(self, thing: Thing) -> Refusal | None:
         """What is wrong with "the red sofa closest to the door" where the sofa closest to it is grey: the colour."""
         if not any(relation.kind in RANKED for relation in thing.relations):
             return None
         plain = replace(thing, phrase=replace(thing.phrase, colors=()))
-        rows, refusal = self.resolve(plain, said=thing.noun)
-        if refusal is not None or len(rows) != 1:
+        try:
+            rows = self.resolve(plain, said=thing.noun)
+        except Refusal:
+            return None
+        if len(rows) != 1:
             return None
         seen = main_color(self.snapshot.table.columns.colors[rows[0]]) or "of another colour"
         said = " and ".join(relation.words for relation in thing.relations)
         asked, kind = " and ".join(thing.phrase.colors), " ".join(thing.phrase.words)
         return Refusal("colour", f"the {kind} {said} is {self.snapshot.table.ids[rows[0]]}: {seen}, not {asked}")
 
-    def _keep(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
-        """The rows that every part of a noun phrase lets pass, in the order of the checks; or what refused them."""
+    def _keep(self, thing: Thing, rows: list[int]) -> list[int]:
+        """The rows that every part of a noun phrase lets pass, in the order of the checks."""
         self._note_unknown(thing)
         # the small chair near the desk is the smallest of those near it; the closest small one, of the small ones
         checks = self._in_places, self._seen_in_time, self._related, self._of_size, self._by_rank, self._of_number
         for check in checks:
-            rows, refusal = check(thing, rows)
-            if refusal is not None:
-                return [], refusal
-        return rows, None
+            rows = check(thing, rows)
+        return rows
 
     def _note_unknown(self, thing: Thing) -> None:
         labels = {word for label in self.snapshot.table.label_names for word in tokens(label)}
@@ -102,12 +106,12 @@ class Constraints:
             if words not in labels:
                 self.notes.append(words)
 
-    def _in_places(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _in_places(self, thing: Thing, rows: list[int]) -> list[int]:
         for term in thing.places:
             if term.storey and len(self.around.storeys) < 2:
                 if thing.anything and not term.negated:
                     reason = f"one storey is known, and whether it is {term.words} is not"
-                    return [], Refusal("place not known", reason)
+                    raise Refusal("place not known", reason)
                 # a thing that was asked for is worth telling, wherever it is
                 self.notes.append(f"{term.words} (one storey is known)")
                 continue
@@ -116,12 +120,12 @@ class Constraints:
             if not left and None in inside and not thing.anything:
                 where = self._where(rows[inside.index(None)])
                 reason = f"{self._there_is(thing, rows)}, but whether any is {term.words} is not known: {where}"
-                return [], Refusal("place not known", reason)
+                raise Refusal("place not known", reason)
             if not left:
                 but = f"all of them are {term.words}" if term.negated else f"none {term.words}"
-                return [], Refusal("place", f"{self._there_is(thing, rows)}, but {but}: {self._where(rows[0])}")
+                raise Refusal("place", f"{self._there_is(thing, rows)}, but {but}: {self._where(rows[0])}")
             rows = left
-        return rows, None
+        return rows
 
     def _in_room(self, name: str, rows: list[int]) -> list[bool | None]:
         """Whether each row is in a room or region of a name; None where the room's name is not known."""
@@ -140,7 +144,7 @@ class Constraints:
         heights = [self.snapshot.table.xyz(row)[2] for row in rows]
         return [number in meant for number in self.around.storeys.numbers(heights).tolist()]
 
-    def _seen_in_time(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _seen_in_time(self, thing: Thing, rows: list[int]) -> list[int]:
         for term in thing.times:
             clock = self.snapshot.clock
             now = clock.wall(self.snapshot.now)
@@ -157,63 +161,53 @@ class Constraints:
             left = [row for row in rows if seen[row] >= since and (before is None or seen[row] < before)]
             if not left:
                 reason = f"{self._there_is(thing, rows)}, but none was last seen {term.words}: {self._where(rows[0])}"
-                return [], Refusal("time", reason)
+                raise Refusal("time", reason)
             rows = left
-        return rows, None
+        return rows
 
-    def _of_size(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _of_size(self, thing: Thing, rows: list[int]) -> list[int]:
         if thing.size is None:
-            return rows, None
+            return rows
         if len(rows) < 2:
             self.notes.append(f"{thing.size} (there is only one {_one(thing)} to compare)")
-            return rows, None
+            return rows
         faces = dict(zip(rows, self._relations.boxes(rows).faces.tolist(), strict=True))
         order = sorted(rows, key=lambda row: (-faces[row] if thing.size == "big" else faces[row], row))
         # "the small table" is the smallest, "small tables" are the smaller half
-        return (order[: (len(order) + 1) // 2] if _is_plural(thing) else order[:1]), None
+        return order[: (len(order) + 1) // 2] if _is_plural(thing) else order[:1]
 
-    def _related(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _related(self, thing: Thing, rows: list[int]) -> list[int]:
         one = thing.number is None and not thing.anything and not thing.size
         for relation in thing.relations:
             if relation.kind in RANKED:
                 continue
-            anchors, refusal = self._anchors(relation)
-            if refusal is not None:
-                return [], refusal
+            anchors = self._anchors(relation)
             true = self._relations.hold(relation, rows, anchors)
             left = [row for row, is_so in zip(rows, true, strict=True) if is_so != relation.negated]
             if one and not relation.negated:
                 left = self._relations.meant(relation.kind, left, rows, anchors)
             if not left:
-                return [], Refusal("relation", self._no_such(thing, relation, rows))
+                raise Refusal("relation", self._no_such(thing, relation, rows))
             rows = left
-        return rows, None
+        return rows
 
-    def _by_rank(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _by_rank(self, thing: Thing, rows: list[int]) -> list[int]:
         for relation in thing.relations:
             if relation.kind not in RANKED:
                 continue
-            anchors, refusal = self._anchors(relation)
-            if refusal is not None:
-                return [], refusal
+            anchors = self._anchors(relation)
             left = self._relations.ranked(relation, rows, anchors)
             if not left:
-                return [], Refusal("relation", self._no_such(thing, relation, rows))
+                raise Refusal("relation", self._no_such(thing, relation, rows))
             rows = left
-        return rows, None
+        return rows
 
-    def _anchors(self, relation: Relation) -> tuple[list[list[int]], Refusal | None]:
+    def _anchors(self, relation: Relation) -> list[list[int]]:
         """The rows that each anchor may mean."""
-        found = []
-        for anchor in relation.anchors:
-            rows, refusal = self.resolve(anchor, said=relation.words)
-            if refusal is not None:
-                return [], refusal
-            found.append(rows)
-        return found, None
+        return [self.resolve(anchor, said=relation.words) for anchor in relation.anchors]
 
-    def resolve(self, anchor: Thing, *, said: str) -> tuple[list[int], Refusal | None]:
-        """The rows that a noun phrase means, best first; or why there are none."""
+    def resolve(self, anchor: Thing, *, said: str) -> list[int]:
+        """The rows that a noun phrase means, best first; raises ``Refusal`` where there are none."""
         table = self.snapshot.table
         rows = select(table, Filter(include_tentative=self.limits.include_tentative))
         scores = self.names.scores(table, rows, anchor.phrase)
@@ -223,8 +217,8 @@ class Constraints:
             meaning = self.names.meaning(table, rows, replace(anchor.phrase, colors=()))
             if anchor.phrase.words and anchor.phrase.colors and (meaning >= self.names.accept).any():
                 kind, colors = " ".join(anchor.phrase.words), " and ".join(anchor.phrase.colors)
-                return [], Refusal("anchor colour", f"{said!r} cannot be: {kind} is remembered, but none is {colors}")
-            return [], Refusal("anchor", f"{said!r} cannot be: no {noun} is remembered")
+                raise Refusal("anchor colour", f"{said!r} cannot be: {kind} is remembered, but none is {colors}")
+            raise Refusal("anchor", f"{said!r} cannot be: no {noun} is remembered")
         return self._keep(replace(anchor, number=None), self._called_so(anchor, sorted(rows[fits].tolist())))
 
     def _called_so(self, thing: Thing, rows: list[int]) -> list[int]:
@@ -236,15 +230,15 @@ class Constraints:
         exact = [row for row in rows if words[names[row]] == thing.phrase.words]
         return exact or rows
 
-    def _of_number(self, thing: Thing, rows: list[int]) -> tuple[list[int], Refusal | None]:
+    def _of_number(self, thing: Thing, rows: list[int]) -> list[int]:
         wanted = thing.number
         if wanted is None or wanted == ALL or len(rows) == wanted:
-            return rows, None
+            return rows
         if len(rows) < wanted:
             reason = f"{self._there_is(thing, rows)}, not {wanted}: {self._where(rows[0])}"
-            return [], Refusal("number", reason)
+            raise Refusal("number", reason)
         self.notes.append(f"{wanted} (there are {len(rows)})")
-        return rows, None
+        return rows
 
     def _places(self, rows: Sequence[int]) -> list[tuple[int, str] | None]:
         table = self.snapshot.table

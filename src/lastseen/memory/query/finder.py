@@ -18,7 +18,7 @@ from lastseen.encoders.words import Parsed, parse
 from lastseen.errors import IndexMismatch, IndexUnreachable, InvalidValue, MissingExtra
 from lastseen.memory.history import past_table
 from lastseen.memory.object import Answer, id_order
-from lastseen.memory.query.constraints import Constraints
+from lastseen.memory.query.constraints import Constraints, Refusal
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Thing, parse_question
 from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MARGIN, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
@@ -148,12 +148,14 @@ class Finder:
         left, notes = ranking, _parts(thing)
         if around is not None:
             constraints = Constraints(snapshot, self.names, around, limits)
-            left, refusal = constraints.apply(thing, ranking)
-            notes = tuple(dict.fromkeys(constraints.notes))
-            if refusal is not None:
-                hits = [snapshot.object(row, score) for row, score in ranking.pairs()[: query.k]]
+            try:
+                left = constraints.apply(thing, ranking)
+            except Refusal as refusal:
+                hits = tuple(snapshot.object(row, score) for row, score in ranking.pairs()[: query.k])
+                notes = tuple(dict.fromkeys(constraints.notes))
                 reason = refusal.reason + _not_compared(notes)
-                return Answer("not_found", reason, tuple(hits), ranking.accept, refusal.part, notes)
+                return Answer("not_found", reason, hits, ranking.accept, refusal.part, notes)
+            notes = tuple(dict.fromkeys(constraints.notes))
 
         def why_not() -> str:
             reason = why_no_name_fits(snapshot, ranking, limits, names=self.names, phrase=phrase, asked=query.asked)

@@ -265,7 +265,8 @@ def _about_changes(home: Home, changes: Sequence[Change]) -> Iterator[Case]:
 
 
 def _plural(label: str) -> str:
-    if label.endswith(("glasses", "scissors", "headphones")):
+    if label.endswith("s") and not label.endswith("ss"):
+        # scissors, slippers, keys
         return label
     if label.endswith("knife"):
         return f"{label[:-2]}ves"

@@ -24,11 +24,18 @@ def newcomer(home: Path) -> dict[str, str]:
     return {**os.environ, "HOME": str(home), "PATH": path}
 
 
-def run(command: list[str], *, home: Path, cwd: Path) -> None:
+def run(command: list[str], *, home: Path, cwd: Path) -> str:
     done = subprocess.run(
         command, cwd=cwd, env=newcomer(home), capture_output=True, text=True, check=False, timeout=900
     )
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_the_demo_installs_what_the_commands_it_suggests_need() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    extras = re.findall(r"^DEMO_EXTRAS := (.+)$", makefile, flags=re.MULTILINE)[0].split(",")
+    assert {"sim", "server"} <= set(extras)
 
 
 @pytest.mark.slow
@@ -56,6 +63,15 @@ def test_the_other_blocks_run_in_order_in_an_empty_folder(tmp_path: Path) -> Non
 
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PROMISED = {
+    "recording": ("toy car (obj-3) moved", "missing", "seen for the first time"),
+    "camera": ("objects confirmed", "pictures are remembered"),
+    "robot": ("memory is empty", "and 0 planner calls"),
+    "detector": ("green plant", "white thing"),
+    "agent": ("fridge (obj-", "Nothing remembered is like 'the violin'"),
+    "evaluate": ("planner_calls", "wrote results/report.html", "things.csv"),
+}
+"""What a page says that its reader will see."""
 
 
 @pytest.mark.slow
@@ -64,10 +80,11 @@ TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_runs_from_top_to_bottom_in_an_empty_folder(page: Path, tmp_path: Path) -> None:
     """Blocks of ``sh`` need hardware, internet or a person, and are only read."""
-    text = page.read_text(encoding="utf-8")
+    text, said = page.read_text(encoding="utf-8"), ""
     for language, block in re.findall(r"^```(bash|python)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
         command = [sys.executable, "-c"] if language == "python" else ["bash", "-euo", "pipefail", "-c"]
-        run([*command, block], home=tmp_path, cwd=tmp_path)
+        said += run([*command, block], home=tmp_path, cwd=tmp_path)
+    assert [promise for promise in PROMISED[page.stem] if promise not in said] == []
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)

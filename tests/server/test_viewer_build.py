@@ -31,7 +31,7 @@ def stamp_of(folder: Path) -> str:
 @pytest.mark.skipif(not WEB.is_dir(), reason="the sources of the page are not here")
 def test_the_page_was_built_from_these_sources() -> None:
     told = (VIEWER / "BUILD").read_text().strip()
-    assert told == stamp_of(WEB), "build it as docs/viewer.md says"
+    assert told == stamp_of(WEB), "build it as CONTRIBUTING.md says"
 
 
 def test_the_page_loads_only_its_own_files_and_no_inline_script() -> None:

@@ -18,7 +18,7 @@ from lastseen.server.security import Access
 FOLDER = Path(__file__).parent / "viewer"
 _NOT_BUILT = (
     "<!doctype html><title>lastseen</title><p>The viewer is not built. "
-    "Build it in web/, as docs/viewer.md says; the API is described at /openapi.json."
+    "Build it in web/, as CONTRIBUTING.md says; the API is described at /openapi.json."
 )
 
 

@@ -375,6 +375,29 @@ def test_what_somebody_else_does_meanwhile_is_neither_undone_nor_closed(open_pag
 
 
 @pytest.mark.integration
+def test_what_was_deleted_elsewhere_is_said_to_be_gone_and_not_corrected(open_page: OpenPage) -> None:
+    with moved_mug() as running:
+        page = open_page(running.address.page, expected_errors="404")
+        page.locator("#objects li", has_text="plant").click()
+        expect(page.locator("#details .facts")).to_be_visible(timeout=PATIENCE)
+        page.get_by_role("button", name="Rename").click()
+        plant = page.locator("#objects li", has_text="plant").get_attribute("data-id")
+        assert requests.post(f"{running.address.base}/objects/{plant}/delete", json={}, timeout=60).ok
+        page.get_by_label("New name").fill("cactus")
+        page.keyboard.press("Enter")
+        expect(page.locator(".question .problem")).to_have_text("It is no longer in the memory.", timeout=PATIENCE)
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
+        expect(page.locator("#details .problem")).to_have_text("It is no longer in the memory.", timeout=PATIENCE)
+        expect(page.locator(".corrections")).to_have_count(0)
+        expect(page.locator("#details .badge")).to_have_count(0)
+        assert requests.post(f"{running.address.base}/corrections/undo", json={"correction": 1}, timeout=60).ok
+        expect(page.locator("#details .badge")).to_have_text("confirmed", timeout=PATIENCE)
+        expect(page.locator("#details .problem")).to_have_count(0)
+        page.close()
+
+
+@pytest.mark.integration
 def test_a_memory_opened_for_reading_offers_no_corrections(open_page: OpenPage, tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     room = Room()

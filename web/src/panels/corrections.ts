@@ -6,6 +6,8 @@ import { type Api, ApiError } from "../net/api";
 import type { Notice } from "./notice";
 
 const MOST_NEIGHBOURS = 12;
+/** milliseconds after which an answer that has not come is spoken of */
+const PATIENCE = 2000;
 
 export class Corrections {
   readonly element = el("div", { class: "corrections" });
@@ -135,7 +137,9 @@ export class Corrections {
       }
       const gone = verb === "Delete" ? (this.thing?.id ?? null) : null;
       confirm.disabled = true;
-      action.run.then(
+      problem.textContent = "";
+      const slow = window.setTimeout(() => (problem.textContent = "One moment: the first correction after a start may take a while."), PATIENCE);
+      action.run.finally(() => clearTimeout(slow)).then(
         (correction) => {
           // the answer may come when another question stands open
           if (this.element.contains(form)) this.rest();
@@ -144,7 +148,7 @@ export class Corrections {
         },
         (error: unknown) => {
           confirm.disabled = false;
-          problem.textContent = error instanceof ApiError ? error.message : "That did not work.";
+          problem.textContent = inWords(error, "That did not work.");
         },
       );
     });
@@ -159,9 +163,14 @@ export class Corrections {
         this.notice.tell("Undone.");
         this.done(null);
       },
-      (error: unknown) => this.notice.tell(error instanceof ApiError ? error.message : "That could not be undone."),
+      (error: unknown) => this.notice.tell(inWords(error, "That could not be undone.")),
     );
   }
+}
+
+function inWords(error: unknown, otherwise: string): string {
+  if (!(error instanceof ApiError)) return otherwise;
+  return error.status === 404 ? "It is no longer in the memory." : error.message;
 }
 
 /** A name inside a sentence: letters that are written from the right must not turn the words around it. */

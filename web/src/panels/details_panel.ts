@@ -12,6 +12,7 @@ import { Corrections } from "./corrections";
 import type { Notice } from "./notice";
 
 const MOST_STEPS = 12;
+export const GONE = "It is no longer in the memory.";
 /** seconds between two readings of the same object while it changes */
 const REREAD_SECONDS = 3;
 
@@ -40,7 +41,7 @@ export class DetailsPanel {
       if (gone !== null && gone === this.store.state.selected) this.store.set({ selected: null });
       else this.reread();
     });
-    store.on(["selected", "things", "asOf", "places", "server", "sessions"], (state) => this.follow(state));
+    store.on(["selected", "things", "asOf", "places", "server", "sessions", "span"], (state) => this.follow(state));
   }
 
   private follow(state: Readonly<State>): void {
@@ -73,7 +74,9 @@ export class DetailsPanel {
     const fresh = performance.now() - this.readAt > REREAD_SECONDS * 1000;
     // deleted or merged, here or elsewhere: asking again would only be told so
     const left = !thing && this.details !== null && state.asOf === null;
-    if (left) this.problem = "It is no longer in the memory.";
+    if (left) this.problem = GONE;
+    // an undo brought it back
+    else if (thing && this.problem === GONE) void this.read(this.shownId);
     else if (fresh && (thing?.lastSeen !== this.details?.thing.lastSeen || !this.details)) void this.read(this.shownId);
     this.draw();
   }
@@ -89,6 +92,7 @@ export class DetailsPanel {
     const reading = new AbortController();
     this.reading = reading;
     this.readAt = performance.now();
+    if (this.problem === GONE) this.problem = "";
     try {
       const [details, history] = await Promise.all([this.api.object(id, reading.signal), this.api.history(id, reading.signal)]);
       if (this.shownId !== id) return;
@@ -99,7 +103,7 @@ export class DetailsPanel {
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.problem = error.message;
+      this.problem = error.status === 404 ? GONE : error.message;
     }
     this.draw();
   }
@@ -113,7 +117,7 @@ export class DetailsPanel {
     const now = state.asOf ?? this.clock.now;
     const place = state.places.find((candidate) => candidate.id === thing?.place)?.name;
     // building anew only what looks different keeps focus and scrolling where they are
-    const look = JSON.stringify([id, thing, place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf, this.canCorrect, isUnplaced(state)]);
+    const look = JSON.stringify([id, thing, thing && clockTime(thing.lastSeen, this.clock), place, this.details?.images, this.history.length, this.problem, Math.round(now / 5), state.asOf, this.canCorrect, isUnplaced(state)]);
     if (look === this.shownLook) return;
     this.shownLook = look;
     const focused = this.host.contains(document.activeElement) ? (document.activeElement?.getAttribute("data-key") ?? null) : null;
@@ -131,6 +135,9 @@ export class DetailsPanel {
       const when = this.store.state.asOf;
       if (when !== null) parts.push(el("p", { class: "reason" }, `It was not known yet at ${clockTime(when, this.clock)}.`));
     } else {
+      // what it was like when it was last read, of which nothing can be corrected
+      const left = this.store.state.asOf === null && !this.store.state.things.has(id) && thingApart(this.store.state, id) === undefined && this.problem !== "";
+      if (left) return [...parts, this.pictures(thing), this.facts(thing, now, place)];
       const goto = el("button", { type: "button", class: "plain", "data-key": "fly" }, icon("pin"), "Fly there");
       goto.addEventListener("click", () => this.fly(thing));
       parts.push(el("p", { class: "badges" }, el("span", { class: "badge", "data-state": thing.state }, el("i", { class: "glyph" }), thing.state), goto));

@@ -180,7 +180,7 @@ export class FindPanel {
     this.where.hidden = !searching;
     this.rooms.replaceChildren(
       ...search.rooms.slice(0, MOST_ROOMS).map(({ place, share }) =>
-        el("li", {}, el("span", {}, place), el("meter", { min: 0, max: 1, value: share, "aria-label": `Share of ${place}` }), el("span", { class: "number" }, `${Math.round(share * 100)} %`)),
+        el("li", {}, el("span", {}, place === "unknown" ? "no known room" : place), el("meter", { min: 0, max: 1, value: share, "aria-label": `Share of ${place}` }), el("span", { class: "number" }, `${Math.round(share * 100)} %`)),
       ),
     );
     if (!search.rooms.length) this.rooms.replaceChildren(el("li", { class: "hint" }, search.steps ? "Nowhere that is known: it explores." : "It looks around."));

@@ -3,6 +3,8 @@
 import { el, setText } from "../dom";
 
 const SHOWN_SECONDS = 12;
+/** nothing else takes a correction back */
+const UNDO_SECONDS = 30;
 
 export class Notice {
   private readonly text = el("p");
@@ -23,7 +25,15 @@ export class Notice {
     this.back.hidden = undo === null;
     this.host.hidden = false;
     setText(this.text, message);
+    this.leave(undo === null ? SHOWN_SECONDS : UNDO_SECONDS);
+  }
+
+  /** It goes after a while, but not from under a pointer or the keyboard. */
+  private leave(seconds: number): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => (this.host.hidden = true), SHOWN_SECONDS * 1000);
+    this.timer = window.setTimeout(() => {
+      if (this.host.matches(":hover, :focus-within")) this.leave(1);
+      else this.host.hidden = true;
+    }, seconds * 1000);
   }
 }

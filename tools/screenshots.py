@@ -49,7 +49,7 @@ MOST_BYTES = 400_000
 STALE_AFTER = 150.0
 """Seconds: a walk of minutes should show what a home of days looks like."""
 CHANGE_EVERY = 40
-STEPS_ON_THE_WAY = 10
+STEPS_ON_THE_WAY = 5
 """Actions after which the robot that looks for something is drawn."""
 PATIENCE = 180_000
 INKS = [

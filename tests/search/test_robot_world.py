@@ -241,7 +241,7 @@ def test_a_goal_in_view_is_come_at_from_elsewhere_after_bumps_at_one_spot() -> N
         world._bumped = [world.pose] * bumps
         route = world._begin(Decision.turn_to(0.0, why="in view", source="panorama", goal_flag=True), None)
         assert bool(route.waypoints) == (bumps == 4)
-    assert route.waypoints[-1].distance_to(there) < 1.0 + 1e-9
+    assert route.waypoints[-1].distance_to(there) <= 1.1
 
 
 def test_what_was_seen_is_told_to_the_planner_as_edges_and_views() -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lastseen.config import Settings
 from lastseen.frame import Frame
@@ -54,9 +53,11 @@ _SHORT_OF = 0.5
 """Metres before an object's middle at which a path to it ends: the robot turns to it and does not run into it."""
 _IN_REACH = 1.3
 """Metres from an object's middle at which its near side is in reach: half of a wide thing, and what a stop allows."""
-_ASIDE, _MARGIN = 0.4, 0.1
+_ASIDE, _MARGIN = 0.6, 0.1
 """Metres from where something blocked the way to a goal, and metres nearer than a stop needs: other floor from
 which to try."""
+_SHORT = 4.0
+"""Metres of path that a metre nearer to a goal is worth, where no known floor is within reach of it."""
 _MOST = 3
 """Objects offered at a time, the nearest; when they were looked at, the next ones are."""
 _SAME_HEADING = math.radians(5.0)
@@ -289,7 +290,7 @@ class Recall:
         return None if straight else spot
 
     def way_round(self, seen: Sequence[ObjectState], here: Pose2D, blocked: Sequence[Pose2D]) -> Spot | None:
-        """The shortest path to other floor within reach of a goal in view; None where there is none.
+        """A path to other floor from which to reach a goal in view, or to come nearer to it.
 
         ``blocked`` are poses from which the robot ran into something on its way to the goal.
         """
@@ -298,22 +299,27 @@ class Recall:
         if cell is None:
             return None
         paths = FloorPaths(floor, here, cell, smeared=False)
-        reached = np.argwhere(paths.passable & np.isfinite(paths.lengths))
-        at = np.asarray(floor.point_of((0, 0))) + reached * floor.settings.cell
+        cells = np.argwhere(paths.passable & np.isfinite(paths.lengths))
+        at = np.asarray(floor.point_of((0, 0))) + cells * floor.settings.cell
         for pose in (here, *blocked):
-            reached, at = _outside(reached, at, (pose.x, pose.y), _ASIDE)
-        found = []
+            aside = np.hypot(*(at - (pose.x, pose.y)).T) > _ASIDE
+            cells, at = cells[aside], at[aside]
+        lengths, found = paths.lengths[tuple(cells.T)], []
         for thing in seen:
             x, y, z = _point(thing)
-            near = np.hypot(*(at - (x, y)).T) <= self.settings.search.success_distance - _MARGIN
-            lengths = paths.lengths[tuple(reached[near].T)]
-            if near.any() and self.memory.space.storeys.is_here(z):
-                i, j = reached[near][int(np.argmin(lengths))].tolist()
-                found.append((float(lengths.min()), thing.id, x, y, (i, j)))
+            if len(cells) and self.memory.space.storeys.is_here(z):
+                short = (
+                    np.hypot(*(at - (x, y)).T) - 0.5 * min(thing.extent[:2]) - self.settings.search.success_distance
+                )
+                costs = lengths + _SHORT * np.maximum(short + _MARGIN, 0.0)
+                best = int(np.argmin(costs))
+                found.append((float(costs[best]), thing.id, best, x, y))
         if not found:
             return None
-        metres, _, x, y, end = min(found)
-        return Spot(x, y, metres, tuple(paths.segments(end)), 1.0)
+        _, _, best, x, y = min(found)
+        return Spot(
+            x, y, float(lengths[best]), tuple(paths.segments((int(cells[best, 0]), int(cells[best, 1])))), 1.0
+        )
 
     def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
         """The path to the best of its viewpoints, and on towards it; None where none can be reached."""
@@ -369,14 +375,6 @@ class Recall:
         segments = simplified([(pose.x, pose.y) for pose in poses], yaw=here.yaw, off=_OFF)
         path = rounded_path(segments, longest=self.settings.context.max_path)
         return {"distance": round(metres, 2), "angle": path[0][1], "path": path}
-
-
-def _outside(
-    cells: NDArray[np.intp], at: NDArray[np.float64], middle: tuple[float, float], radius: float
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The cells, and where they are, that lie farther than a radius from a point."""
-    far = np.hypot(*(at - middle).T) > radius
-    return cells[far], at[far]
 
 
 def _point(thing: ObjectState) -> Point:

@@ -42,8 +42,8 @@ from lastseen.search.world import Moved, Sight
 _TILTED = math.radians(10.0)
 """Radians from level that are a tilt: more than the noise of a localizer, less than one look up or down."""
 
-_SAME_SPOT, _IN_VAIN = 0.3, 4
-"""Metres within which the robot stands where it stood, and bumps there until it has to come from elsewhere."""
+_SAME_SPOT, _IN_VAIN = 1.0, 4
+"""Metres around the robot, and bumps within them, from which it has to come at a goal from elsewhere."""
 
 
 class RobotWorld:

@@ -266,25 +266,27 @@ def test_off_the_known_floor_a_goal_is_walked_to_by_sight() -> None:
     assert recall_of(memory).approach(memory.states(), Pose2D(500.0, 0.0, 0.0)) is None
 
 
-def test_what_blocked_the_way_to_a_goal_is_gone_round_to_other_floor_in_reach_of_it() -> None:
-    memory = room_with(("mug", 2.0, 0.0))
-    stuck = Pose2D(0.9, 0.0, 0.0)
-    spot = recall_of(memory).way_round(memory.states(), stuck, [stuck])
+def test_what_blocked_the_way_to_a_goal_is_gone_round() -> None:
+    memory, stuck = room_with(("mug", 2.0, 0.0)), Pose2D(0.6, 0.0, 0.0)
+    bumps = [Pose2D(0.6, 0.2 * side, 0.0) for side in range(-3, 4)]
+    spot = recall_of(memory).way_round(memory.states(), stuck, bumps)
     assert spot is not None
-    end = waypoints(stuck, spot.segments)[-1]
-    assert math.dist((end.x, end.y), (2.0, 0.0)) <= 0.95
-    assert end.distance_to(stuck) >= 0.55
+    corners = waypoints(stuck, spot.segments)
+    assert math.dist((corners[-1].x, corners[-1].y), (2.0, 0.0)) <= 1.0
+    assert max(abs(corner.y) for corner in corners) > 0.7
+    assert spot.metres > 1.2
 
 
-def test_where_no_other_floor_is_in_reach_of_a_goal_the_way_round_leads_nearer_to_it_elsewhere() -> None:
-    memory = room_with(("mug", 2.0, 0.0))
-    recall, stuck = recall_of(memory), Pose2D(0.9, 0.0, 0.0)
-    around = [Pose2D(x / 4, y / 4, 0.0) for x in range(3, 14) for y in range(-4, 5)]
-    spot = recall.way_round(memory.states(), stuck, around)
+def test_the_way_round_ends_where_what_is_known_ends() -> None:
+    memory, stuck = room_with(("mug", 2.0, 0.0)), Pose2D(0.6, 0.0, 0.0)
+    wall = [Pose2D(0.6, 0.2 * side, 0.0) for side in range(-60, 20)]
+    spot = recall_of(memory).way_round(memory.states(), stuck, wall)
     assert spot is not None
     end = waypoints(stuck, spot.segments)[-1]
-    assert 1.0 < math.dist((end.x, end.y), (2.0, 0.0)) < 2.2
-    assert min(end.distance_to(pose) for pose in around) > 0.5
+    cell = memory.floor.cell_of(end.x, end.y)
+    assert cell is not None
+    assert memory.floor.free[cell]
+    assert sum(metres for metres, _ in spot.segments) < spot.metres
 
 
 def test_there_is_no_way_round_off_the_known_floor() -> None:

@@ -6,13 +6,14 @@ round its corners; without it, the robot walks straight on, past the door it was
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
 from lastseen.memory.space.floor import FloorGrid
@@ -21,6 +22,8 @@ from lastseen.search.planning.context_text import Context
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a path counts through cells too close to something, and through something."""
+_UNKNOWN, _STANDS = 2.0, 0.3
+"""The same through unknown cells where they are hoped to be floor, and metres around what was run into."""
 _OFF = 1.5
 """Cells that a segment may lie off the path it stands for: in tight places a path winds from cell to cell."""
 _MOVES = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, math.sqrt(2.0)), (1, -1, math.sqrt(2.0))]
@@ -33,21 +36,33 @@ class FloorPaths:
     """The paths from one pose.
 
     On a map made while dead reckoning, drift smears walls over doors: with ``smeared`` an obstacle makes a path
-    longer and never closes it. Otherwise no path leads through an obstacle.
+    longer and never closes it. Otherwise no path leads through an obstacle. With ``hopeful`` unknown cells count as
+    floor, a little longer; ``closed`` are points where something stands that depth does not show.
     """
 
-    def __init__(self, ground: FloorGrid, pose: Pose2D, here: Cell, *, smeared: bool = True) -> None:
+    def __init__(
+        self,
+        ground: FloorGrid,
+        pose: Pose2D,
+        here: Cell,
+        *,
+        smeared: bool = True,
+        hopeful: bool = False,
+        closed: Sequence[Pose2D] = (),
+    ) -> None:
         self._ground, self._pose, self._smeared = ground, pose, smeared
         self.here = here
         self.cell = ground.settings.cell
         occupied = ground.occupied
         free = ground.free & ~occupied
         self.unknown: NDArray[np.bool_] = ~free & ~occupied
-        self.passable: NDArray[np.bool_] = free & ~ground.blocked
+        shut = _near(ground, closed)
+        self.passable: NDArray[np.bool_] = free & ~ground.blocked & ~shut
         i, j = here
         self.passable[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = True
         cost = np.where(self.passable, 1.0, np.where(free, _TIGHT, _SMEARED if smeared else np.inf))
-        cost[self.unknown & ~self.passable] = np.inf
+        cost[self.unknown & ~self.passable] = _UNKNOWN if hopeful else np.inf
+        cost[shut & ~self.passable] = np.inf
         self._open = np.isfinite(cost)
         self._numbers = np.full(cost.shape, -1, dtype=np.int32)
         self._numbers[self._open] = np.arange(int(self._open.sum()), dtype=np.int32)
@@ -83,9 +98,11 @@ class FloorPaths:
         return int(i), int(j)
 
     def segments(self, end: Cell) -> list[Segment]:
-        """The path to a cell as straight segments; at least one."""
+        """The path to a cell as straight segments, up to where it leaves what is known; at least one."""
         points = [(self._pose.x, self._pose.y)]
-        points += [self._ground.point_of(cell) for cell in self._path(end)[1:]]
+        hoped = self.unknown & ~self.passable
+        known = itertools.takewhile(lambda cell: not hoped[cell], self._path(end)[1:])
+        points += [self._ground.point_of(cell) for cell in known]
         corners = self._string_pulled(points)
         found = simplified(corners, yaw=self._pose.yaw, off=_OFF * self.cell)
         if self._smeared or self._is_open(found):
@@ -124,6 +141,17 @@ class FloorPaths:
             path.append((int(self._cells[node, 0]), int(self._cells[node, 1])))
             node = int(self._before[node])
         return path[::-1]
+
+
+def _near(ground: FloorGrid, points: Sequence[Pose2D]) -> NDArray[np.bool_]:
+    """The cells around points where something stands."""
+    stands = np.zeros(ground.free.shape, dtype=np.bool_)
+    cells = [cell for point in points if (cell := ground.cell_of(point.x, point.y)) is not None]
+    if not cells:
+        return stands
+    stands[tuple(np.array(cells).T)] = True
+    near: NDArray[np.bool_] = ndimage.distance_transform_edt(~stands) * ground.settings.cell <= _STANDS
+    return near
 
 
 _WALK_SCORE = 0.55

@@ -53,11 +53,8 @@ _SHORT_OF = 0.5
 """Metres before an object's middle at which a path to it ends: the robot turns to it and does not run into it."""
 _IN_REACH = 1.3
 """Metres from an object's middle at which its near side is in reach: half of a wide thing, and what a stop allows."""
-_ASIDE, _MARGIN = 0.6, 0.1
-"""Metres from where something blocked the way to a goal, and metres nearer than a stop needs: other floor from
-which to try."""
-_SHORT = 4.0
-"""Metres of path that a metre nearer to a goal is worth, where no known floor is within reach of it."""
+_AHEAD, _MARGIN = 0.3, 0.1
+"""Metres before the robot's middle at which it ran into something, and metres nearer to a goal than a stop needs."""
 _MOST = 3
 """Objects offered at a time, the nearest; when they were looked at, the next ones are."""
 _SAME_HEADING = math.radians(5.0)
@@ -289,37 +286,31 @@ class Recall:
         straight = len(spot.segments) == 1 and len(seen) == 1 and name == seen[0].id
         return None if straight else spot
 
-    def way_round(self, seen: Sequence[ObjectState], here: Pose2D, blocked: Sequence[Pose2D]) -> Spot | None:
-        """A path to other floor from which to reach a goal in view, or to come nearer to it.
+    def way_round(self, seen: Sequence[ObjectState], here: Pose2D, bumps: Sequence[Pose2D]) -> Spot | None:
+        """The path to within reach of a goal in view round what the robot ran into, hoping that the unknown is floor.
 
-        ``blocked`` are poses from which the robot ran into something on its way to the goal.
+        ``bumps`` are the poses from which forward was blocked. The path ends where what is known ends.
         """
-        floor = self.memory.floor
+        floor, within = self.memory.floor, self.settings.search.success_distance - _MARGIN
         cell = floor.cell_of(here.x, here.y)
         if cell is None:
             return None
-        paths = FloorPaths(floor, here, cell, smeared=False)
-        cells = np.argwhere(paths.passable & np.isfinite(paths.lengths))
-        at = np.asarray(floor.point_of((0, 0))) + cells * floor.settings.cell
-        for pose in (here, *blocked):
-            aside = np.hypot(*(at - (pose.x, pose.y)).T) > _ASIDE
-            cells, at = cells[aside], at[aside]
-        lengths, found = paths.lengths[tuple(cells.T)], []
+        closed = [bump.compose(Pose2D(_AHEAD, 0.0, 0.0)) for bump in bumps]
+        paths = FloorPaths(floor, here, cell, smeared=False, hopeful=True, closed=closed)
+        cells = np.argwhere(np.isfinite(paths.lengths))
+        at, lengths = np.asarray(floor.point_of((0, 0))) + cells * floor.settings.cell, paths.lengths[tuple(cells.T)]
+        found = []
         for thing in seen:
             x, y, z = _point(thing)
-            if len(cells) and self.memory.space.storeys.is_here(z):
-                short = (
-                    np.hypot(*(at - (x, y)).T) - 0.5 * min(thing.extent[:2]) - self.settings.search.success_distance
-                )
-                costs = lengths + _SHORT * np.maximum(short + _MARGIN, 0.0)
-                best = int(np.argmin(costs))
-                found.append((float(costs[best]), thing.id, best, x, y))
+            near = np.hypot(*(at - (x, y)).T) - 0.5 * min(thing.extent[:2]) <= within
+            if near.any() and self.memory.space.storeys.is_here(z):
+                best = int(np.argmin(np.where(near, lengths, np.inf)))
+                found.append((float(lengths[best]), thing.id, best, x, y))
         if not found:
             return None
-        _, _, best, x, y = min(found)
-        return Spot(
-            x, y, float(lengths[best]), tuple(paths.segments((int(cells[best, 0]), int(cells[best, 1])))), 1.0
-        )
+        metres, _, best, x, y = min(found)
+        i, j = cells[best].tolist()
+        return Spot(x, y, metres, tuple(paths.segments((i, j))), 1.0)
 
     def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
         """The path to the best of its viewpoints, and on towards it; None where none can be reached."""

@@ -42,7 +42,7 @@ from lastseen.search.world import Moved, Sight
 _TILTED = math.radians(10.0)
 """Radians from level that are a tilt: more than the noise of a localizer, less than one look up or down."""
 
-_SAME_SPOT, _IN_VAIN = 1.0, 4
+_NEARBY, _IN_VAIN = 3.0, 4
 """Metres around the robot, and bumps within them, from which it has to come at a goal from elsewhere."""
 
 
@@ -206,9 +206,9 @@ class RobotWorld:
 
     def _known_path(self) -> Spot | None:
         """The path to the goal in view where one is known, and round what the robot ran into again and again."""
-        vain = [pose for pose in self._bumped if pose.distance_to(self.pose) <= _SAME_SPOT]
+        vain = [pose for pose in self._bumped if pose.distance_to(self.pose) <= _NEARBY]
         if len(vain) >= _IN_VAIN:
-            return self.recall.way_round(self._goals_in_view, self.pose, self._bumped)
+            return self.recall.way_round(self._goals_in_view, self.pose, vain)
         return self.recall.approach(self._goals_in_view, self.pose)
 
     def _act(self) -> Moved:

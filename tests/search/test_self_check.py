@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,12 +128,20 @@ REAL_DECIDE = hypothesis.HypothesisPlanner.decide
 REAL_INIT = loop.SearchLoop.__init__
 REAL_PARSE = hypothesis.parse_hypothesis
 REAL_META = log.retrieval_meta
-REAL_ASK = model_call.ask
+REAL_ASK = model_call.ModelClient._ask
 
 
 def remember_belief(self: Any, *args: Any, **options: Any) -> None:
     REAL_INIT(self, *args, **options)
     BELIEVED[0] = self.belief
+
+
+def asking_again(retries: int) -> Callable[..., Any]:
+    def ask(self: Any, *asked: Any) -> Any:
+        self.settings = replace(self.settings, planner=replace(self.settings.planner, retries=retries))
+        return REAL_ASK(self, *asked)
+
+    return ask
 
 
 def lenient_parse(text: str) -> Any:
@@ -200,8 +209,8 @@ MUTANTS: list[Mutant] = [
     ("strict_answers", hypothesis, "parse_hypothesis", lenient_parse),
     ("strict_answers", hypothesis, "validate_hypothesis", lambda value: None),
     ("strict_answers", strict_json, "_no_constant", lambda name: 0.5),
-    ("one_retry", hypothesis, "ask", lambda *a, **o: REAL_ASK(*a, **{**o, "retries": 0})),
-    ("one_retry", hypothesis, "ask", lambda *a, **o: REAL_ASK(*a, **{**o, "retries": 2})),
+    ("one_retry", model_call.ModelClient, "_ask", asking_again(0)),
+    ("one_retry", model_call.ModelClient, "_ask", asking_again(2)),
     ("fallback_rule", hypothesis, "fallback_hypothesis", never_approach),
     ("unreachable_nodes", decider, "check_path", lambda *a, **o: Verdict(True)),
     (

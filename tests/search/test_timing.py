@@ -15,8 +15,9 @@ from lastseen.vlm.protocol import Usage
 
 def test_calls_latency_tokens_and_cost_add_up(tmp_path: Path) -> None:
     timing = TimingLog(tmp_path / "timing.jsonl", settings=Planner(input_price=1.0, output_price=2.0))
-    timing.call(0, "planner", [Attempt(0.5, Usage(1000, 100)), Attempt(0.25, Usage(1000, 0))])
-    timing.call(20, "scene", [Attempt(0.25, None)])
+    timing.call(0, "planner", Attempt(0.5, Usage(1000, 100)))
+    timing.call(0, "planner", Attempt(0.25, Usage(1000, 0)))
+    timing.call(20, "scene", Attempt(0.25, None))
     timing.close()
     timing.close()
     lines = [json.loads(line) for line in (tmp_path / "timing.jsonl").read_text().splitlines()]

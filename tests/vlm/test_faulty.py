@@ -7,7 +7,7 @@ import pytest
 from lastseen.config import Settings
 from lastseen.config.search import Planner
 from lastseen.errors import InvalidValue
-from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
+from lastseen.search.planning.plan import PLAN_SCHEMA, plan_client
 from lastseen.vlm import open_backend, protocol, register_backend
 from lastseen.vlm.mock import MockBackend
 from tests.vlm.faulty import FAULTS, Fault, FaultyBackend
@@ -29,24 +29,23 @@ def spoilt(fault: Fault, **options: float) -> FaultyBackend:
         ("down", "backend"),
     ],
 )
-def test_each_fault_ends_in_the_fallback_for_its_own_reason(fault: Fault, reason: str) -> None:
-    planner = VlmPlanner(spoilt(fault))
-    fallbacks = [planner.plan("find the mug").fallback for _ in range(10)]
-    assert all(fallbacks)
+def test_each_fault_gives_no_answer_for_its_own_reason(fault: Fault, reason: str) -> None:
+    planner = plan_client(spoilt(fault))
+    assert all(planner.ask("find the mug").answer is None for _ in range(10))
     assert reason in planner.given_up
 
 
 def test_a_delay_is_only_slow() -> None:
     waited: list[float] = []
     backend = FaultyBackend(MockBackend(), faults=["delay"], rate=1.0, delay=3.0, sleep=waited.append)
-    assert not VlmPlanner(backend).plan("find the mug").fallback
+    assert plan_client(backend).ask("find the mug").answer is not None
     assert waited == [3.0]
 
 
-def test_a_delay_beyond_the_limit_is_the_fallback() -> None:
+def test_a_delay_beyond_the_limit_is_no_answer() -> None:
     backend = FaultyBackend(MockBackend(), faults=["delay"], rate=1.0, delay=0.5)
-    planner = VlmPlanner(backend, Settings(planner=Planner(time_limit=0.1)))
-    assert planner.plan("find the mug").fallback
+    planner = plan_client(backend, Settings(planner=Planner(time_limit=0.1)))
+    assert planner.ask("find the mug").answer is None
     assert dict(planner.given_up) == {"time_limit": 1}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from lastseen.config.search import Planner
 from lastseen.errors import BackendError, InvalidValue, MissingExtra
-from lastseen.search.planning.plan import PLAN_SCHEMA, VlmPlanner
+from lastseen.search.planning.plan import PLAN_SCHEMA, plan_client
 from lastseen.vlm import EncodedImage, open_backend
 from lastseen.vlm.gemini import GeminiBackend, endpoint_name
 from lastseen.vlm.protocol import Usage, usage_of
@@ -164,8 +164,8 @@ def test_no_secret_reaches_name_repr_or_log(server: ModelServer, caplog: pytest.
 
 def test_http_retries_lie_below_the_planners_own_retry(server: ModelServer) -> None:
     server.answers = [(503, b"busy"), (200, answer("not json")), (429, b"busy"), (200, answer(GOOD))]
-    planner = VlmPlanner(with_key(server))
-    assert not planner.plan("find the mug").fallback
+    planner = plan_client(with_key(server))
+    assert planner.ask("find the mug").answer is not None
     assert dict(planner.failures) == {"not_json": 1}
     assert "REFUSED" in server.requests[-1]["contents"][0]["parts"][0]["text"]
 

@@ -32,7 +32,7 @@ def plan(target: str, views: list[View], context: str = "", *, seed: int = 0) ->
 
 def scene(*labels: tuple[str, float]) -> dict[str, Any]:
     prompt = scene_prompt([View(0.0, labels)])
-    found, _ = parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA))
+    found = parse_scene(OfflineBackend().complete(prompt, schema=SCENE_SCHEMA))
     return {**asdict(found), "objects": list(found.objects)}
 
 

@@ -190,7 +190,7 @@ def _spent(answered: ModelAnswer[Any], settings: Settings) -> str:
 
 def _ask_planner(settings: Settings) -> tuple[str, ModelAnswer[Any]]:
     from lastseen.search.panorama import stitch, view_angles
-    from lastseen.search.planning.plan import VlmPlanner
+    from lastseen.search.planning.plan import plan_client
     from lastseen.search.planning.prompt import View, planner_prompt
     from lastseen.vlm import open_backend
 
@@ -198,7 +198,7 @@ def _ask_planner(settings: Settings) -> tuple[str, ModelAnswer[Any]]:
     angles = view_angles(settings.panorama.views)
     views = [View(float(angle), (("door", 0.8),) if angle == 90 else (), 2.0) for angle in angles]
     prompt = planner_prompt("mug", "none", views)
-    return backend.name, VlmPlanner(backend, settings).ask(prompt, [stitch(_pictures(len(angles)))])
+    return backend.name, plan_client(backend, settings).ask(prompt, [stitch(_pictures(len(angles)))])
 
 
 def _ask_scene(settings: Settings) -> tuple[str, ModelAnswer[Any]]:

@@ -31,22 +31,21 @@ class TimingLog(JsonLines):
         self.prompt_tokens = 0
         self.output_tokens = 0
 
-    def call(self, step_id: int, kind: CallKind, attempts: Sequence[Attempt]) -> None:
-        """Note every attempt of one decision or analysis."""
-        for attempt in attempts:
-            self.calls[kind] += 1
-            self.seconds += attempt.seconds
-            self.longest = max(self.longest, attempt.seconds)
-            line: dict[str, Any] = {"step_id": step_id, "kind": kind, "seconds": round(attempt.seconds, 6)}
-            if attempt.usage is not None:
-                self.prompt_tokens += attempt.usage.prompt_tokens
-                self.output_tokens += attempt.usage.output_tokens
-                line |= {
-                    "prompt_tokens": attempt.usage.prompt_tokens,
-                    "output_tokens": attempt.usage.output_tokens,
-                    "cost_usd": self._cost(attempt.usage.prompt_tokens, attempt.usage.output_tokens),
-                }
-            self.append(line)
+    def call(self, step_id: int, kind: CallKind, attempt: Attempt) -> None:
+        """Note one call of a model."""
+        self.calls[kind] += 1
+        self.seconds += attempt.seconds
+        self.longest = max(self.longest, attempt.seconds)
+        line: dict[str, Any] = {"step_id": step_id, "kind": kind, "seconds": round(attempt.seconds, 6)}
+        if attempt.usage is not None:
+            self.prompt_tokens += attempt.usage.prompt_tokens
+            self.output_tokens += attempt.usage.output_tokens
+            line |= {
+                "prompt_tokens": attempt.usage.prompt_tokens,
+                "output_tokens": attempt.usage.output_tokens,
+                "cost_usd": self._cost(attempt.usage.prompt_tokens, attempt.usage.output_tokens),
+            }
+        self.append(line)
 
     def episode(self) -> dict[str, Any]:
         """The sums so far."""
@@ -101,4 +100,4 @@ class MeteredBackend:
         try:
             return self.inner.complete(prompt, images, schema)
         finally:
-            self.timing.call(self._step_id(), self.kind, [Attempt(self._clock() - began, usage_of(self.inner))])
+            self.timing.call(self._step_id(), self.kind, Attempt(self._clock() - began, usage_of(self.inner)))

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from lastseen.errors import PlanError
-from lastseen.search.planning.plan import FALLBACK_PLAN, DiscoveredContext, Plan, parse_plan
+from lastseen.search.planning.plan import FALLBACK_PLAN, PLAN_SCHEMA, DiscoveredContext, Plan, parse_plan
+from lastseen.search.planning.strict_json import unknown_keys
 
 GOOD: dict[str, Any] = {
     "goal_flag": True,
@@ -31,7 +33,7 @@ def without(key: str) -> str:
 def test_the_example_of_the_document_is_read() -> None:
     plan = parse_plan(json.dumps(GOOD))
     assert plan == Plan(True, 15.0, DiscoveredContext("kitchen", "주방은 목표와 연관된 물체가 있을 확률이 높음"))
-    assert plan.to_dict() == GOOD
+    assert asdict(plan) == GOOD
 
 
 @pytest.mark.parametrize("angle", [-180, 180, 0, -0.5, 179.999])
@@ -118,9 +120,9 @@ def test_blank_text_is_refused(blank: str) -> None:
 
 
 def test_unknown_keys_are_ignored_and_named() -> None:
-    plan = parse_plan(json.dumps({**GOOD, "mood": 1, "discovered_context": {**GOOD["discovered_context"], "x": 2}}))
-    assert plan == parse_plan(json.dumps(GOOD))
-    assert plan.ignored_keys == ("mood", "discovered_context.x")
+    text = json.dumps({**GOOD, "mood": 1, "discovered_context": {**GOOD["discovered_context"], "x": 2}})
+    assert parse_plan(text) == parse_plan(json.dumps(GOOD))
+    assert unknown_keys(text, PLAN_SCHEMA) == ["mood", "discovered_context.x"]
 
 
 def test_a_long_why_is_cut() -> None:
@@ -133,7 +135,7 @@ def test_text_from_a_model_is_one_clean_line() -> None:
 
 
 def test_the_fallback() -> None:
-    assert FALLBACK_PLAN.to_dict() == {
+    assert asdict(FALLBACK_PLAN) == {
         "goal_flag": False,
         "angle": 0.0,
         "discovered_context": {"goal_scene_type": "corridor", "why": "fallback"},

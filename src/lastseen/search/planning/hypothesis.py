@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,7 +20,7 @@ from lastseen.config.memory import DeadReckoning
 from lastseen.errors import InvalidValue, PlanError
 from lastseen.search.planning import strict_json
 from lastseen.search.planning.decision import Decision, DecisionSource, PlannerCall, Situation
-from lastseen.search.planning.model_call import ask
+from lastseen.search.planning.model_call import ModelClient
 from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend
 
@@ -103,55 +101,28 @@ _CONSTRAINT_LIMIT = _SCHEMA["properties"]["constraints"]["items"]["maxLength"]
 
 
 class HypothesisPlanner:
-    """Decides from hypotheses; without a backend, from the rule alone.
+    """Decides from hypotheses; without a backend, from the rule alone. ``client`` counts what went wrong."""
 
-    ``failures`` counts unfit answers by reason, ``ignored_keys`` the keys nobody asked for.
-    """
-
-    def __init__(
-        self,
-        backend: Backend | None = None,
-        settings: Settings | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.backend = backend
+    def __init__(self, backend: Backend | None = None, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.failures: Counter[str] = Counter()
-        self.ignored_keys: Counter[str] = Counter()
-        self._clock = clock
+        self.client: ModelClient[Hypothesis] | None = None
+        if backend is not None:
+            self.client = ModelClient(backend, self.settings, parse=parse_hypothesis, schema=_SCHEMA)
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
         """One decision: the model's when it is fit, else the rule's."""
-        if self.backend is None:
+        if self.client is None:
             return self._by_rule(situation, PlannerCall(backend=RULES, asked=False))
-        asked = ask(
-            self.backend,
-            hypothesis_prompt(situation),
-            parse=self._parse,
-            images=situation.images,
-            schema=_SCHEMA,
-            retries=self.settings.planner.retries,
-            time_limit=self.settings.planner.time_limit,
-            clock=self._clock,
-        )
-        self.failures.update(failure.reason for failure in asked.failures)
-        errors = tuple(f"{failure.reason}: {failure.message}" for failure in asked.failures)
-        retries = max(0, len(asked.attempts) - 1)
-        name = self.backend.name
-        if asked.answer is None:
-            reason = asked.failures[-1].reason
-            call = PlannerCall(backend=name, retries=retries, errors=errors, fallback=True, reason=reason)
-            return self._by_rule(situation, call)
+        asked = self.client.try_to_ask(hypothesis_prompt(situation), situation.images)
         call = PlannerCall(
-            backend=name, retries=retries, errors=errors, output=dict(asked.answer), hypothesis=asked.answer
+            backend=self.client.backend.name,
+            retries=asked.retries,
+            errors=tuple(f"{failure.reason}: {failure.message}" for failure in asked.failures),
         )
+        if asked.answer is None:
+            return self._by_rule(situation, replace(call, fallback=True, reason=asked.failures[-1].reason))
+        call = replace(call, output=dict(asked.answer), hypothesis=asked.answer)
         return to_decision(asked.answer, source="hypothesis", motion=self.settings.dead_reckoning), call
-
-    def _parse(self, text: str) -> Hypothesis:
-        hypothesis, ignored = parse_hypothesis(text)
-        self.ignored_keys.update(ignored)
-        return hypothesis
 
     def _by_rule(self, situation: Situation, call: PlannerCall) -> tuple[Decision, PlannerCall]:
         rule = fallback_hypothesis(situation.belief, tried=situation.context.get("tried", ()))
@@ -160,10 +131,9 @@ class HypothesisPlanner:
         return decision, replace(call, hypothesis=rule)
 
 
-def parse_hypothesis(text: str) -> tuple[Hypothesis, list[str]]:
-    """Read a model's answer, and the keys in it that nobody asked for; raise ``PlanError`` for anything unfit."""
+def parse_hypothesis(text: str) -> Hypothesis:
+    """Read a model's answer without the keys that nobody asked for; raise ``PlanError`` for anything unfit."""
     values = strict_json.parse_object(text)
-    ignored = strict_json.unknown_keys(values, _SCHEMA["properties"])
     kept = {key: value for key, value in values.items() if key in _SCHEMA["properties"]}
     # cleaned before it is checked: a question of control characters alone is no question
     for field, limit in _TEXT_LIMITS.items():
@@ -182,7 +152,7 @@ def parse_hypothesis(text: str) -> tuple[Hypothesis, list[str]]:
     goal = kept.get("navigation_goal")
     if goal and "node_id" in goal:
         goal["node_id"] = int(goal["node_id"])  # JSON Schema counts 3.0 as a whole number; a dict of nodes does too
-    return cast("Hypothesis", kept), ignored
+    return cast("Hypothesis", kept)
 
 
 def fallback_hypothesis(belief: BeliefState, *, tried: Collection[int] = ()) -> Hypothesis:

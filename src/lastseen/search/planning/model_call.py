@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from lastseen.config import Settings
 from lastseen.errors import BackendError, LastseenError, PlanError
+from lastseen.search.planning import strict_json
 from lastseen.search.planning.prompt import clean
 from lastseen.vlm.protocol import Backend, EncodedImage, Usage, usage_of
 
@@ -45,59 +46,25 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer(Generic[Answer]):
-    """The answer, or None after the last attempt failed; ``refused`` is an error that every question will meet."""
+    """The answer, or None after the last attempt failed."""
 
     answer: Answer | None
     failures: tuple[Failure, ...]
     attempts: tuple[Attempt, ...]
-    refused: BackendError | None = None
 
-
-def ask(
-    backend: Backend,
-    prompt: str,
-    *,
-    parse: Callable[[str], Answer],
-    images: Sequence[EncodedImage] = (),
-    schema: Mapping[str, Any] | None = None,
-    retries: int,
-    time_limit: float,
-    clock: Callable[[], float] = time.monotonic,
-) -> ModelAnswer[Answer]:
-    """Ask at most ``1 + retries`` times and no longer than ``time_limit`` seconds in all."""
-    failures: list[Failure] = []
-    attempts: list[Attempt] = []
-    deadline = clock() + time_limit
-    asked = prompt
-    for _ in range(1 + retries):
-        began = clock()
-        if began >= deadline:
-            failures.append(Failure(TIME_LIMIT, f"no answer within {time_limit:g} s"))
-            break
-        outcome = _complete(backend, asked, images, schema, timeout=deadline - began)
-        attempts.append(Attempt(clock() - began, usage_of(backend)))
-        if outcome is None:
-            failures.append(Failure(TIME_LIMIT, f"no answer within {time_limit:g} s"))
-            break
-        if isinstance(outcome, LastseenError):
-            failures.append(Failure(BACKEND, clean(str(outcome), limit=_MAX_ERROR)))
-            if isinstance(outcome, BackendError) and outcome.lasting:
-                return ModelAnswer(None, tuple(failures), tuple(attempts), refused=outcome)
-            continue
-        try:
-            return ModelAnswer(parse(outcome), tuple(failures), tuple(attempts))
-        except PlanError as error:
-            message = clean(str(error), limit=_MAX_ERROR)
-            failures.append(Failure(error.reason, message))
-            asked = f"{prompt}\n\n{refusal(message)}"
-    return ModelAnswer(None, tuple(failures), tuple(attempts))
+    @property
+    def retries(self) -> int:
+        """How often the question was asked again."""
+        return max(0, len(self.attempts) - 1)
 
 
 class ModelClient(Generic[Answer]):
     """One kind of question to one backend, with retry, time limit and a count of what went wrong; see docs/places.md.
 
-    ``failures`` counts every unfit answer by reason, ``given_up`` the last reason of each question without an answer.
-    ``refused`` is the last refusal that every question will meet until somebody mends it.
+    ``parse`` reads an answer or raises ``PlanError``; ``schema`` is its form. ``failures`` counts every unfit answer
+    by reason, ``given_up`` the last reason of each question without an answer, ``ignored_keys`` the keys of fit
+    answers that the schema does not ask for. ``refused`` is the last refusal that every question will meet until
+    somebody mends it.
     """
 
     def __init__(
@@ -113,33 +80,61 @@ class ModelClient(Generic[Answer]):
         self.calls = 0
         self.failures: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
+        self.ignored_keys: Counter[str] = Counter()
         self.refused: BackendError | None = None
         self._parse, self._schema, self._clock = parse, schema, clock
 
     def ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> ModelAnswer[Answer]:
-        """Ask once more, at most the configured retries, within the time limit.
+        """Ask, and once more for each of the configured retries, within the time limit.
 
         Raises ``BackendError`` where the model refuses the first question for good; later ones get no answer.
         """
+        asked = self.try_to_ask(prompt, images)
+        if self.refused is not None and self.calls == 1:
+            raise self.refused
+        return asked
+
+    def try_to_ask(self, prompt: str, images: Sequence[EncodedImage] = ()) -> ModelAnswer[Answer]:
+        """The same, and never raises for what the model says or fails to say."""
         self.calls += 1
-        asked = ask(
-            self.backend,
-            prompt,
-            parse=self._parse,
-            images=images,
-            schema=self._schema,
-            retries=self.settings.planner.retries,
-            time_limit=self.settings.planner.time_limit,
-            clock=self._clock,
-        )
+        asked = self._ask(prompt, images)
         self.failures.update(failure.reason for failure in asked.failures)
         if asked.answer is None:
             self.given_up[asked.failures[-1].reason] += 1
-        if asked.refused is not None:
-            self.refused = asked.refused
-            if self.calls == 1:
-                raise asked.refused
         return asked
+
+    def _ask(self, prompt: str, images: Sequence[EncodedImage]) -> ModelAnswer[Answer]:
+        failures: list[Failure] = []
+        attempts: list[Attempt] = []
+        limit = self.settings.planner.time_limit
+        deadline = self._clock() + limit
+        asked = prompt
+        for _ in range(1 + self.settings.planner.retries):
+            began = self._clock()
+            if began >= deadline:
+                failures.append(Failure(TIME_LIMIT, f"no answer within {limit:g} s"))
+                break
+            outcome = _complete(self.backend, asked, images, self._schema, timeout=deadline - began)
+            attempts.append(Attempt(self._clock() - began, usage_of(self.backend)))
+            if outcome is None:
+                failures.append(Failure(TIME_LIMIT, f"no answer within {limit:g} s"))
+                break
+            if isinstance(outcome, LastseenError):
+                failures.append(Failure(BACKEND, clean(str(outcome), limit=_MAX_ERROR)))
+                if isinstance(outcome, BackendError) and outcome.lasting:
+                    self.refused = outcome
+                    break
+                continue
+            try:
+                answer = self._parse(outcome)
+            except PlanError as error:
+                message = clean(str(error), limit=_MAX_ERROR)
+                failures.append(Failure(error.reason, message))
+                asked = f"{prompt}\n\n{refusal(message)}"
+                continue
+            self.ignored_keys.update(strict_json.unknown_keys(outcome, self._schema))
+            return ModelAnswer(answer, tuple(failures), tuple(attempts))
+        return ModelAnswer(None, tuple(failures), tuple(attempts))
 
 
 def refusal(message: str) -> str:

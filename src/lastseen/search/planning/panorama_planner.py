@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from lastseen.config import Settings
@@ -23,7 +24,7 @@ from lastseen.search.planning.context_text import Context, render
 from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
 from lastseen.search.planning.node_graph import Constraint, judgeable
-from lastseen.search.planning.plan import Plan, Planned, VlmPlanner
+from lastseen.search.planning.plan import FALLBACK_PLAN, Plan, plan_client
 from lastseen.search.planning.prompt import View, planner_prompt
 from lastseen.vlm.protocol import Backend
 
@@ -89,12 +90,11 @@ class PanoramaPlanner:
         tried: TriedDirections | None = None,
     ) -> None:
         self.settings = settings or spatial.settings
-        self.vlm = VlmPlanner(backend, self.settings)
+        self.client = plan_client(backend, self.settings)
         self.spatial = spatial
         self.queue = queue or DiscoveredContextQueue(self.settings.discovered_context.max_records)
         self.tried = tried or TriedDirections()
         self.use_context, self.edit = use_context, edit
-        self.last: Planned | None = None
         self.last_context: dict[str, Any] | None = None
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
@@ -104,7 +104,7 @@ class PanoramaPlanner:
         """
         if situation.belief["target_status"] == "visible":
             seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)
-            return seen, PlannerCall(backend=self.vlm.backend.name, asked=False)
+            return seen, PlannerCall(backend=self.client.backend.name, asked=False)
         hint = self.spatial.progress.avoid_hint()
         self.tried.end(self.spatial.pose)
         text = NO_CONTEXT
@@ -133,8 +133,8 @@ class PanoramaPlanner:
             text = render(self.last_context)
         prompt = planner_prompt(situation.belief["goal_text"], text, _views(situation))
         pictures = [stitch(situation.images)] if situation.images else []
-        self.last = planned = self.vlm.plan(prompt, pictures)
-        plan = planned.plan
+        asked = self.client.ask(prompt, pictures)
+        plan, fallback = asked.answer or FALLBACK_PLAN, asked.answer is None
         discovered = plan.discovered_context
         self.queue.push(
             goal_flag=plan.goal_flag,
@@ -146,17 +146,17 @@ class PanoramaPlanner:
         decision = Decision.turn_to(
             math.radians(plan.angle),
             why=discovered.why,
-            source="fallback" if planned.fallback else "panorama",
+            source="fallback" if fallback else "panorama",
             goal_flag=plan.goal_flag,
             segments=self._path(plan),
         )
         call = PlannerCall(
-            backend=self.vlm.backend.name,
-            retries=max(0, len(planned.attempts) - 1),
-            errors=tuple(failure.message for failure in planned.failures),
-            output=plan.to_dict(),
-            fallback=planned.fallback,
-            reason=planned.failures[-1].reason if planned.fallback else None,
+            backend=self.client.backend.name,
+            retries=asked.retries,
+            errors=tuple(failure.message for failure in asked.failures),
+            output=asdict(plan),
+            fallback=fallback,
+            reason=asked.failures[-1].reason if fallback else None,
         )
         return decision, call
 

@@ -6,10 +6,9 @@ A scene that cannot be told is None, never a guess: the places it would have mad
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lastseen.config import Settings
@@ -19,7 +18,7 @@ from lastseen.frame import Frame
 from lastseen.memory.places import normalize_scene_type
 from lastseen.protocols import Scene, SceneAnalyzer
 from lastseen.search.planning import strict_json
-from lastseen.search.planning.model_call import Attempt, Failure, ModelClient
+from lastseen.search.planning.model_call import ModelClient
 from lastseen.search.planning.prompt import View, clean, scene_prompt
 from lastseen.vlm import open_backend
 from lastseen.vlm.protocol import Backend, EncodedImage
@@ -43,15 +42,6 @@ SCENE_SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Analyzed:
-    """A scene, or None when no answer was fit, and how it came about."""
-
-    scene: Scene | None
-    failures: tuple[Failure, ...]
-    attempts: tuple[Attempt, ...]
-
-
 class ModelSceneAnalyzer(ModelClient[Scene]):
     """Asks a model what kind of space this is; implements ``lastseen.protocols.SceneAnalyzer``.
 
@@ -68,9 +58,8 @@ class ModelSceneAnalyzer(ModelClient[Scene]):
         with_images: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(backend, settings, parse=self._read, schema=SCENE_SCHEMA, clock=clock)
+        super().__init__(backend, settings, parse=parse_scene, schema=SCENE_SCHEMA, clock=clock)
         self.name = backend.name
-        self.ignored_keys: Counter[str] = Counter()
         self.with_images = with_images
         self._thread = None if wait else ThreadPoolExecutor(1, thread_name_prefix="lastseen-scene")
 
@@ -79,20 +68,14 @@ class ModelSceneAnalyzer(ModelClient[Scene]):
         images = (EncodedImage.from_rgb(frame.rgb),) if self.with_images else ()
         views = [View(0.0, tuple(seen))]
         if self._thread is not None:
-            return self._thread.submit(lambda: self.analyze(views, images).scene)
+            return self._thread.submit(lambda: self.analyze(views, images))
         answer: Future[Scene | None] = Future()
-        answer.set_result(self.analyze(views, images).scene)
+        answer.set_result(self.analyze(views, images))
         return answer
 
-    def analyze(self, views: Sequence[View], images: Sequence[EncodedImage] = ()) -> Analyzed:
-        """One analysis of what is in front of the robot now; waits for the answer."""
-        asked = self.ask(scene_prompt(views), images)
-        return Analyzed(asked.answer, asked.failures, asked.attempts)
-
-    def _read(self, text: str) -> Scene:
-        scene, ignored = parse_scene(text)
-        self.ignored_keys.update(ignored)
-        return scene
+    def analyze(self, views: Sequence[View], images: Sequence[EncodedImage] = ()) -> Scene | None:
+        """What is in front of the robot now; waits for the answer, None when none was fit."""
+        return self.ask(scene_prompt(views), images).answer
 
 
 def open_analyzer(settings: Settings, *, seed: int = 0, wait: bool = False) -> SceneAnalyzer:
@@ -116,10 +99,10 @@ def scene_role(settings: Settings) -> Planner:
     return replace(planner, model=scene.model or planner.model, base_url=scene.base_url or planner.base_url)
 
 
-def parse_scene(text: str) -> tuple[Scene, list[str]]:
-    """Read an analyzer's answer, and the keys in it that nobody asked for; ``PlanError`` names what is wrong.
+def parse_scene(text: str) -> Scene:
+    """Read an analyzer's answer; ``PlanError`` names what is wrong with it.
 
-    >>> parse_scene('{"scene_type": "Kitchen.", "objects": ["stove"], "description": "A kitchen."}')[0].objects
+    >>> parse_scene('{"scene_type": "Kitchen.", "objects": ["stove"], "description": "A kitchen."}').objects
     ('stove',)
     """
     values = strict_json.parse_object(text)
@@ -137,6 +120,5 @@ def parse_scene(text: str) -> tuple[Scene, list[str]]:
     description = strict_json.require(values, "description")
     if not isinstance(description, str):
         raise PlanError("description", description, "must be text", remedy='"" for none', reason="wrong_type")
-    ignored = strict_json.unknown_keys(values, SCENE_SCHEMA["properties"])
     unique = list(dict.fromkeys(name for name in names if name))[:_MAX_OBJECTS]
-    return Scene(scene_type, tuple(unique), clean(description, limit=_MAX_DESCRIPTION)), ignored
+    return Scene(scene_type, tuple(unique), clean(description, limit=_MAX_DESCRIPTION))

@@ -6,7 +6,7 @@ A lenient reader hides that a model drifts; a strict one lets the retry tell the
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from lastseen.errors import PlanError
@@ -65,9 +65,18 @@ def text(field: str, value: object) -> str:
     return value
 
 
-def unknown_keys(values: dict[str, Any], known: Collection[str], *, within: str = "") -> list[str]:
-    """The keys nobody asked for, sorted: ignored, but counted."""
-    return sorted(f"{within}{key}" for key in values if key not in known)
+def unknown_keys(text: str, schema: Mapping[str, Any]) -> list[str]:
+    """The keys of an answer, as ``outer.inner``, that its schema does not name: ignored, but counted."""
+    return _unknown(parse_object(text), schema, "")
+
+
+def _unknown(values: Mapping[str, Any], schema: Mapping[str, Any], within: str) -> list[str]:
+    known = schema["properties"]
+    found = sorted(f"{within}{key}" for key in values if key not in known)
+    for key, value in values.items():
+        if isinstance(value, dict) and "properties" in known.get(key, ()):
+            found += _unknown(value, known[key], f"{within}{key}.")
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
+from lastseen.belief import new_belief
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.evaluation.arms import (
@@ -20,8 +22,10 @@ from lastseen.evaluation.arms import (
     editor,
 )
 from lastseen.memory.places import SpatialMemory
+from lastseen.search.explored import Spot
 from lastseen.search.planning.context import build_context
 from lastseen.search.planning.context_text import render
+from lastseen.search.planning.decision import Situation, Surroundings
 from lastseen.search.planning.history import DiscoveredContextQueue
 from lastseen.search.planning.plan import PLAN_SCHEMA
 from lastseen.search.planning.prompt import View, planner_prompt
@@ -63,8 +67,9 @@ def context() -> Context:
     spatial, queue = SpatialMemory(Settings()), DiscoveredContextQueue()
     spatial.scene_analyzed("kitchen", ["stove"])
     queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there", avoid_hint="pattern:STUCK")
-    edge = {"angle": 40.0, "distance": 3.2, "width": 1.0, "labels": [["stove", 0.8]]}
-    return build_context(spatial, queue, unexplored=[edge])
+    edge = Spot(2.5, 2.1, 3.2, ((3.2, math.radians(40.0)),), 1.0, (("stove", 0.8),))
+    around = Surroundings(unexplored=[edge])
+    return build_context(spatial, queue, Situation(step=0, belief=new_belief("mug"), around=around))
 
 
 def test_the_context_has_the_parts_that_arms_choose_from(context: Context) -> None:

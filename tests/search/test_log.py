@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_a_step_holds_what_the_document_lists() -> None:
 def test_a_planner_call_and_the_queue_are_in_the_step() -> None:
     log, memory = RunLog(), SpatialMemory()
     queue = [{"idx": 1, "goal_flag": False, "goal_scene_type": "corridor", "why": "fallback"}]
-    log.step(line(memory, None, planner_called=True, planner_output=FALLBACK_PLAN.to_dict(), dc_queue=queue))
+    log.step(line(memory, None, planner_called=True, planner_output=asdict(FALLBACK_PLAN), dc_queue=queue))
     assert log.records[0]["planner_output"]["discovered_context"]["why"] == "fallback"
     assert log.records[0]["dc_queue"] == queue
     schemas.validate("run_log", log.records[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def walked(*actions: Action) -> Run:
     log, memory = RunLog(), SpatialMemory()
     log.header(goal="red mug", seed=3, settings=Settings(), backend="offline")
     events = memory.scene_analyzed("kitchen")
-    output: dict[str, Any] = FALLBACK_PLAN.to_dict()
+    output: dict[str, Any] = asdict(FALLBACK_PLAN)
     scene = {"scene_type": "kitchen", "objects": [], "description": ""}
     log.step(line(memory, None, scene_analyzed=True, scene=scene, planner_called=True, planner_output=output))
     log.events(events)
@@ -67,7 +68,7 @@ def walk(path: Path, *actions: Action) -> None:
     with RunLog(path) as log:
         log.header(goal="red mug", seed=0, settings=Settings())
         events = memory.scene_analyzed("kitchen")
-        log.step(line(memory, None, scene_analyzed=True, planner_called=True, planner_output=FALLBACK_PLAN.to_dict()))
+        log.step(line(memory, None, scene_analyzed=True, planner_called=True, planner_output=asdict(FALLBACK_PLAN)))
         log.events(events)
         for index, action in enumerate(actions):
             events = memory.step(action)

@@ -150,9 +150,7 @@ def test_a_planner_of_another_kind_runs_in_the_same_loop() -> None:
     running = search(planner=planner, start=1)
     assert running.run(40).status == "found"
     first = planner.situations[0]
-    assert [node.node_id for node in first.context["nodes"]] == [
-        found["node_id"] for found in first.belief["candidate_nodes"]
-    ]
+    assert [node.node_id for node in first.nodes] == [found["node_id"] for found in first.belief["candidate_nodes"]]
 
 
 def test_a_planner_that_scribbles_in_its_situation_changes_nothing() -> None:

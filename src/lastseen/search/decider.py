@@ -128,11 +128,9 @@ class Decider:
             step=step,
             belief=json.loads(json.dumps(belief)),
             images=sight.images,
-            context={
-                **sight.context,
-                "nodes": tuple(self.store.get_node(each["node_id"]) for each in belief["candidate_nodes"]),
-                "tried": sorted({*self.attempts.tried, *self.attempts.own}),
-            },
+            around=sight.around,
+            nodes=tuple(self.store.get_node(each["node_id"]) for each in belief["candidate_nodes"]),
+            tried=sorted({*self.attempts.tried, *self.attempts.own}),
         )
 
     def _check(self, decision: Decision, call: PlannerCall, belief: BeliefState) -> Verdict:

@@ -73,6 +73,11 @@ class Spot:
         """Where the path begins, radians from where the robot faces."""
         return self.segments[0][1]
 
+    @property
+    def angle(self) -> float:
+        """The same in degrees, as planners speak of it."""
+        return math.degrees(self.heading)
+
 
 @dataclass(frozen=True, slots=True)
 class _Thing:

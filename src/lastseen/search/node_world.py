@@ -129,7 +129,6 @@ class NodeWorld:
             distance=self._distance if visible else None,
             node_id=self.at,
             idle=not self._path,
-            log={} if here is None else {"pose": [here.pose.x, here.pose.y, here.pose.yaw]},
         )
 
     def _shows(self, node: MemoryNode, goal_text: str) -> bool:

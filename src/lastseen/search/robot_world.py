@@ -28,11 +28,9 @@ from lastseen.search.drift import DriftCorrection
 from lastseen.search.explored import ExploredMap, Spot
 from lastseen.search.goal import Goal, Names, StopCheck
 from lastseen.search.log import RunLog, view_record
-from lastseen.search.offers import edge_offer, remembered_offer, sighting_offer
 from lastseen.search.panorama import LookAround
-from lastseen.search.planning.decision import Decision
+from lastseen.search.planning.decision import Decision, Surroundings
 from lastseen.search.planning.node_graph import NodePath
-from lastseen.search.planning.panorama_planner import CallRule
 from lastseen.search.policy.goal_pixel import detection_mask, target_detection
 from lastseen.search.policy.protocol import PixelPolicy, allow, needs_depth
 from lastseen.search.recall import Recall
@@ -74,8 +72,8 @@ class RobotWorld:
         allow(policy, actions)
         self._tilts = Action.LOOK_UP in actions and Action.LOOK_DOWN in actions
         self.check, self._names = StopCheck(goal.text, settings.stop), Names(goal)
-        self.rule = CallRule(settings.planner)
-        self.rule.due(stopped=False, goal_flag=False)
+        self.looks_around = 1
+        """Looks around so far, each of which ends in a question to the planner."""
         self._around = LookAround(settings)
         self._route: Route | None = None
         """What is being followed; None while the robot looks around."""
@@ -88,7 +86,7 @@ class RobotWorld:
         self._any_depth = False
         self._bumped: list[Pose2D] = []
         """Where something was in the way to what was taken for the goal."""
-        self._context: tuple[int, dict[str, Any]] | None = None
+        self._surroundings: tuple[int, Surroundings] | None = None
         self._steps_here = -1
         self.metres = 0.0
         self._record: dict[str, Any] = {}
@@ -121,7 +119,6 @@ class RobotWorld:
         begins = not self._set_out and not self.memory.pose_uncertain
         complete = self._around.complete or (begins and bool(self.recall.remembered(self.pose)))
         idle = self._route is None
-        spatial = self.memory.current.spatial
         return Sight(
             stamp=self.frame.stamp,
             visible=self.check.streak > 0 and not self._rejected and not self._trust,
@@ -135,8 +132,7 @@ class RobotWorld:
             fresh=self._fresh,
             ready=not idle or complete,
             images=self._around.images() if self.with_images and idle and complete else (),
-            context=self._planning_context() if idle and complete else {},
-            log={"pose": [spatial.pose.x, spatial.pose.y, spatial.pose.yaw]},
+            around=self._look_at_surroundings() if idle and complete else Surroundings(),
         )
 
     @property
@@ -158,31 +154,29 @@ class RobotWorld:
         """What the log says of the newest view besides the loop's own part: the action that led to it, and places."""
         return dict(self._record)
 
-    def _planning_context(self) -> dict[str, Any]:
+    def _look_at_surroundings(self) -> Surroundings:
         """What the planner may read; asked again at the same step, it says the same."""
         step_id = self.memory.current.spatial.step_id
-        if self._context is None or self._context[0] != step_id:
+        if self._surroundings is None or self._surroundings[0] != step_id:
             if self._around.complete:
                 self.explored.looked_around()
                 self.recall.looked_around(self.pose)
             edges, sightings = self.explored.survey(self.goal.text)
             self.recall.refresh()
-            self._context = (
-                step_id,
-                {
-                    "views": self._around.views(),
-                    "unexplored": [edge_offer(each) for each in edges],
-                    "sightings": [sighting_offer(each) for each in sightings],
-                    "here": self.pose,
-                    "paths": self.recall.paths_from(self.pose),
-                    "exhausted": self.recall.exhausted(),
-                    "remembered": [remembered_offer(each) for each in self.recall.remembered(self.pose)],
-                    "rooms": self.memory.rooms(),
-                    "approach_failed": self._rejected,
-                    "steps_here": self._steps_here,
-                },
+            found = Surroundings(
+                views=self._around.views(),
+                unexplored=edges,
+                sightings=sightings,
+                remembered=self.recall.remembered(self.pose),
+                rooms=self.memory.rooms(),
+                here=self.pose,
+                paths=self.recall.paths_from(self.pose),
+                exhausted=self.recall.exhausted(),
+                approach_failed=self._rejected,
+                steps_here=self._steps_here,
             )
-        return dict(self._context[1])
+            self._surroundings = step_id, found
+        return self._surroundings[1]
 
     def _begin(self, decision: Decision, path: NodePath | None) -> Route:
         """Begin to follow a decision: to the view of its heading, and along the path where one is known."""
@@ -246,7 +240,6 @@ class RobotWorld:
             if self.policy.stop_reason == "reached" and route.next_segment(self.pose):
                 return self._act()
             self._rejected = route.flagged and not self._trust and not self._at_goal()
-        self.rule.due(stopped=True, goal_flag=False)
         # the stop is no action of the robot and costs no step, unless nothing was walked since the last call: then it
         # costs one, so that no cycle of plan and stop is free; a goal that was reached ends the search instead
         free = route.walked and not (self._at_goal() or self._trusted_stop)
@@ -278,6 +271,7 @@ class RobotWorld:
     def _look_around(self) -> None:
         """Give up what is being followed and begin a look around with this view."""
         self._route = None
+        self.looks_around += 1
         self._around.clear()
         if self._level_camera() is None:
             self._around.add(self.frame, self.marked)
@@ -341,7 +335,7 @@ class RobotWorld:
         """Give up what was planned in the map that the robot turned out not to be in; exploring begins anew."""
         self._map = self.memory.current, self.memory.frame
         self.explored = self._new_map(self.pose)
-        self._route, self._context, self._set_out = None, None, False
+        self._route, self._surroundings, self._set_out = None, None, False
         self._around, self._bumped = LookAround(self.settings), []
         # what was voted on is numbered anew in another memory
         self._names = Names(self.goal)
@@ -374,14 +368,13 @@ class RobotWorld:
         """
         route = self._route
         if route is not None and route.decision.source == "memory" and self.recall.gone_ahead:
-            self.rule.due(stopped=True, goal_flag=False)
             self._look_around()
             self._set_out = False
             return
         if route is None or all(event["event"] not in {"stuck", "ababa"} for event in events):
             return
-        flag = route.decision.goal_flag
-        if self.rule.due(stopped=False, goal_flag=flag, pattern=not flag):
+        planner = self.settings.planner
+        if planner.recall_on_pattern and not route.decision.goal_flag and self.looks_around < planner.max_calls:
             self._look_around()
 
     def _check_depth(self) -> None:

@@ -5,11 +5,11 @@ Perception lives on this side: about what is visible and how far it is, the loop
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from lastseen.search.planning.decision import Decision
+from lastseen.search.planning.decision import Decision, Surroundings
 from lastseen.search.planning.node_graph import NodePath
 from lastseen.vlm.protocol import EncodedImage
 
@@ -24,8 +24,7 @@ class Sight:
     ``own_nodes`` are the nodes that this walk made itself. ``rejected`` tells that a stop at what was seen failed its
     check, so that the sighting counts no longer; ``trusted_stop`` that the policy stopped at a goal which the planner
     flagged, where the settings take the planner's word for it.
-    ``context`` is the navigation context for planners that read it, ``log`` what the step log should hold besides
-    (pose, place, anchor).
+    ``around`` is what planners of a robot that moves read.
     """
 
     stamp: float
@@ -40,8 +39,7 @@ class Sight:
     trusted_stop: bool = False
     own_nodes: Collection[int] = ()
     images: tuple[EncodedImage, ...] = ()
-    context: Mapping[str, Any] = field(default_factory=dict)
-    log: Mapping[str, Any] = field(default_factory=dict)
+    around: Surroundings = field(default_factory=Surroundings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def situation(
     belief = new_belief(goal)
     belief["candidate_nodes"] = [{"node_id": node_id, "score": 0.5} for node_id in candidates]
     nodes = (store or seed_demo_store()).all_nodes()
-    return Situation(step=3, belief=belief, context={"nodes": nodes, "tried": list(tried)})
+    return Situation(step=3, belief=belief, nodes=tuple(nodes), tried=list(tried))
 
 
 def test_a_fit_answer_becomes_the_decision() -> None:

@@ -8,63 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lastseen.action import Action
 from lastseen.belief import TargetStatus, new_belief
-from lastseen.config.search import Planner as PlannerSettings
 from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation
-from lastseen.search.planning.panorama_planner import CallRule, MemoryFirstPlanner, PanoramaPlanner
+from lastseen.search.explored import Spot
+from lastseen.search.planning.decision import Decision, Planner, PlannerCall, Situation, Surroundings
+from lastseen.search.planning.panorama_planner import MemoryFirstPlanner, PanoramaPlanner
 from lastseen.search.planning.prompt import View
+from lastseen.search.recall import Remembered
 from lastseen.vlm import EncodedImage
 from lastseen.vlm.mock import ScriptedBackend
-
-
-def started(settings: PlannerSettings | None = None) -> CallRule:
-    rule = CallRule(settings)
-    assert rule.due(stopped=False, goal_flag=False) == "start"
-    return rule
-
-
-def test_one_call_at_the_start_of_an_episode() -> None:
-    rule = CallRule()
-    assert [rule.due(stopped=False, goal_flag=False) for _ in range(3)] == ["start", None, None]
-
-
-def test_not_at_every_step() -> None:
-    rule = started()
-    assert not any(rule.due(stopped=False, goal_flag=flag) for flag in (True, False) * 50)
-    assert rule.calls == 1
-
-
-def test_a_stop_without_the_goal_calls_again() -> None:
-    assert started().due(stopped=True, goal_flag=False) == "stopped"
-
-
-def test_a_stop_at_the_goal_does_not() -> None:
-    assert started().due(stopped=True, goal_flag=True) is None
-
-
-def test_patterns_call_again_only_where_switched_on() -> None:
-    assert started().due(stopped=False, goal_flag=False, pattern=True) is None
-    switched = started(PlannerSettings(recall_on_pattern=True))
-    assert switched.due(stopped=False, goal_flag=False, pattern=True) == "pattern"
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=80), st.integers(1, 10))
-def test_calls_are_bounded(steps: list[tuple[bool, bool, bool]], most: int) -> None:
-    rule = CallRule(PlannerSettings(max_calls=most, recall_on_pattern=True))
-    made = [rule.due(stopped=a, goal_flag=b, pattern=c) for a, b, c in steps]
-    assert len([reason for reason in made if reason]) == rule.calls <= most
-
-
-def test_calls_are_start_and_stop_without_the_goal_by_default() -> None:
-    assert not PlannerSettings().recall_on_pattern
-
+from tests.search.planning.remembered import PATH, remembered_mug
 
 TILE = EncodedImage.from_rgb(np.zeros((12, 16, 3), np.uint8))
 
@@ -81,8 +38,8 @@ def planner(*answers: str | Exception, use_context: bool = True) -> tuple[Panora
     return PanoramaPlanner(backend, spatial, use_context=use_context), backend
 
 
-def situation(**context: object) -> Situation:
-    return Situation(step=0, belief=new_belief("red mug"), images=(TILE,) * 12, context=context)
+def situation(**around: Any) -> Situation:
+    return Situation(step=0, belief=new_belief("red mug"), images=(TILE,) * 12, around=Surroundings(**around))
 
 
 def test_it_is_a_planner_of_the_one_loop() -> None:
@@ -139,7 +96,7 @@ def test_candidates_are_shown_with_their_direction() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": (node,)}))
+    made.decide(Situation(step=0, belief=belief, nodes=(node,)))
     assert 'candidate node 7: score 0.80, 2.0 m at -90 deg, "kitchen"' in backend.prompts[0]
 
 
@@ -148,7 +105,7 @@ def test_a_node_that_was_tried_is_no_candidate_any_more() -> None:
     belief = new_belief("red mug")
     belief["candidate_nodes"] = [{"node_id": 7, "score": 0.8}]
     node = MemoryNode(7, Pose2D(0, -2, 0), None, ["kitchen"], "A kitchen.")
-    made.decide(Situation(step=0, belief=belief, context={"nodes": (node,), "tried": [7]}))
+    made.decide(Situation(step=0, belief=belief, nodes=(node,), tried=[7]))
     assert "candidate node" not in backend.prompts[0]
 
 
@@ -165,20 +122,6 @@ def test_straight_back_is_a_heading(angle: float) -> None:
     assert heading == pytest.approx(math.radians(angle))
 
 
-def offer(object_id: str = "7", **fields: Any) -> dict[str, Any]:
-    """A remembered mug, 3 m off: two ahead, then one to the left."""
-    path = ((2.0, 0.5), (1.0, 0.5 + math.pi / 2))
-    return {
-        "angle": math.degrees(0.5),
-        "distance": 3.0,
-        "segments": path,
-        "id": object_id,
-        "label": "mug",
-        "place": "kitchen",
-        **fields,
-    }
-
-
 class Explorer:
     """The planner that a search would have to ask."""
 
@@ -191,50 +134,50 @@ class Explorer:
 
 
 def decide(
-    *offers: dict[str, Any], status: TargetStatus = "searching", **context: Any
+    *offers: Remembered, status: TargetStatus = "searching", **around: Any
 ) -> tuple[Decision, PlannerCall, int]:
     belief, explorer = new_belief("mug"), Explorer()
     belief["target_status"] = status
-    situation = Situation(step=0, belief=belief, context={"remembered": list(offers), **context})
+    situation = Situation(step=0, belief=belief, around=Surroundings(remembered=offers, **around))
     decision, call = MemoryFirstPlanner(explorer).decide(situation)
     return decision, call, explorer.asked
 
 
 def test_the_first_object_is_walked_to_along_its_path_without_asking_a_model() -> None:
-    decision, call, asked = decide(offer("7"), offer("8"))
+    decision, call, asked = decide(remembered_mug("7"), remembered_mug("8"))
     assert (decision.source, call.asked, asked) == ("memory", False, 0)
     assert decision.heading == pytest.approx(0.5)
-    assert decision.segments == offer()["segments"]
+    assert decision.segments == PATH
     assert decision.why == "memory: mug (7) in the kitchen, 3.0 m from here"
 
 
 @pytest.mark.parametrize(("place", "label"), [(None, "mug"), ("kitchen", None)])
 def test_an_object_without_a_name_or_a_place_is_walked_to_all_the_same(place: str | None, label: str | None) -> None:
-    decision, _, _ = decide(offer(place=place, label=label))
+    decision, _, _ = decide(remembered_mug(place=place, label=label))
     assert decision.source == "memory"
     assert "None" not in decision.why
 
 
 @pytest.mark.parametrize("status", ["visible", "done"])
 def test_a_goal_in_view_is_the_others_business(status: TargetStatus) -> None:
-    assert decide(offer(), status=status)[0].source == "panorama"
+    assert decide(remembered_mug(), status=status)[0].source == "panorama"
 
 
 def test_what_was_seen_on_this_walk_goes_before_what_is_remembered() -> None:
-    assert decide(offer(), sightings=[{"angle": 0.0, "distance": 2.0}])[2] == 1
+    assert decide(remembered_mug(), sightings=[Spot(2.0, 0.0, 2.0, ((2.0, 0.0),), 2.0)])[2] == 1
     view = View(0.0, (("mug", 0.6),))
-    assert decide(offer(), views=[view])[2] == 1
-    assert decide(offer(), views=[View(0.0, (("mug", 0.4), ("bed", 0.9)))])[2] == 0
+    assert decide(remembered_mug(), views=[view])[2] == 1
+    assert decide(remembered_mug(), views=[View(0.0, (("mug", 0.4), ("bed", 0.9)))])[2] == 0
 
 
 def test_after_an_approach_that_failed_memory_may_know_a_path_round() -> None:
-    assert decide(offer(), status="visible", approach_failed=True)[0].source == "memory"
+    assert decide(remembered_mug(), status="visible", approach_failed=True)[0].source == "memory"
 
 
 def test_after_an_approach_that_failed_memory_leads_nowhere_far_from_where_the_goal_was_seen() -> None:
-    seen = {"angle": 0.0, "distance": 1.0}
-    assert decide(offer(distance=3.9), approach_failed=True, sightings=[seen])[0].source == "memory"
-    assert decide(offer(distance=11.0), approach_failed=True, sightings=[seen])[2] == 1
+    seen = Spot(1.0, 0.0, 1.0, ((1.0, 0.0),), 2.0)
+    assert decide(remembered_mug(metres=3.9), approach_failed=True, sightings=[seen])[0].source == "memory"
+    assert decide(remembered_mug(metres=11.0), approach_failed=True, sightings=[seen])[2] == 1
 
 
 def test_when_memory_has_nothing_more_to_offer_the_planner_is_asked() -> None:

@@ -7,12 +7,10 @@ deterministic and within a budget: the least useful goes first, and the text say
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from lastseen.belief import BeliefState
 from lastseen.config import Settings
-from lastseen.config.search import Context as ContextSettings
 from lastseen.memory.places import Place, SpatialMemory
 from lastseen.memory.places.graph import PlaceGraph
 from lastseen.memory.places.place import MAX_DESCRIPTION
@@ -20,8 +18,12 @@ from lastseen.memory.rooms.room import UNKNOWN, Room
 from lastseen.pose2d import Pose2D
 from lastseen.search.paths import rounded_path
 from lastseen.search.planning.context_text import Context, within_budget
+from lastseen.search.planning.decision import Situation, Surroundings
 from lastseen.search.planning.history import DiscoveredContextQueue
-from lastseen.search.planning.prompt import MAX_LABELS, MAX_TEXT, Where, clean, where, whole_degrees
+from lastseen.search.planning.prompt import MAX_LABELS, MAX_TEXT, clean, where, whole_degrees
+
+if TYPE_CHECKING:
+    from lastseen.search.explored import Spot
 
 _VISITED_RADIUS = 5.0
 """Metres: about one room and its neighbours: where going again finds nothing new."""
@@ -29,49 +31,22 @@ _VISITED_RADIUS = 5.0
 _SECTOR = 30
 
 
-class NodeLike(Protocol):
-    """What the context needs of a memory node; ``pose`` is in the frame of the robot's current pose."""
-
-    @property
-    def pose(self) -> Pose2D:
-        """Where the node is."""
-        ...
-
-    @property
-    def tags(self) -> Sequence[str]:
-        """Place type and labels seen from it."""
-        ...
-
-
 def build_context(
     spatial: SpatialMemory,
     queue: DiscoveredContextQueue,
+    situation: Situation | None = None,
     *,
-    belief: BeliefState | None = None,
-    nodes: Mapping[int, NodeLike] | None = None,
     tried: Sequence[Mapping[str, Any]] = (),
-    unexplored: Sequence[Mapping[str, Any]] = (),
-    sightings: Sequence[Mapping[str, Any]] = (),
-    remembered: Sequence[Mapping[str, Any]] = (),
-    rooms: Sequence[Room] = (),
-    here: Pose2D | None = None,
-    paths: Mapping[int, Where] | None = None,
-    exhausted: Collection[int] = (),
-    steps_here: int | None = None,
     asked_here: int = 0,
     settings: Settings | None = None,
 ) -> Context:
     """All that docs/places.md lists, within the budget, ready for ``render`` and for JSON.
 
-    ``nodes`` give the candidates of the belief a direction and a distance; ``here`` is the robot's pose in their
-    frame, which is the dead-reckoned one unless told otherwise. ``paths`` replace the straight line to a node by the
-    path there, and nodes already ``exhausted`` are no candidates any more. ``unexplored`` are the edges of what was
-    seen, each with ``angle`` and ``distance`` of the way there, ``width`` and ``labels``; ``sightings`` are where
-    the target itself was seen in this search, with the number of ``views``; ``remembered`` is where an earlier visit
-    saw it, nearest first. All may bring the ``segments`` of the way, in metres and radians. ``rooms`` are those that
-    memory cut from the seen floor, in the frame of ``here``. ``steps_here`` is for how many steps the robot has been
-    in this place, ``asked_here`` how often the planner was asked at this very spot before.
+    Without a ``situation`` it tells of places and anchors alone. ``tried`` are the directions taken from near here,
+    ``asked_here`` is how often the planner was asked at this very spot before.
     """
+    around = Surroundings() if situation is None else situation.around
+    here = around.here or spatial.pose
     settings = settings or spatial.settings
     place, anchor = spatial.current_place, spatial.current_anchor
     just_walked = set(spatial.path[-settings.context.recent_anchors :])
@@ -84,30 +59,21 @@ def build_context(
             "current_anchor_id": spatial.current_anchor_id,
         },
         "avoid_hint": spatial.progress.avoid_hint(),
-        "progress": _progress(spatial, tried, steps_here=steps_here, asked_here=asked_here),
-        "belief": _belief(belief, nodes or {}, here or spatial.pose, paths=paths or {}, exhausted=exhausted),
+        "progress": _progress(spatial, tried, steps_here=around.steps_here, asked_here=asked_here),
+        "belief": _belief(situation, here),
         "discovered_context": queue.to_list(),
         "tried": [{**each, "goal_scene_type": clean(str(each["goal_scene_type"]), limit=MAX_TEXT)} for each in tried],
-        "sightings": [
+        "sightings": [{**_toward(each, settings), "views": round(each.size)} for each in around.sightings],
+        "remembered": [{**_toward(each.spot, settings), "room": each.object.place} for each in around.remembered],
+        "unexplored": [
             {
-                "angle": round(each["angle"]),
-                "distance": round(each["distance"], 1),
-                "views": int(each["views"]),
-                "path": rounded_path(each.get("segments", ()), longest=settings.context.max_path),
+                **_toward(each, settings),
+                "width": round(each.size, 1),
+                "labels": [[clean(label, limit=MAX_TEXT), round(score, 2)] for label, score in each.labels],
             }
-            for each in sightings
+            for each in around.unexplored
         ],
-        "remembered": [
-            {
-                "angle": round(each["angle"]),
-                "distance": round(each["distance"], 1),
-                "room": each.get("place"),
-                "path": rounded_path(each.get("segments", ()), longest=settings.context.max_path),
-            }
-            for each in remembered
-        ],
-        "unexplored": [_edge(each, settings.context) for each in unexplored],
-        "rooms": _rooms(rooms, here or spatial.pose, most=settings.context.recent_places),
+        "rooms": _rooms(around.rooms, here, most=settings.context.recent_places),
         "places": _places(spatial, settings),
         "visited": _visited(spatial, _VISITED_RADIUS),
         "nearby": [
@@ -153,26 +119,18 @@ def _progress(
     }
 
 
-def _edge(edge: Mapping[str, Any], settings: ContextSettings) -> dict[str, Any]:
-    return {
-        "angle": round(edge["angle"]),
-        "distance": round(edge["distance"], 1),
-        "width": round(edge["width"], 1),
-        "path": rounded_path(edge.get("segments", ()), longest=settings.max_path),
-        "labels": [[clean(str(label), limit=MAX_TEXT), round(float(score), 2)] for label, score in edge["labels"]],
-    }
+def _toward(spot: Spot, settings: Settings) -> dict[str, Any]:
+    """Where the path to a spot begins, how long it is, and its segments."""
+    path = rounded_path(spot.segments, longest=settings.context.max_path)
+    return {"angle": round(spot.angle), "distance": round(spot.metres, 1), "path": path}
 
 
-def _belief(
-    belief: BeliefState | None,
-    nodes: Mapping[int, NodeLike],
-    here: Pose2D,
-    *,
-    paths: Mapping[int, Where],
-    exhausted: Collection[int],
-) -> dict[str, Any]:
-    if belief is None:
+def _belief(situation: Situation | None, here: Pose2D) -> dict[str, Any]:
+    if situation is None:
         return {"target_status": None, "candidates": [], "constraints": []}
+    belief, nodes = situation.belief, {node.node_id: node for node in situation.nodes}
+    # a node that was tried gets no second visit, whoever went there
+    exhausted = {*situation.around.exhausted, *situation.tried}
     candidates: list[dict[str, Any]] = []
     for candidate in belief["candidate_nodes"]:
         if candidate["node_id"] in exhausted:
@@ -180,8 +138,8 @@ def _belief(
         entry: dict[str, Any] = {"node_id": candidate["node_id"], "score": round(candidate["score"], 2)}
         node = nodes.get(candidate["node_id"])
         if node is not None:
-            entry |= paths.get(candidate["node_id"]) or where(here, node.pose)
-            entry["tags"] = [clean(tag, limit=MAX_TEXT) for tag in list(node.tags)[:MAX_LABELS]]
+            entry |= situation.around.paths.get(candidate["node_id"]) or where(here, node.pose)
+            entry["tags"] = [clean(tag, limit=MAX_TEXT) for tag in node.tags[:MAX_LABELS]]
         candidates.append(entry)
     return {
         "target_status": belief["target_status"],

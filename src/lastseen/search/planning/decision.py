@@ -7,13 +7,21 @@ planner's claim that it sees the goal; only perception makes it true.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
+from lastseen.memory.nodes.types import MemoryNode
+from lastseen.memory.rooms.room import Room
+from lastseen.pose2d import Pose2D
+from lastseen.search.planning.prompt import View, Where
 from lastseen.vlm.protocol import EncodedImage
+
+if TYPE_CHECKING:
+    from lastseen.search.explored import Spot
+    from lastseen.search.recall import Remembered
 
 DecisionSource = Literal["panorama", "hypothesis", "memory", "rules", "fallback"]
 """Which planner it came from; ``rules`` where no model was asked, ``fallback`` when it gave nothing usable."""
@@ -78,18 +86,43 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """What a planner may look at: the belief (read it, never change it), pictures and the navigation context.
+class Surroundings:
+    """What a robot that moves sees around it and knows of where to go; empty where nothing moves.
 
-    ``images`` are the panorama, first the picture straight ahead, the others turning left. ``context`` is what the
-    navigation context serializes to; it is empty where nothing moves. The loop adds ``nodes``, the memory nodes
-    behind the belief's candidates, and ``tried``, the ids that get no second visit.
+    ``views`` are those of the look around. ``unexplored`` are the edges of what was seen, ``sightings`` where the
+    goal was seen in this search, and ``remembered`` the objects that memory takes for it, nearest first, each with
+    the path there. ``rooms`` are those that memory cut from the seen floor, in the frame of ``here``, the robot's
+    pose, which is the dead-reckoned one unless told otherwise. ``paths`` tell the path to each node, in place of the
+    straight line; nodes that are ``exhausted`` are no candidates any more. ``approach_failed`` tells that a stop at
+    what was seen failed its check, ``steps_here`` for how many steps the robot has been in this place.
+    """
+
+    views: Sequence[View] = ()
+    unexplored: Sequence[Spot] = ()
+    sightings: Sequence[Spot] = ()
+    remembered: Sequence[Remembered] = ()
+    rooms: Sequence[Room] = ()
+    here: Pose2D | None = None
+    paths: Mapping[int, Where] = field(default_factory=dict)
+    exhausted: Collection[int] = ()
+    approach_failed: bool = False
+    steps_here: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a planner may look at: the belief (read it, never change it), pictures and what is around the robot.
+
+    ``images`` are the panorama, first the picture straight ahead, the others turning left. ``nodes`` are the memory
+    nodes behind the belief's candidates, ``tried`` the ids that get no second visit.
     """
 
     step: int
     belief: BeliefState
     images: tuple[EncodedImage, ...] = ()
-    context: Mapping[str, Any] = field(default_factory=dict)
+    around: Surroundings = field(default_factory=Surroundings)
+    nodes: tuple[MemoryNode, ...] = ()
+    tried: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lastseen.config.search import DiscoveredContext as DiscoveredContextSettings
@@ -40,15 +40,7 @@ class DCRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; the hint only where there is one."""
-        values: dict[str, Any] = {
-            "idx": self.idx,
-            "goal_flag": self.goal_flag,
-            "goal_scene_type": self.goal_scene_type,
-            "why": self.why,
-        }
-        if self.avoid_hint is not None:
-            values["avoid_hint"] = self.avoid_hint
-        return values
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class DiscoveredContextQueue:

@@ -60,9 +60,8 @@ def hypothesis_prompt(situation: Situation) -> str:
 
 
 def _data(situation: Situation) -> dict[str, Any]:
-    belief, context = situation.belief, situation.context
-    nodes = {node.node_id: node for node in context.get("nodes", ())}
-    tried = set(context.get("tried", ()))
+    belief, tried = situation.belief, set(situation.tried)
+    nodes = {node.node_id: node for node in situation.nodes}
     candidates = []
     for candidate in belief["candidate_nodes"]:
         node_id = candidate["node_id"]
@@ -125,7 +124,7 @@ class HypothesisPlanner:
         return to_decision(asked.answer, source="hypothesis", motion=self.settings.dead_reckoning), call
 
     def _by_rule(self, situation: Situation, call: PlannerCall) -> tuple[Decision, PlannerCall]:
-        rule = fallback_hypothesis(situation.belief, tried=situation.context.get("tried", ()))
+        rule = fallback_hypothesis(situation.belief, tried=situation.tried)
         source: DecisionSource = "fallback" if call.fallback else "rules"
         decision = to_decision(rule, source=source, motion=self.settings.dead_reckoning)
         return decision, replace(call, hypothesis=rule)

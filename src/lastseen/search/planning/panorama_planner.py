@@ -8,12 +8,11 @@ the fallback's too, and opens a try whose outcome the next call will be told. Wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from lastseen.config import Settings
-from lastseen.config.search import Planner as PlannerSettings
 from lastseen.memory.nodes.utils import tokenize
 from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import wrap_angle
@@ -28,45 +27,8 @@ from lastseen.search.planning.plan import FALLBACK_PLAN, Plan, plan_client
 from lastseen.search.planning.prompt import View, planner_prompt
 from lastseen.vlm.protocol import Backend
 
-CallReason = Literal["start", "stopped", "pattern"]
-
-
-class CallRule:
-    """Counts the calls of one episode and says at each step whether another is due, and why.
-
-    >>> rule = CallRule()
-    >>> rule.due(stopped=False, goal_flag=False), rule.due(stopped=False, goal_flag=False)
-    ('start', None)
-    """
-
-    def __init__(self, settings: PlannerSettings | None = None) -> None:
-        self.settings = settings or PlannerSettings()
-        self.calls = 0
-
-    def due(self, *, stopped: bool, goal_flag: bool, pattern: bool = False) -> CallReason | None:
-        """Judge one step; a reason that is given counts as a call.
-
-        ``stopped`` tells that the policy said STOP, ``goal_flag`` the last plan's claim as perception left it, and
-        ``pattern`` that STUCK or ABABA set in now, which counts only where the settings switch it on.
-        """
-        reason: CallReason | None = None
-        if self.calls == 0:
-            reason = "start"
-        elif self.exhausted:
-            return None
-        elif stopped and not goal_flag:
-            reason = "stopped"
-        elif pattern and self.settings.recall_on_pattern:
-            reason = "pattern"
-        if reason is not None:
-            self.calls += 1
-        return reason
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the calls of this episode are used up, which ends any cycle of plan and stop."""
-        return self.calls >= self.settings.max_calls
-
+if TYPE_CHECKING:
+    from lastseen.search.recall import Remembered
 
 NO_CONTEXT = "none"
 
@@ -113,18 +75,8 @@ class PanoramaPlanner:
             self.last_context = build_context(
                 self.spatial,
                 self.queue,
-                belief=situation.belief,
-                nodes={node.node_id: node for node in situation.context.get("nodes", ())},
+                situation,
                 tried=self.tried.from_here(self.spatial.pose),
-                unexplored=situation.context.get("unexplored", ()),
-                sightings=situation.context.get("sightings", ()),
-                remembered=situation.context.get("remembered", ()),
-                rooms=situation.context.get("rooms", ()),
-                here=situation.context.get("here"),
-                paths=situation.context.get("paths"),
-                # a node that was tried gets no second visit, whoever went there
-                exhausted={*situation.context.get("exhausted", ()), *situation.context.get("tried", ())},
-                steps_here=situation.context.get("steps_here"),
                 asked_here=self.tried.asked_here(self.spatial.pose),
                 settings=self.settings,
             )
@@ -169,8 +121,9 @@ class PanoramaPlanner:
 
 def _views(situation: Situation) -> Sequence[View]:
     """What was seen in each direction; pictures alone have a direction and nothing else."""
-    views: Sequence[View] = situation.context.get("views", ())
-    return views or [View(float(angle)) for angle in view_angles(len(situation.images)) if situation.images]
+    return situation.around.views or [
+        View(float(angle)) for angle in view_angles(len(situation.images)) if situation.images
+    ]
 
 
 MEMORY = "memory"
@@ -196,8 +149,8 @@ class MemoryFirstPlanner:
         most = self._farthest(situation)
         remembered = [
             offer
-            for offer in situation.context.get("remembered", ())
-            if offer["distance"] <= most and not any(_breaks(each, offer) for each in constraints)
+            for offer in situation.around.remembered
+            if offer.spot.metres <= most and not any(_breaks(each, offer) for each in constraints)
         ]
         if remembered and not self._in_sight(situation):
             return _walk_to(remembered[0]), PlannerCall(backend=MEMORY, asked=False)
@@ -206,33 +159,34 @@ class MemoryFirstPlanner:
     @staticmethod
     def _farthest(situation: Situation) -> float:
         """Metres of path to a remembered object at most: no robot leaves a goal that it saw for one far away."""
-        seen = [spot["distance"] for spot in situation.context.get("sightings", ())]
+        seen = [spot.metres for spot in situation.around.sightings]
         return min(seen) + _ROUND if seen else math.inf
 
     @staticmethod
     def _in_sight(situation: Situation) -> bool:
-        if situation.context.get("approach_failed"):
+        if situation.around.approach_failed:
             # what is seen cannot be reached straight on: memory may know a path round
             return False
-        if situation.belief["target_status"] in {"visible", "done"} or situation.context.get("sightings"):
+        if situation.belief["target_status"] in {"visible", "done"} or situation.around.sightings:
             return True
         goal = situation.belief["goal_text"]
-        views = situation.context.get("views", ())
+        views = situation.around.views
         return any(label == goal and score >= _IN_VIEW for view in views for label, score in view.labels)
 
 
-def _breaks(constraint: Constraint, offer: Mapping[str, Any]) -> bool:
+def _breaks(constraint: Constraint, offer: Remembered) -> bool:
     """Whether going there breaks a constraint: by the words of its place, or by the length of the path."""
     if constraint.kind == "avoid":
-        return constraint.words <= set(tokenize(f"{offer['place'] or ''} {offer['label'] or ''}"))
-    return bool(offer["distance"] > constraint.metres)
+        return constraint.words <= set(tokenize(f"{offer.object.place or ''} {offer.object.label or ''}"))
+    return offer.spot.metres > constraint.metres
 
 
-def _walk_to(offer: Mapping[str, Any]) -> Decision:
-    place = f" in the {offer['place']}" if offer["place"] else ""
+def _walk_to(offer: Remembered) -> Decision:
+    found, spot = offer.object, offer.spot
+    place = f" in the {found.place}" if found.place else ""
     return Decision.turn_to(
-        wrap_angle(math.radians(offer["angle"])),
-        why=f"memory: {offer['label'] or 'it'} ({offer['id']}){place}, {offer['distance']:.1f} m from here",
+        wrap_angle(math.radians(spot.angle)),
+        why=f"memory: {found.label or 'it'} ({found.id}){place}, {spot.metres:.1f} m from here",
         source="memory",
-        segments=tuple(offer["segments"]),
+        segments=spot.segments,
     )

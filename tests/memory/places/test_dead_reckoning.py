@@ -7,22 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastseen.action import Action
+from lastseen.config import Settings
 from lastseen.config.memory import DeadReckoning
-from lastseen.memory.places.walk import DeadReckoner
+from lastseen.memory.places import SpatialMemory
 from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 
 F, L, R = Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT
 
 
 def walk(*actions: Action, collided: bool = False, motion: DeadReckoning | None = None) -> Pose2D:
-    reckoner = DeadReckoner(motion)
+    memory = SpatialMemory(Settings(dead_reckoning=motion or DeadReckoning()))
     for action in actions:
-        reckoner.step(action, collided=collided)
-    return reckoner.pose
+        memory.step(action, collided=collided)
+    return memory.pose
 
 
 def test_starts_at_the_origin() -> None:
-    assert DeadReckoner().pose == Pose2D(0.0, 0.0, 0.0)
+    assert walk() == Pose2D(0.0, 0.0, 0.0)
 
 
 def test_forward_moves_quarter_metre_along_yaw() -> None:

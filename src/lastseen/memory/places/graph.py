@@ -10,7 +10,6 @@ from typing import Any
 
 from lastseen.config.memory import Localization
 from lastseen.errors import InvalidValue
-from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places.anchor import Anchor
 from lastseen.memory.places.place import Place, normalize_scene_type
 from lastseen.pose2d import Pose2D
@@ -219,23 +218,6 @@ def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAUL
         and graph.scene_type_of(other.anchor_id) == scene_type
     ]
     return sorted(found, key=lambda nearby: (nearby.distance, nearby.anchor_id))
-
-
-def memory_nodes(graph: PlaceGraph, *, world: bool = False) -> list[MemoryNode]:
-    """One node per anchor, by id: its pose, its place type and the labels seen from it, its place's description.
-
-    With ``world`` the poses are those the source gave, which mean the same in every episode; anchors made without
-    one are left out.
-    """
-    nodes: list[MemoryNode] = []
-    for anchor in graph.anchors.values():
-        pose = anchor.world_pose if world else anchor.pose
-        if pose is None:
-            continue
-        place = graph.place(anchor.place_id)
-        tags = [place.scene_type, *sorted(anchor.labels)]
-        nodes.append(MemoryNode(anchor.anchor_id, pose, None, tags, place.semantic_description))
-    return nodes
 
 
 def plain_label(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from lastseen.action import Action
+from lastseen.action import Action, apply
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.places.anchor import Anchor, AnchorReason, AnchorRule, pose_to_list
@@ -17,7 +17,6 @@ from lastseen.memory.places.events import EventName, SpatialEvent, event
 from lastseen.memory.places.graph import Nearby, PlaceGraph, nearby_anchors
 from lastseen.memory.places.place import UNKNOWN, Dwell, Place, normalize_scene_type
 from lastseen.memory.places.progress import Progress
-from lastseen.memory.places.walk import DeadReckoner
 from lastseen.pose2d import ORIGIN, Pose2D
 
 STATE_VERSION = 1
@@ -51,7 +50,8 @@ class SpatialMemory:
         self.current_anchor_id: int | None = None
         self.progress = Progress(self.settings.patterns)
         self.progress.policy_poses.append(ORIGIN)
-        self._reckoner = DeadReckoner(self.settings.dead_reckoning)
+        self.pose = ORIGIN
+        """Where the actions of this episode lead, added up: it drifts, and nothing here corrects it."""
         self._rule = AnchorRule(self.settings.places.anchor_forward_steps)
         self._dwell = Dwell(self.settings.places.dwell)
         self._analyzed_at: int | None = None
@@ -109,16 +109,11 @@ class SpatialMemory:
             return world_pose
         self.revision += 1
         self._begin()
-        self._reckoner.pose = world_pose.relative_to(origin)
+        self.pose = world_pose.relative_to(origin)
         self.progress.policy_poses.clear()
         self.progress.policy_poses.append(self.pose)
         self._earlier_anchors = len(self.graph.anchors)
         return origin
-
-    @property
-    def pose(self) -> Pose2D:
-        """Where the actions of this episode lead."""
-        return self._reckoner.pose
 
     @property
     def current_place(self) -> Place | None:
@@ -170,13 +165,18 @@ class SpatialMemory:
         if not self._settled:
             events += self._settle()
         self.step_id += 1
-        reckoned = self._reckoner.step(action, collided=collided)
-        pose = self._reckoner.pose = reckoned if pose is None else pose
+        motion = self.settings.dead_reckoning
+        # every forward counts, unless reported bumps are trusted
+        stopped = action is Action.FORWARD and collided and motion.trust_collisions
+        if pose is not None:
+            self.pose = pose
+        elif not stopped:
+            self.pose = apply(self.pose, action, motion=motion)
         if not panorama:
-            self.progress.policy_poses.append(pose)
+            self.progress.policy_poses.append(self.pose)
         assert self.current_place_id is not None
         self.progress.place_by_step.append(self.current_place_id)
-        moved = self._reckoner.moves(action, collided=collided)
+        moved = action is Action.FORWARD and not stopped
         reasons = self._rule.reasons(action, moved=moved, branch=branch)
         if reasons:
             events.append(self._add_anchor(reasons, world_pose))
@@ -397,7 +397,7 @@ class SpatialMemory:
         memory.graph = PlaceGraph.from_dict(values["graph"])
         memory.episode = values["episode"]
         memory.step_id = values["step_id"]
-        memory._reckoner.pose = Pose2D(*values["pose"])
+        memory.pose = Pose2D(*values["pose"])
         memory.current_place_id = values["current_place_id"]
         memory.current_anchor_id = values["current_anchor_id"]
         memory.recent_places = list(values["recent_places"])

@@ -1,18 +1,21 @@
 """Anchors and places from what a memory observes: each frame becomes the steps that the place rules count in.
 
 A robot that says what it did is followed action by action, in the dead-reckoned frame. For everyone else (a
-recording, a robot that somebody drives) the steps follow from the frames' poses.
+recording, a robot that somebody drives) the steps follow from the frames' poses. Where the pose jumps, the walk ends
+and another begins: no edge is made that was not travelled; see docs/places.md.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any
 
 from lastseen.action import Action
+from lastseen.config import Settings
 from lastseen.errors import LastseenError
 from lastseen.frame import Frame
 from lastseen.memory.places.anchor import pose_to_list
@@ -20,11 +23,13 @@ from lastseen.memory.places.branch import is_branch
 from lastseen.memory.places.events import SpatialEvent, event
 from lastseen.memory.places.graph import plain_label
 from lastseen.memory.places.spatial_memory import SpatialMemory
-from lastseen.memory.places.walk import PosedWalk
-from lastseen.pose2d import ORIGIN, Pose2D
+from lastseen.pose2d import ORIGIN, Pose2D, wrap_angle
 from lastseen.protocols import Scene, SceneAnalyzer
 
 _log = logging.getLogger(__name__)
+
+LONGEST_STEP = 2.0
+"""Metres between two frames of a recording: farther is a lost pose or a cut, and no way that was walked."""
 
 Seen = Sequence[tuple[str, float]]
 """Labels with their scores, the surest first."""
@@ -49,6 +54,52 @@ class _Question:
     frame_id: int
     answer: Future[Scene | None]
     withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PosedStep:
+    """One step: what an agent would have done, and where in the world it led."""
+
+    action: Action
+    world_pose: Pose2D
+
+
+class PosedWalk:
+    """The steps between the poses of a recording: a forward per step length, a turn per turn angle.
+
+    Small motions add up until they are a step. ``pose`` is where the last step ended; without one the next pose
+    begins a walk.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.pose: Pose2D | None = None
+
+    def move_to(self, world_pose: Pose2D) -> list[PosedStep] | None:
+        """The steps that lead here from the last pose at which a step ended; None where another walk begins here."""
+        motion = self.settings.dead_reckoning
+        last = self.pose
+        if last is None or last.distance_to(world_pose) > LONGEST_STEP:
+            self.pose = world_pose
+            return None
+        steps: list[PosedStep] = []
+        turned = wrap_angle(world_pose.yaw - last.yaw)
+        if abs(turned) >= math.radians(motion.turn_angle):
+            action = Action.TURN_LEFT if turned > 0 else Action.TURN_RIGHT
+            steps.append(PosedStep(action, Pose2D(last.x, last.y, world_pose.yaw)))
+        gap = last.distance_to(world_pose)
+        count = int(gap / motion.forward_step + 1e-9) if motion.forward_step > 0 else 0
+        for number in range(1, count + 1):
+            share = number / count
+            between = Pose2D(
+                last.x + share * (world_pose.x - last.x),
+                last.y + share * (world_pose.y - last.y),
+                world_pose.yaw,
+            )
+            steps.append(PosedStep(Action.FORWARD, between))
+        if steps:
+            self.pose = steps[-1].world_pose
+        return steps
 
 
 class PlaceTracker:
@@ -91,7 +142,7 @@ class PlaceTracker:
 
     def end_walk(self) -> None:
         """Let the next frame begin a walk: no way leads to it from here."""
-        self._walk.forget()
+        self._walk.pose = None
         self._seen = {}
         self.spatial.retire_frames()
 
@@ -108,13 +159,13 @@ class PlaceTracker:
         """Take up the walk that ``to_dict`` wrote, unless the ids of the frames start again."""
         self._frame_id, pose = values["frame_id"], values["pose"]
         if pose is not None:
-            self._walk.stand_at(Pose2D(*pose))
+            self._walk.pose = Pose2D(*pose)
         self._origin = Pose2D(*values["origin"])
         self._seen = {str(label): float(score) for label, score in values["seen"].items()}
         self._resumed = True
 
     def _follow_action(self, frame: Frame, world_pose: Pose2D, step: Step) -> list[SpatialEvent]:
-        self._walk.stand_at(world_pose)
+        self._walk.pose = world_pose
         if step.action is None:
             self._begin_walk(world_pose)
             return []
@@ -125,13 +176,13 @@ class PlaceTracker:
         )
 
     def _follow_pose(self, frame: Frame, seen: Seen, world_pose: Pose2D) -> list[SpatialEvent]:
-        moved = self._walk.move_to(world_pose)
-        if moved.began:
+        steps = self._walk.move_to(world_pose)
+        if steps is None:
             self._begin_walk(world_pose)
         for label, score in seen:
             self._seen[label] = max(self._seen.get(label, 0.0), score)
         events = self._name_by_all_seen(frame, world_pose)
-        for step in moved.steps:
+        for step in steps or ():
             pose = step.world_pose.relative_to(self._origin)
             events += self.spatial.step(step.action, world_pose=step.world_pose, pose=pose)
             events += self._name_by_all_seen(frame, step.world_pose)

@@ -78,7 +78,7 @@ class NodeGraph:
     ) -> Self:
         """Join nodes whose anchors the robot walked between, and those that are too near for a wall between them.
 
-        For a store made by ``nodes_from_memory``: its nodes share one frame. Without the second kind of edge a path
+        For a store made by ``NodesOfMemory``: its nodes share one frame. Without the second kind of edge a path
         would go round by everything that happened between two visits of one spot. ``storeys`` are the numbers of the
         storeys of nodes that are not on storey 0: only what was walked leads from one to another.
         """

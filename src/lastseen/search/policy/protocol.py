@@ -71,7 +71,7 @@ def open_policy(name: str, settings: Settings) -> PixelPolicy:
 @lru_cache(maxsize=1)
 def _network(checkpoint: str, device: str) -> Any:
     """The network of a checkpoint, read once for all episodes of a process: it has 54 million parameters."""
-    from lastseen.search.policy.pixelnav.checkpoint import load_network
+    from lastseen.search.policy.pixelnav.network import load_network
 
     return load_network(checkpoint, device=device)
 

@@ -15,8 +15,7 @@ pytest.importorskip("torch", reason=NO_TORCH)
 
 import torch
 
-from lastseen.search.policy.pixelnav.checkpoint import load_network
-from lastseen.search.policy.pixelnav.network import PixelNavNetwork
+from lastseen.search.policy.pixelnav.network import PixelNavNetwork, load_network
 
 State = dict[str, Any]
 

@@ -114,7 +114,7 @@ class PixelNavPolicy:
         cls, path: str | Path, *, image_size: int = IMAGE_SIZE, device: str = "cpu"
     ) -> PixelNavPolicy:
         """Load a published checkpoint; needs the extra ``torch``."""
-        from lastseen.search.policy.pixelnav.checkpoint import load_network
+        from lastseen.search.policy.pixelnav.network import load_network
 
         return cls(load_network(path, device=device), image_size=image_size)
 

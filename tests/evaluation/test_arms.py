@@ -23,8 +23,7 @@ from lastseen.evaluation.arms import (
 )
 from lastseen.memory.places import SpatialMemory
 from lastseen.search.explored import Spot
-from lastseen.search.planning.context import build_context
-from lastseen.search.planning.context_text import render
+from lastseen.search.planning.context import build_context, render
 from lastseen.search.planning.decision import Situation, Surroundings
 from lastseen.search.planning.history import DiscoveredContextQueue
 from lastseen.search.planning.plan import PLAN_SCHEMA

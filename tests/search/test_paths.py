@@ -16,8 +16,9 @@ from lastseen.config.search import Explored, Policy
 from lastseen.memory.space.floor import TILE, FloorGrid
 from lastseen.pose2d import Pose2D
 from lastseen.search.explored import coarse_map
-from lastseen.search.paths import FloorPaths, path_at, rounded_path, simplified
-from lastseen.search.planning.context_text import Context
+from lastseen.search.paths import FloorPaths, rounded_path, simplified
+from lastseen.search.planning.context import Context
+from lastseen.search.planning.panorama_planner import path_at
 from tests.search.policy.box_world import Box, BoxWorld
 
 HERE = Pose2D(0.0, 0.0, 0.0)

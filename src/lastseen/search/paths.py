@@ -1,15 +1,10 @@
-"""Paths: over a floor map to any known cell, and as the navigation context gives them.
-
-A plan is only an angle. Where that angle is the beginning of a path that the context named, the robot follows it
-round its corners; without it, the robot walks straight on, past the door it was sent to.
-"""
+"""Paths over a floor map to any known cell, as few straight segments."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +13,6 @@ from scipy.sparse import csgraph
 
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.search.planning.context_text import Context
 
 _TIGHT, _SMEARED = 3.0, 12.0
 """How many times longer a path counts through cells too close to something, and through something."""
@@ -154,17 +148,6 @@ def _near(ground: FloorGrid, points: Sequence[Pose2D]) -> NDArray[np.bool_]:
     return near
 
 
-_WALK_SCORE = 0.55
-"""A candidate below it is not walked to before exploring: unrelated nodes score 0.40 +- 0.05, a word in common adds
-up to 0.20."""
-
-_SAME_ANGLE = 5.0
-"""Degrees: a plan this near to where a path begins means that way."""
-
-Segments = tuple[tuple[float, float], ...]
-"""Straight segments one after the other: metres, and radians from where the robot faced when it was told."""
-
-
 def rounded_path(segments: Sequence[tuple[float, float]], *, longest: float) -> list[list[float]]:
     """A path as the context holds it, metres and whole degrees; what lies beyond ``longest`` is left for later.
 
@@ -215,28 +198,3 @@ def _near_line(points: Sequence[tuple[float, float]], off: float) -> bool:
         if aside > off or not -off <= along <= length + off:
             return False
     return True
-
-
-def path_at(context: Context, angle: float) -> Segments:
-    """The path that begins at this angle in degrees; empty where the context, as it was read, names none.
-
-    Sightings of the target come first, then where it is remembered, nodes that are worth the path, and unexplored
-    edges; of one kind the shortest wins.
-    """
-    for entries in _kinds(context):
-        matching = [
-            entry
-            for entry in entries
-            if entry.get("path") and abs(math.remainder(entry["angle"] - angle, 360.0)) <= _SAME_ANGLE
-        ]
-        if matching:
-            nearest = min(matching, key=lambda entry: (entry["distance"], entry["path"]))
-            return tuple((float(metres), math.radians(degrees)) for metres, degrees in nearest["path"])
-    return ()
-
-
-def _kinds(context: Context) -> Iterator[Sequence[Mapping[str, Any]]]:
-    yield context["sightings"]
-    yield context["remembered"]
-    yield [each for each in context["belief"]["candidates"] if each["score"] >= _WALK_SCORE]
-    yield context["unexplored"]

@@ -16,8 +16,7 @@ from lastseen.memory.nodes.types import MemoryNode
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.rooms.room import Room
 from lastseen.pose2d import Pose2D
-from lastseen.search.planning.context import build_context
-from lastseen.search.planning.context_text import render
+from lastseen.search.planning.context import build_context, render
 from lastseen.search.planning.decision import Situation, Surroundings
 from lastseen.search.planning.history import DiscoveredContextQueue, TriedDirections
 from tests.search.planning.remembered import remembered_mug

@@ -94,8 +94,8 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_donor_that_asked_nothing_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[int, list[dict[str, int]]] = {2: [], 4: [{"of": 4}]}
-    monkeypatch.setattr(runner, "_with_context", lambda _, seed: (Ran({}, told[seed]), {}))
-    assert runner._contexts(plan(), runner.donor_of(3)) == [{"of": 4}]
+    monkeypatch.setattr(runner, "_with_context", lambda _, seed: Ran({}, told[seed]))
+    assert runner._lent(plan(), 3) == [{"of": 4}]
 
 
 def test_episodes_borrow_of_each_other_in_pairs_whatever_the_plan() -> None:

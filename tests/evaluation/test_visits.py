@@ -16,7 +16,7 @@ from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.evaluation import cases
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.runner import Plan
+from lastseen.evaluation.runner import Plan, run_one
 from lastseen.evaluation.visits import Odometry, Visit, given_start, memory_settings, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.pose2d import Pose2D
@@ -108,7 +108,7 @@ def test_the_goal_of_a_moved_visit_stood_elsewhere() -> None:
 
 @pytest.mark.usefixtures("_tiny_homes")
 def test_the_moved_arm_records_how_long_memory_led_it_and_what_it_noticed() -> None:
-    record, _ = Plan(seed=8, episodes=1, arms=("lifelong_moved",), settings=PILLOW).run_one(8, "lifelong_moved")
+    record, _ = run_one(Plan(seed=8, episodes=1, arms=("lifelong_moved",), settings=PILLOW), 8, "lifelong_moved")
     assert record["goal_moved"] is True
     assert 0 < record["steps_from_memory"] <= record["steps"]
     assert record["moves_noticed"] is not None

@@ -19,7 +19,7 @@ TINY = settings_from_mapping({"search": {"max_steps": 18}, "evaluation": {"image
 def in_tiny_homes(plan: Plan, unit: tuple[int, str]) -> tuple[Record, Timing]:
     """One unit of a plan, in a process of any engine."""
     with mock.patch.object(cases, "generate_home", return_value=tiny_home()):
-        return plan.run_one(*unit)
+        return runner.run_one(plan, *unit)
 
 
 def forget() -> None:

@@ -35,10 +35,11 @@ CAUSES = ("not_seen", "not_recognised", "false_stop", "stuck", "out_of_steps")
 
 @dataclass(slots=True)
 class Ran:
-    """The record of an episode and what it leaves for others: its contexts."""
+    """The record of an episode, what it leaves for others (its contexts), and what it took by the clock."""
 
     record: Record
     contexts: list[Context] = field(default_factory=list)
+    timing: Record = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
 from lastseen.evaluation.cases import GENERATED, case_of
 from lastseen.evaluation.engines import check_engine, spread
 from lastseen.evaluation.episode_run import run_arm
-from lastseen.evaluation.visits import Visit, analyzer_of, given_start, memory_settings, visit_of
+from lastseen.evaluation.visits import analyzer_of, given_start, memory_settings, visit_of
 from lastseen.memory.memory import Memory
 from lastseen.search.log import JsonLines
 from lastseen.search.policy.protocol import GEOMETRIC
@@ -42,6 +42,9 @@ Timing = dict[str, Any]
 class Evaluation(Protocol):
     """What can be run: episodes by number, arms by name. It is sent to other processes."""
 
+    def __hash__(self) -> int:
+        """What an episode lends is kept by its plan."""
+
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms."""
@@ -53,8 +56,11 @@ class Evaluation(Protocol):
     def config(self) -> dict[str, Any]:
         """Everything a result depends on, resolved; episodes and arms may be added to a run, the rest must agree."""
 
-    def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
-        """One arm in one episode, and what it took; it depends on these two and the plan alone."""
+    def donors(self, seed: int) -> Iterable[int]:
+        """The episodes that may lend their contexts to a shuffled one; the first that has any does."""
+
+    def search(self, seed: int, arm: Arm, donor: Sequence[Context]) -> Ran:
+        """One arm in one episode; it depends on these two, the lent contexts and the plan alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,34 +93,43 @@ class Plan:
         scene = self.scene.partition(":")[2].rpartition("/")[2] or self.scene
         return {**shared_config(self, self.settings, self.backend, self.policy), "scene": scene}
 
-    def run_one(self, seed: int, arm: str) -> tuple[Record, Timing]:
-        """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
-        chosen = arm_of(arm)
-        if chosen is ARMS["context"]:
-            ran, timing = _with_context(self, seed)
-            return ran.record, timing
+    def donors(self, seed: int) -> Iterable[int]:
+        """Its neighbour, or that of a later pair: a search that found its goal without a question has no contexts."""
+        return range(donor_of(seed), donor_of(seed) + _MOST_DONORS, 2)
+
+    def search(self, seed: int, arm: Arm, donor: Sequence[Context]) -> Ran:
+        """One arm in one episode, with a copy of the memory of an earlier visit where the arm has one."""
         began = clock()
-        donor: Sequence[Context] = _contexts(self, donor_of(seed)) if chosen.shuffled else ()
-        if chosen.memory == "none":
-            ran, timing = _run(self, seed, chosen, donor=donor, began=began)
-            return {**ran.record, "goal_seen_before": None}, timing
-        visit = _visit(self, chosen, seed)
-        start = case_of(seed, self.settings, self.scene).episode.start
-        given = given_start(visit, start, seed=seed, settings=self.settings, lost=chosen.lost)
+        if arm.memory == "none":
+            return self._run(seed, arm, began, {"goal_seen_before": None}, donor=donor)
+        if arm.memory == "home":
+            visit = visit_of(seed, self.settings, self.scene, moved_goal=arm.moved)
+        else:
+            # another home is a generated one where the scene is one home
+            visit = visit_of(donor_of(seed), self.settings, GENERATED)
+        episode = case_of(seed, self.settings, self.scene).episode
+        given = given_start(visit, episode.start, seed=seed, settings=self.settings, lost=arm.lost)
+        # seen, not remembered: what the memory of the visit lost must not drop out of the figures
+        more: Record = {"goal_seen_before": episode.goal in visit.detected if arm.memory == "home" else None}
+        if arm.moved:
+            more["goal_moved"] = visit.goal_moved
         with (
             tempfile.TemporaryDirectory(prefix="lastseen-search-") as folder,
             Memory.open(
                 visit.copy_to(Path(folder)),
                 settings=memory_settings(self.settings),
                 wall_clock=None,
-                scene_analyzer=analyzer_of(self.settings, f"{seed}-{arm}", seed=seed),
+                scene_analyzer=analyzer_of(self.settings, f"{seed}-{arm.name}", seed=seed),
             ) as memory,
         ):
-            ran, timing = _run(self, seed, chosen, donor=donor, memory=memory, start=given, began=began)
-        # seen, not remembered: what the memory of the visit lost must not drop out of the figures
-        seen = ran.record["goal"] in visit.detected if chosen.memory == "home" else None
-        moved = {"goal_moved": visit.goal_moved} if chosen.moved else {}
-        return {**ran.record, "goal_seen_before": seen, **moved}, timing
+            return self._run(seed, arm, began, more, donor=donor, memory=memory, start=given)
+
+    def _run(self, seed: int, arm: Arm, began: tuple[float, float], more: Record, **given: Any) -> Ran:
+        """Search, and add to the record what is known of the visit before."""
+        settings, meter = self.settings, TimingLog(settings=self.settings.planner)
+        case = case_of(seed, settings, self.scene)
+        ran = run_arm(case, arm, settings=settings, backend=self.backend, policy=self.policy, timing=meter, **given)
+        return Ran({**ran.record, **more}, ran.contexts, timing_of(ran.record, meter, began))
 
 
 def shared_config(plan: Evaluation, settings: Settings, backend: str, policy: str) -> dict[str, Any]:
@@ -168,25 +183,25 @@ def run(
     return records
 
 
-def _visit(plan: Plan, arm: Arm, seed: int) -> Visit:
-    """The earlier visit: to this home, or to another one, which is a generated one where the scene is one home."""
-    if arm.memory == "home":
-        return visit_of(seed, plan.settings, plan.scene, moved_goal=arm.moved)
-    return visit_of(donor_of(seed), plan.settings, GENERATED)
-
-
 @lru_cache(maxsize=4)
-def _with_context(plan: Plan, seed: int) -> tuple[Ran, Timing]:
+def _with_context(plan: Evaluation, seed: int) -> Ran:
     """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
-    ran, timing = _run(plan, seed, ARMS["context"], began=clock())
-    return Ran({**ran.record, "goal_seen_before": None}, ran.contexts), timing
+    return plan.search(seed, ARMS["context"], ())
 
 
-def _run(plan: Plan, seed: int, arm: Arm, *, began: tuple[float, float], **given: Any) -> tuple[Ran, Timing]:
-    settings, meter = plan.settings, TimingLog(settings=plan.settings.planner)
-    case = case_of(seed, settings, plan.scene)
-    ran = run_arm(case, arm, settings=settings, backend=plan.backend, policy=plan.policy, timing=meter, **given)
-    return ran, timing_of(ran.record, meter, began)
+def _lent(plan: Evaluation, seed: int) -> Sequence[Context]:
+    """The contexts of the first donor that has any."""
+    return next((lent for other in plan.donors(seed) if (lent := _with_context(plan, other).contexts)), ())
+
+
+def run_one(plan: Evaluation, seed: int, name: str) -> tuple[Record, Timing]:
+    """One arm in one episode, and what it took: model calls with seconds, tokens and cost, and the clock."""
+    arm = arm_of(name)
+    if arm is ARMS["context"]:
+        ran = _with_context(plan, seed)
+    else:
+        ran = plan.search(seed, arm, _lent(plan, seed) if arm.shuffled else ())
+    return ran.record, ran.timing
 
 
 def clock() -> tuple[float, float]:
@@ -201,17 +216,8 @@ def timing_of(record: Record, meter: TimingLog, began: tuple[float, float]) -> T
     return {**said, **meter.episode(), "wall_seconds": wall, "cpu_seconds": busy}
 
 
-def _contexts(plan: Plan, seed: int) -> Sequence[Context]:
-    """The contexts of a donor, or of the donor of a later pair where it found its goal without asking the planner."""
-    for later in range(seed, seed + _MOST_DONORS, 2):
-        ran, _ = _with_context(plan, later)
-        if ran.contexts:
-            return ran.contexts
-    return ()
-
-
 def _unit(plan: Evaluation, unit: tuple[int, str]) -> tuple[Record, Timing]:
-    return plan.run_one(*unit)
+    return run_one(plan, *unit)
 
 
 def _together(todo: Sequence[tuple[int, str]]) -> list[list[tuple[int, str]]]:

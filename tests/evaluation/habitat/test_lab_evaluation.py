@@ -19,10 +19,10 @@ from lastseen.cli.main import app
 from lastseen.config import Settings, settings_from_mapping
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.evaluation.habitat.environment import HabitatEnvironment
-from lastseen.evaluation.habitat.plan import HabitatPlan, _with_context, close_worker
+from lastseen.evaluation.habitat.plan import HabitatPlan, close_worker
 from lastseen.evaluation.habitat.process import WorkerProcess
 from lastseen.evaluation.metrics import spl
-from lastseen.evaluation.runner import EPISODES_FILE, run
+from lastseen.evaluation.runner import EPISODES_FILE, _with_context, run
 from lastseen.protocols import Environment, StepResult
 from tests.evaluation.habitat import lab
 

@@ -18,8 +18,8 @@ from lastseen.cli.main import app
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.evaluation.habitat.dataset import Dataset
 from lastseen.evaluation.habitat.environment import HabitatEnvironment
-from lastseen.evaluation.habitat.plan import _with_context, close_worker
-from lastseen.evaluation.runner import EPISODES_FILE, run
+from lastseen.evaluation.habitat.plan import close_worker
+from lastseen.evaluation.runner import EPISODES_FILE, _with_context, run
 from lastseen.protocols import StepResult
 from tests.evaluation.habitat.worker_runs import DETECTOR, PLUGIN, SETTINGS, plan
 

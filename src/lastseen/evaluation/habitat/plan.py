@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from lastseen.action import Action
 from lastseen.config import Settings
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.evaluation.arm_search import Ran, Record, Searched, search_arm
-from lastseen.evaluation.arms import ARMS, Arm, Context, arm_of, arms_of
+from lastseen.evaluation.arms import ARMS, Arm, Context, arms_of
 from lastseen.evaluation.habitat.dataset import Dataset
 from lastseen.evaluation.habitat.environment import Facts, HabitatEnvironment
 from lastseen.evaluation.habitat.process import WorkerProcess
@@ -106,20 +106,20 @@ class HabitatPlan:
             "dataset_digest": self.facts["digest"],
         }
 
-    def run_one(self, seed: int, arm: str) -> tuple[Record, dict[str, Any]]:
-        """One arm in one episode, and what it took."""
-        chosen = arm_of(arm)
+    def donors(self, seed: int) -> Iterable[int]:
+        """Its neighbour in the dataset, or the next one."""
+        total = self.facts["episodes"]
+        others = (((seed ^ 1) + 2 * offset) % total for offset in range(total - 1))
+        return (other for other in others if other != seed)
+
+    def search(self, seed: int, arm: Arm, donor: Sequence[Context]) -> Ran:
+        """One arm in one episode."""
         try:
-            if chosen is ARMS["context"]:
-                ran, timing = _with_context(self, seed)
-            else:
-                donor = _contexts(self, seed) if chosen.shuffled else ()
-                ran, timing = _run(self, seed, chosen, donor)
+            return _run(self, seed, arm, donor)
         except LastseenError:
             # the next run of this process starts another worker
             close_worker()
             raise
-        return ran.record, timing
 
 
 def fitted(settings: Settings, facts: Facts) -> Settings:
@@ -136,23 +136,7 @@ def fitted(settings: Settings, facts: Facts) -> Settings:
     return replace(settings, dead_reckoning=reckoning)
 
 
-@lru_cache(maxsize=4)
-def _with_context(plan: HabitatPlan, seed: int) -> tuple[Ran, dict[str, Any]]:
-    """The arm ``context``, run once for its own record and for the episode that borrows its contexts."""
-    return _run(plan, seed, ARMS["context"], ())
-
-
-def _contexts(plan: HabitatPlan, seed: int) -> Sequence[Context]:
-    """The contexts of the neighbour in the dataset, or of the next one that asked its planner."""
-    total = plan.facts["episodes"]
-    for offset in range(total - 1):
-        other = ((seed ^ 1) + 2 * offset) % total
-        if other != seed and (lent := _with_context(plan, other)[0].contexts):
-            return lent
-    return ()
-
-
-def _run(plan: HabitatPlan, seed: int, arm: Arm, donor: Sequence[Context]) -> tuple[Ran, dict[str, Any]]:
+def _run(plan: HabitatPlan, seed: int, arm: Arm, donor: Sequence[Context]) -> Ran:
     began = clock()
     process, facts = _worker(plan)
     settings = fitted(plan.settings, facts)
@@ -178,7 +162,7 @@ def _run(plan: HabitatPlan, seed: int, arm: Arm, donor: Sequence[Context]) -> tu
         world.step(Action.STOP)
     record = _record(world, arm, searched)
     searched.search.close()
-    return Ran(record, searched.contexts), timing_of(record, meter, began)
+    return Ran(record, searched.contexts, timing_of(record, meter, began))
 
 
 def _record(world: HabitatEnvironment, arm: Arm, searched: Searched) -> Record:

@@ -51,8 +51,6 @@ def test_equal_views_give_equal_bytes() -> None:
     assert stitch([plain(9)] * 12) == stitch([plain(9)] * 12)
 
 
-def test_no_view_and_a_missing_angle_are_refused() -> None:
+def test_no_view_is_refused() -> None:
     with pytest.raises(InvalidValue, match="images"):
         stitch([])
-    with pytest.raises(InvalidValue, match="one angle per image"):
-        stitch([plain(0)], angles=[0, 30])

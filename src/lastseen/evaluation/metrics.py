@@ -72,23 +72,23 @@ class Interval:
         return {"mean": round(self.mean, 6), "low": round(self.low, 6), "high": round(self.high, 6)}
 
 
-def bootstrap(values: Sequence[float], *, seed: int = 0) -> Interval:
+def bootstrap(values: Sequence[float]) -> Interval:
     """The mean of the values and the 2.5 and 97.5 percentiles of the mean of seeded resamples."""
     array = np.asarray(values, dtype=np.float64)
     if not len(array) or not np.isfinite(array).all():
         raise InvalidValue("values", array, "must be finite and at least one", remedy="run an episode first")
-    rows = np.random.default_rng(seed).integers(0, len(array), size=(BOOTSTRAP_DRAWS, len(array)))
+    rows = np.random.default_rng(0).integers(0, len(array), size=(BOOTSTRAP_DRAWS, len(array)))
     low, high = np.percentile(array[rows].mean(axis=1), [2.5, 97.5])
     return Interval(float(array.mean()), float(low), float(high))
 
 
-def paired_difference(a: Sequence[float], b: Sequence[float], *, seed: int = 0) -> Interval:
+def paired_difference(a: Sequence[float], b: Sequence[float]) -> Interval:
     """The mean of a - b over the same episodes, with its bootstrap interval."""
     if len(a) != len(b):
         raise InvalidValue(
             "paired values", (len(a), len(b)), "differ in number", remedy="compare arms on the same episodes"
         )
-    return bootstrap([x - y for x, y in zip(a, b, strict=True)], seed=seed)
+    return bootstrap([x - y for x, y in zip(a, b, strict=True)])
 
 
 def _check_lengths(shortest: float, travelled: float) -> None:

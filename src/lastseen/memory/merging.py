@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +131,13 @@ def merge_files(first: Path, second: Path, out: Path, settings: Settings) -> tup
     """
     if out.exists():
         raise InvalidValue("out", str(out), "is there already", remedy="give a new name")
-    with _reading(first, settings) as one, _reading(second, settings) as two:
-        known, new = (two, one) if _is_older(_newest(two), _newest(one)) else (one, two)
+    with (
+        WritePath(first, settings, read_only=True) as one,
+        WritePath(second, settings, read_only=True) as two,
+    ):
+        ends = [memory.clock.wall(memory.clock.now) for memory in (one, two)]
+        swapped = ends[0] is not None and ends[1] is not None and ends[1] < ends[0]
+        known, new = (two, one) if swapped else (one, two)
         base, added = (second, first) if known is two else (first, second)
         if _is_copy(new, known):
             problem = f"holds the same sessions and things as {base}: their sightings would count twice"
@@ -159,19 +163,6 @@ def _is_copy(one: WritePath, other: WritePath) -> bool:
     known = {(state.id, tuple(state.xyz_world)) for state in other.objects.states(include_tentative=True)}
     seen = {(state.id, tuple(state.xyz_world)) for state in one.objects.states(include_tentative=True)}
     return bool(mine) and mine == theirs[: len(mine)] and seen <= known
-
-
-def _reading(path: Path, settings: Settings) -> WritePath:
-    return WritePath(path, settings, read_only=True)
-
-
-def _newest(memory: WritePath) -> datetime | None:
-    """When the newest frame was taken, where that is known."""
-    return memory.clock.wall(memory.clock.now)
-
-
-def _is_older(one: datetime | None, other: datetime | None) -> bool:
-    return one is not None and other is not None and one < other
 
 
 def _check_encoders(home: WritePath, other: WritePath) -> None:

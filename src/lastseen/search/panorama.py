@@ -14,6 +14,7 @@ from lastseen.detection import Detection
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.images import encoded, read_color
+from lastseen.memory.space.space import labels_of
 from lastseen.search.planning.prompt import View, say_angle, whole_degrees
 from lastseen.vlm.protocol import EncodedImage
 
@@ -57,14 +58,8 @@ class LookAround:
 
 def view_of(frame: Frame, detections: Sequence[Detection], settings: Settings, *, angle: float = 0.0) -> View:
     """One view in a planner's words: each label once with its best score, and the free path ahead."""
-    best: dict[str, float] = {}
-    for detection in detections:
-        if detection.label is not None:
-            sure = detection.score * detection.labels[detection.label]
-            best[detection.label] = max(best.get(detection.label, 0.0), sure)
-    labels = tuple(sorted(best.items(), key=lambda item: (-item[1], item[0])))
     half = math.radians(180.0 / settings.panorama.views)
-    return View(angle, labels, free_ahead(body_points(frame), settings.policy, half_angle=half))
+    return View(angle, tuple(labels_of(detections)), free_ahead(body_points(frame), settings.policy, half_angle=half))
 
 
 def _turned(steps: int, count: int) -> float:
@@ -88,18 +83,18 @@ def view_angles(count: int = _DEFAULTS.views) -> list[int]:
     return [whole_degrees(math.tau * index / count) for index in range(count)]
 
 
-def stitch(images: Sequence[EncodedImage], *, angles: Sequence[float] | None = None) -> EncodedImage:
-    """Put the views in two rows that read from the left of the robot round to its back, angles above them.
+def stitch(images: Sequence[EncodedImage]) -> EncodedImage:
+    """Put the views of a full turn in two rows that read from the left of the robot round to its back, with angles.
 
     The upper row goes from the far left to straight ahead, the lower one on to the right and round to the back.
     """
     if not images:
         raise InvalidValue("images", images, "are none", remedy="give the views of a look around")
-    directions = list(angles) if angles is not None else [float(angle) for angle in view_angles(len(images))]
-    if len(directions) != len(images):
-        raise InvalidValue("angles", directions, f"are not {len(images)}", remedy="give one angle per image")
-    ordered = sorted(zip(directions, images, strict=True), key=lambda pair: _reading_order(pair[0]))
-    tiles = [_tile(angle, image, _TILE_WIDTH) for angle, image in ordered]
+    # left to right: +150 first, straight ahead in the middle, the back last
+    ordered = sorted(
+        zip(view_angles(len(images)), images, strict=True), key=lambda pair: 181 if pair[0] == 180 else -pair[0]
+    )
+    tiles = [_tile(angle, image) for angle, image in ordered]
     columns = math.ceil(len(tiles) / 2) if len(tiles) > 2 else len(tiles)
     rows = math.ceil(len(tiles) / columns)
     height = max(tile.height for tile in tiles)
@@ -114,17 +109,13 @@ def stitch(images: Sequence[EncodedImage], *, angles: Sequence[float] | None = N
     return EncodedImage(encoded(canvas, "JPEG", quality=_QUALITY), "image/jpeg")
 
 
-def _reading_order(angle: float) -> float:
-    """Left to right: +150 first, straight ahead in the middle, the back last."""
-    return 181.0 if angle >= 180.0 else -angle
-
-
-def _tile(angle: float, image: EncodedImage, width: int) -> Image.Image:
+def _tile(angle: int, image: EncodedImage) -> Image.Image:
+    width = _TILE_WIDTH
     picture = Image.fromarray(read_color(image.data, name=image.media_type))
     height = max(1, round(picture.height * width / picture.width))
     tile = Image.new("RGB", (width, height + _BANNER), "black")
     tile.paste(picture.resize((width, height), Image.Resampling.BILINEAR), (0, _BANNER))
-    side = "ahead" if angle == 0 else "back" if abs(angle) == 180 else "left" if angle > 0 else "right"
+    side = "ahead" if angle == 0 else "back" if angle == 180 else "left" if angle > 0 else "right"
     ImageDraw.Draw(tile).text(
         (width // 2, _BANNER // 2),
         f"{say_angle(angle)} ({side})",

@@ -14,21 +14,12 @@ class BrokenInvariantError(Exception):
     """What a check says when the rule does not hold; it never leaves the self-check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invariant:
-    """A rule by name, the sentence that states it, and the check."""
-
-    name: str
-    sentence: str
-    check: Callable[[], None]
-
-
-INVARIANTS: list[Invariant] = []
+INVARIANTS: list[Callable[[], None]] = []
 
 
 def invariant(check: Callable[[], None]) -> Callable[[], None]:
-    """Register a check under its function's name; its docstring states the rule."""
-    INVARIANTS.append(Invariant(check.__name__, (check.__doc__ or check.__name__).rstrip("."), check))
+    """Register a check, by its name; its docstring states the rule."""
+    INVARIANTS.append(check)
     return check
 
 
@@ -67,10 +58,10 @@ def self_check() -> list[Checked]:
     for each in INVARIANTS:
         problem = None
         try:
-            each.check()
+            each()
         except Exception as error:  # noqa: BLE001 - whatever a broken rule raises is the finding
             problem = f"{type(error).__name__}: {error}"
-        checked.append(Checked(each.name, each.sentence, problem))
+        checked.append(Checked(each.__name__, (each.__doc__ or "").rstrip("."), problem))
     return checked
 
 

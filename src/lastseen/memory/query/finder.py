@@ -21,7 +21,7 @@ from lastseen.memory.object import Answer, id_order
 from lastseen.memory.query.constraints import Constraints, Refusal
 from lastseen.memory.query.filter import Filter, select
 from lastseen.memory.query.parser import Thing, parse_question
-from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MARGIN, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
+from lastseen.memory.query.ranker import EMBEDDING_ACCEPT, MOST_RANKED, NameRanker, Ranking, best_rows, fuse
 from lastseen.memory.query.snapshot import Snapshot
 from lastseen.memory.query.verdict import judge, why_no_embedding_fits, why_no_name_fits
 from lastseen.memory.store.clock import Moment
@@ -209,7 +209,6 @@ class Finder:
             tuple(order),
             tuple(scores[row] for row in order),
             self.names.accept,
-            MARGIN,
             by_appearance,
         )
 
@@ -220,7 +219,7 @@ class Finder:
         matches = snapshot.nearest(embedding, limits, k=query.k + 1)
         known = [match for match in matches if match.key in table.row_of and match.score > 0.0]
         rows = tuple(table.row_of[match.key] for match in known)
-        ranking = Ranking(rows, tuple(match.score for match in known), EMBEDDING_ACCEPT, MARGIN)
+        ranking = Ranking(rows, tuple(match.score for match in known), EMBEDDING_ACCEPT)
 
         def why_not() -> str:
             return why_no_embedding_fits(snapshot, ranking, limits, asked=query.asked)

@@ -43,13 +43,12 @@ MOST_RANKED = 200
 class Ranking:
     """Rows of a table with their scores, best first (ties by id); a score from ``accept`` on fits.
 
-    Scores within ``margin`` are equally good. ``by_appearance`` are the rows that only their appearance lets fit.
+    Scores within ``MARGIN`` are equally good. ``by_appearance`` are the rows that only their appearance lets fit.
     """
 
     rows: tuple[int, ...]
     scores: tuple[float, ...]
     accept: float
-    margin: float
     by_appearance: frozenset[int] = frozenset()
 
     def pairs(self) -> list[tuple[int, float]]:

@@ -17,7 +17,7 @@ from lastseen.encoders.household import classes
 from lastseen.encoders.words import Parsed, singular, tokens
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.query.filter import Filter, select
-from lastseen.memory.query.ranker import MOST_RANKED, NameRanker, Ranking
+from lastseen.memory.query.ranker import MARGIN, MOST_RANKED, NameRanker, Ranking
 from lastseen.memory.query.snapshot import Snapshot
 
 _SAME_SPOT = 0.3
@@ -53,11 +53,11 @@ def judge(
     hits = [snapshot.object(row, score) for row, score in pairs]
     if not fitting:
         return Answer("not_found", why_not(), tuple(hits[:k]), ranking.accept)
-    total = sum(score >= max(ranking.accept, ranking.scores[0] - ranking.margin) for score in ranking.scores)
+    total = sum(score >= max(ranking.accept, ranking.scores[0] - MARGIN) for score in ranking.scores)
     if several and fitting > 1:
         more = f", {k} of them listed" if fitting > k else ""
         return Answer("found", f"{fitting} things fit {asked}{more}", tuple(hits), ranking.accept, total=total)
-    equal = [hit for hit in hits[: min(fitting, MOST_RANKED)] if _score(hit) >= _score(hits[0]) - ranking.margin]
+    equal = [hit for hit in hits[: min(fitting, MOST_RANKED)] if _score(hit) >= _score(hits[0]) - MARGIN]
     apart = _apart(equal)
     listed = tuple(hits[:k])
     if len(apart) == 1:

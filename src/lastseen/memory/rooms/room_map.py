@@ -21,6 +21,8 @@ _AT_WALL = 0.6
 """Metres from a thing towards a spot it was seen from within which a wall tells on which side the thing is."""
 _SAMPLE = 0.25
 """Metres between the points by which a room is recognised after it was cut anew."""
+_STRAIGHT = 1.5
+"""Cells that a corner may lie off the straight line through its neighbours to be left out: walls are blurred."""
 _SAME = 0.3
 """Share of the smaller of two regions that must be common for them to be one room."""
 
@@ -213,11 +215,10 @@ def _recognised(
     return ids, next_id
 
 
-def outline(mask: NDArray[np.bool_], *, tolerance: float = 1.5) -> NDArray[np.float64]:
+def outline(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The outer border of the largest part of a mask as corners (n, 2), counter-clockwise, in rows and columns.
 
-    Corners lie between cells, so they are halves. ``tolerance`` is how many cells a corner may lie off the straight
-    line through its neighbours to be left out: blurred walls have many such.
+    Corners lie between cells, so they are halves.
     """
     from scipy import ndimage
 
@@ -225,7 +226,7 @@ def outline(mask: NDArray[np.bool_], *, tolerance: float = 1.5) -> NDArray[np.fl
     if not count:
         return np.zeros((0, 2))
     largest = int(np.bincount(parts.ravel())[1:].argmax()) + 1
-    return _simplified(_border(np.pad(parts == largest, 1)) - 1.0, tolerance)
+    return _simplified(_border(np.pad(parts == largest, 1)) - 1.0)
 
 
 def _border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -256,8 +257,8 @@ def _is_edge(mask: NDArray[np.bool_], corner: tuple[int, int], step: tuple[int, 
     return bool(mask[left]) and not bool(mask[right])
 
 
-def _simplified(corners: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """Fewer corners, none of the others farther than ``tolerance`` from the border (Ramer, Douglas and Peucker)."""
+def _simplified(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fewer corners, none of the others far from the border between them (Ramer, Douglas and Peucker)."""
     far = int(np.hypot(*(corners - corners[0]).T).argmax())
     kept = np.zeros(len(corners) + 1, dtype=np.bool_)
     kept[[0, far, -1]] = True
@@ -270,7 +271,7 @@ def _simplified(corners: NDArray[np.float64], tolerance: float) -> NDArray[np.fl
         line, points = closed[b] - closed[a], closed[a + 1 : b] - closed[a]
         off = np.abs(line[0] * points[:, 1] - line[1] * points[:, 0]) / max(float(np.hypot(*line)), 1e-9)
         k = int(off.argmax())
-        if off[k] > tolerance:
+        if off[k] > _STRAIGHT:
             kept[a + 1 + k] = True
             waiting += [(a, a + 1 + k), (a + 1 + k, b)]
     return closed[:-1][kept[:-1]]

@@ -105,7 +105,7 @@ def test_a_file_stops_growing(tmp_path: Path) -> None:
 
 
 def test_a_commit_deletes_in_steps_and_goes_on_until_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinning.Thinning.step, "__kwdefaults__", {"most": 4})
+    monkeypatch.setattr(thinning, "_STEP", 4)
     with closing(Journal.open(None)) as journal:
         write_days(journal, range(1, 11), settings_of())
         counts = []

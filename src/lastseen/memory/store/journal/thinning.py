@@ -56,8 +56,8 @@ class Thinning:
         self._looked_at: float | None = None
         self._unfinished = False
 
-    def step(self, db: sqlite3.Connection, now: float, settings: Retention, *, most: int = _STEP) -> int:
-        """Within a transaction, delete up to ``most`` rows of each kind that are too old or too many.
+    def step(self, db: sqlite3.Connection, now: float, settings: Retention) -> int:
+        """Within a transaction, delete up to ``_STEP`` rows of each kind that are too old or too many.
 
         ``now`` is the memory time of the commit in seconds. Returns the rows deleted; 0 when there is nothing to do,
         which is looked at once an hour of memory time.
@@ -70,8 +70,8 @@ class Thinning:
             self.start = max(self.start, _wanted_start(db, now, settings))
         if self.start == -math.inf:
             return 0
-        counts = [db.execute(statement, (self.start, most)).rowcount for statement in _DELETE]
-        self._unfinished = max(counts) == most
+        counts = [db.execute(statement, (self.start, _STEP)).rowcount for statement in _DELETE]
+        self._unfinished = max(counts) == _STEP
         if sum(counts):
             put_meta(db, HISTORY_FROM, repr(self.start))
         return sum(counts)

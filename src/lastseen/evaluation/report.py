@@ -9,7 +9,7 @@ from typing import Any
 
 from lastseen.evaluation.arm_search import CAUSES, Record
 from lastseen.evaluation.arms import ARMS
-from lastseen.evaluation.summary import PAIRED
+from lastseen.evaluation.summary import FIGURES, PAIRED
 
 _COLORS = ("#3d85c6", "#e04a4a", "#3a9d6e", "#d0812f", "#9a72cf", "#7d94ab", "#c2568f", "#8a8f94", "#a89a2e")
 _FOUND, _FAILED = _COLORS[2], _COLORS[1]
@@ -97,19 +97,6 @@ def _svg(width: int, height: int, lines: Sequence[str]) -> str:
 
 
 REPORT_FILE = "report.html"
-_COLUMNS = (
-    ("sr", "SR", 2),
-    ("spl", "SPL", 3),
-    ("soft_spl", "SoftSPL", 3),
-    ("steps", "steps", 0),
-    ("steps_seen", "steps, goal seen before", 0),
-    ("planner_calls", "planner calls", 1),
-    ("ababa", "ABABA", 2),
-    ("stuck", "STUCK", 2),
-    ("no_progress", "no progress", 2),
-    ("unique_place_ratio", "unique places", 2),
-    ("revisited_m2", "revisited m²", 1),
-)
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
@@ -186,10 +173,10 @@ def _setting_out(config: Mapping[str, Any]) -> str:
 
 
 def _figures_table(summary: Mapping[str, Any]) -> str:
-    head = "<th>episodes</th>" + "".join(f"<th>{title}</th>" for _, title, _ in _COLUMNS)
+    head = "<th>episodes</th>" + "".join(f"<th>{each.title}</th>" for each in FIGURES.values())
     rows = []
     for name, figures in summary["arms"].items():
-        cells = "".join(f"<td>{_span(figures[key], digits)}</td>" for key, _, digits in _COLUMNS)
+        cells = "".join(f"<td>{_span(figures[key], each.digits)}</td>" for key, each in FIGURES.items())
         rows.append(f"<tr><td>{name}</td><td>{figures['episodes']}</td>{cells}</tr>")
     return f"<div class='scroll'><table class='figures'><tr><th>arm</th>{head}</tr>{''.join(rows)}</table></div>"
 
@@ -197,14 +184,13 @@ def _figures_table(summary: Mapping[str, Any]) -> str:
 def _paired_table(summary: Mapping[str, Any]) -> str:
     if not summary["paired"]:
         return "<p>No two arms to compare were run.</p>"
-    columns = [(key, title) for key, title, _ in _COLUMNS if key in PAIRED]
     rows = [
         f"<tr><td>{escape(pair.replace('_minus_', ' minus '))}</td>"
-        + "".join(f"<td>{_span(figures[key], 3, signed=True)}</td>" for key, _ in columns)
+        + "".join(f"<td>{_span(figures[key], 3, signed=True)}</td>" for key in PAIRED)
         + "</tr>"
         for pair, figures in summary["paired"].items()
     ]
-    head = "".join(f"<th>{title}</th>" for _, title in columns)
+    head = "".join(f"<th>{each.title}</th>" for each in PAIRED.values())
     return f"<div class='scroll'><table class='figures'><tr><th>pair</th>{head}</tr>{''.join(rows)}</table></div>"
 
 

@@ -6,27 +6,43 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lastseen.evaluation.arm_search import CAUSES, Record
 from lastseen.evaluation.arms import ARMS
 from lastseen.evaluation.metrics import bootstrap, hint_figures, paired_difference
 
 SUMMARY_FILE = "summary.json"
+
+
+class Figure(NamedTuple):
+    """The field of a record that is averaged, and title and digits of its column in the report.
+
+    ``paired`` ones are those that two arms are compared by: what they find, and how much they go in circles.
+    ``again`` ones are taken over the episodes whose goal the earlier visit saw.
+    """
+
+    field: str
+    title: str
+    digits: int
+    paired: bool = False
+    again: bool = False
+
+
 FIGURES = {
-    "sr": "success",
-    "spl": "spl",
-    "soft_spl": "soft_spl",
-    "steps": "steps",
-    "planner_calls": "planner_calls",
-    "ababa": "ababa",
-    "stuck": "stuck",
-    "no_progress": "no_progress",
-    "unique_place_ratio": "unique_place_ratio",
-    "revisited_m2": "revisited_m2",
+    "sr": Figure("success", "SR", 2, paired=True),
+    "spl": Figure("spl", "SPL", 3, paired=True),
+    "soft_spl": Figure("soft_spl", "SoftSPL", 3),
+    "steps": Figure("steps", "steps", 0),
+    "steps_seen": Figure("steps", "steps, goal seen before", 0, again=True),
+    "planner_calls": Figure("planner_calls", "planner calls", 1),
+    "ababa": Figure("ababa", "ABABA", 2, paired=True),
+    "stuck": Figure("stuck", "STUCK", 2, paired=True),
+    "no_progress": Figure("no_progress", "no progress", 2, paired=True),
+    "unique_place_ratio": Figure("unique_place_ratio", "unique places", 2, paired=True),
+    "revisited_m2": Figure("revisited_m2", "revisited m²", 1, paired=True),
 }
-PAIRED = ("sr", "spl", "ababa", "stuck", "no_progress", "unique_place_ratio", "revisited_m2")
-"""The figures that two arms are compared by: what they find, and how much they go in circles."""
+PAIRED = {name: figure for name, figure in FIGURES.items() if figure.paired}
 PAIRS: tuple[tuple[str, str], ...] = (
     ("context", "no_context"),
     ("context", "frontier"),
@@ -99,12 +115,10 @@ def write_summary(out: Path, summary: Mapping[str, Any]) -> Path:
 
 
 def _figures(records: Sequence[Record], seen_before: set[int]) -> dict[str, Any]:
-    figures: dict[str, Any] = {
-        name: bootstrap([float(record[key]) for record in records]).as_dict() for name, key in FIGURES.items()
-    }
-    again = [float(record["steps"]) for record in records if record["seed"] in seen_before]
-    figures["steps_seen"] = bootstrap(again).as_dict() if again else None
-    figures["episodes"] = len(records)
+    figures: dict[str, Any] = {"episodes": len(records)}
+    for name, figure in FIGURES.items():
+        rows = [record for record in records if not figure.again or record["seed"] in seen_before]
+        figures[name] = bootstrap([float(row[figure.field]) for row in rows]).as_dict() if rows else None
     return figures
 
 
@@ -112,9 +126,9 @@ def _paired(a: Mapping[int, Record], b: Mapping[int, Record]) -> dict[str, Any]:
     seeds = sorted(set(a) & set(b))
     return {
         name: paired_difference(
-            [float(a[seed][FIGURES[name]]) for seed in seeds], [float(b[seed][FIGURES[name]]) for seed in seeds]
+            [float(a[seed][figure.field]) for seed in seeds], [float(b[seed][figure.field]) for seed in seeds]
         ).as_dict()
-        for name in PAIRED
+        for name, figure in PAIRED.items()
     }
 
 

@@ -193,11 +193,11 @@ class Recall:
             return []
         clear, smeared = FloorPaths(self.memory.floor, here, cell, smeared=False), None
         for hit in left:
-            spot = self._path_to(hit, here, clear)
+            spot = self._spot(hit.id, hit.position, here, clear)
             if spot is None:
                 # a door that was seen shut, or a map that drifted: better a doubtful path than none
                 smeared = smeared or FloorPaths(self.memory.floor, here, cell)
-                spot = self._path_to(hit, here, smeared)
+                spot = self._spot(hit.id, hit.position, here, smeared)
             if spot is not None:
                 self._offered.append(Remembered(hit, spot))
         self._offered.sort(key=lambda each: (each.spot.metres, each.object.id))
@@ -312,13 +312,10 @@ class Recall:
         i, j = cells[best].tolist()
         return Spot(x, y, metres, tuple(paths.segments((i, j))), 1.0)
 
-    def _path_to(self, hit: Object, here: Pose2D, paths: FloorPaths) -> Spot | None:
-        """The path to the best of its viewpoints, and on towards it; None where none can be reached."""
-        return self._spot(hit.id, hit.position, here, paths)
-
     def _spot(
         self, name: str, position: Point, here: Pose2D, paths: FloorPaths, *, also: Sequence[tuple[float, float]] = ()
     ) -> Spot | None:
+        """The path to the best of a thing's viewpoints, and on towards it; None where none can be reached."""
         floor, (x, y, z) = self.memory.floor, position
         if not self.memory.space.storeys.is_here(z):
             # the floor under a thing upstairs leads nowhere near it

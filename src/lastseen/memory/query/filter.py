@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue
+from lastseen.memory.object import Point
 from lastseen.memory.store.records import CONFIRMED, MISSING, REMOVED, STATES, TENTATIVE
 from lastseen.memory.store.table import ObjectTable
-
-Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)

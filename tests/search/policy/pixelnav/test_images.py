@@ -24,7 +24,7 @@ def test_red_arrives_in_the_last_channel() -> None:
 
 
 def test_the_goal_mask_is_a_square_around_the_pixel() -> None:
-    mask = goal_mask(view(), pixel(40, 30), side=17)
+    mask = goal_mask(view(), pixel(40, 30))
     rows, columns = np.nonzero(mask)
     assert mask.shape == (60, 80)
     assert (rows.min(), rows.max(), columns.min(), columns.max()) == (22, 38, 32, 48)
@@ -33,7 +33,7 @@ def test_the_goal_mask_is_a_square_around_the_pixel() -> None:
 
 @given(u=st.integers(0, 79), v=st.integers(0, 59))
 def test_the_borders_cut_the_mask_off(u: int, v: int) -> None:
-    mask = goal_mask(view(), pixel(u, v), side=17)
+    mask = goal_mask(view(), pixel(u, v))
     wide = min(u + 8, 79) - max(u - 8, 0) + 1
     high = min(v + 8, 59) - max(v - 8, 0) + 1
     assert np.count_nonzero(mask) == wide * high
@@ -41,7 +41,7 @@ def test_the_borders_cut_the_mask_off(u: int, v: int) -> None:
 
 
 def test_a_pixel_of_a_smaller_depth_image_is_marked_where_it_is_in_colour() -> None:
-    mask = goal_mask(view(depth_scale=4), pixel(10, 5), side=17)
+    mask = goal_mask(view(depth_scale=4), pixel(10, 5))
     rows, columns = np.nonzero(mask)
     assert (columns.mean(), rows.mean()) == (42, 22)
 
@@ -49,12 +49,12 @@ def test_a_pixel_of_a_smaller_depth_image_is_marked_where_it_is_in_colour() -> N
 @pytest.mark.parametrize(("u", "v"), [(-1, 0), (80, 0), (0, 60)])
 def test_a_pixel_outside_the_view_is_refused(u: int, v: int) -> None:
     with pytest.raises(InvalidValue, match="outside the view of 80 x 60"):
-        goal_mask(view(), pixel(u, v), side=17)
+        goal_mask(view(), pixel(u, v))
 
 
 def test_the_mask_is_drawn_before_resizing_and_shrinks_with_the_image() -> None:
     large = view(width=640, height=480)
-    goal = goal_image(large, pixel(320, 240), size=224, mask_side=17)
+    goal = goal_image(large, pixel(320, 240), size=224)
     marked = goal[..., 3] >= 128
     assert goal.shape == (224, 224, 4)
     # 17 of 640 pixels are 6 of 224, 17 of 480 are 8

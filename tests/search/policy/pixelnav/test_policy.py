@@ -103,7 +103,7 @@ def test_a_walk_equals_the_whole_computation_on_prepared_images(network: PixelNa
         policy.act()
         assert policy.prediction is not None
         said.append(policy.prediction.logits)
-    goal = goal_image(frames[0], PIXEL, size=224, mask_side=17)
+    goal = goal_image(frames[0], PIXEL, size=224)
     views = np.stack([network_image(frame.rgb, size=224) for frame in frames])
     with torch.inference_mode():
         expected = network(torch.from_numpy(goal)[None], torch.from_numpy(views)[None])[0][0, :6]

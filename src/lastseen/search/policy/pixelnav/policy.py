@@ -35,8 +35,8 @@ def network_image(rgb: NDArray[np.uint8], *, size: int) -> NDArray[np.uint8]:
     return resized(rgb, size)[..., ::-1]
 
 
-def goal_mask(frame: Frame, pixel: GoalPixel, *, side: int) -> NDArray[np.uint8]:
-    """The colour image's pixels around the goal, 255 in a square of ``side`` pixels that the borders cut off.
+def goal_mask(frame: Frame, pixel: GoalPixel) -> NDArray[np.uint8]:
+    """The colour image's pixels around the goal, 255 in a square that the borders cut off.
 
     A goal pixel counts in the depth image; where colour has another size, it moves to the same place there.
     """
@@ -49,6 +49,7 @@ def goal_mask(frame: Frame, pixel: GoalPixel, *, side: int) -> NDArray[np.uint8]
             remedy="choose it in the frame that was seen last",
         )
     height, width = frame.rgb.shape[:2]
+    side = GOAL_MASK_SIDE
     left = (2 * pixel.u + 1) * width // (2 * columns) - side // 2
     top = (2 * pixel.v + 1) * height // (2 * rows) - side // 2
     mask = np.zeros((height, width), dtype=np.uint8)
@@ -56,9 +57,9 @@ def goal_mask(frame: Frame, pixel: GoalPixel, *, side: int) -> NDArray[np.uint8]
     return mask
 
 
-def goal_image(frame: Frame, pixel: GoalPixel, *, size: int, mask_side: int) -> NDArray[np.uint8]:
+def goal_image(frame: Frame, pixel: GoalPixel, *, size: int) -> NDArray[np.uint8]:
     """The goal as the network takes it, (size, size, 4): the view in BGR and the goal mask."""
-    mask = resized(goal_mask(frame, pixel, side=mask_side), size)
+    mask = resized(goal_mask(frame, pixel), size)
     return np.concatenate([network_image(frame.rgb, size=size), mask[..., None]], axis=-1)
 
 
@@ -151,7 +152,7 @@ class PixelNavPolicy:
                 "belongs to no view",
                 remedy="call see(frame) before it",
             )
-        goal = goal_image(self._frame, pixel, size=self.image_size, mask_side=GOAL_MASK_SIDE)
+        goal = goal_image(self._frame, pixel, size=self.image_size)
         self._walk = GoalWalk(self._network, goal)
         self.stop_reason = None
         self.prediction = None
